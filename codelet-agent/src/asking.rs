@@ -1,5 +1,6 @@
 //! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
 
+use crate::orders;
 use crate::permission::{Asked, Gate, Permission, Rules, Verdict, allows, pattern_for};
 use crate::tool::Need;
 use codelet_context::refusal;
@@ -104,7 +105,8 @@ impl State {
             _ => None,
         });
         let patterns: Vec<String> = self.patterns().iter().chain(granted).cloned().collect();
-        allows(&patterns, command)
+        // Who permits a kind of command has not therefore permitted what gives orders to others.
+        allows(&patterns, command) && orders::changed_by(command).is_none()
     }
 
     /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
@@ -190,6 +192,7 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
     let mut grants: Vec<Grant> = Vec::new();
     for need in needs {
         let more = match need {
+            Need::Run { command } if orders::changed_by(command).is_some() => Vec::new(),
             Need::Run { command } => match pattern_for(command) {
                 Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
                 None => vec![Grant::Line(command.clone())],
@@ -344,7 +347,7 @@ mod tests {
         };
         assert!(grant.covers(&change("/work/notes/a.md", None)));
         assert!(!grant.covers(&change("/work/notes2/a.md", None)));
-        for owner in [Owner::Git, Owner::Codelet, Owner::Home] {
+        for owner in [Owner::Git, Owner::Codelet, Owner::Home, Owner::Obeyed("runs in CI")] {
             let need = change("/work/notes/.git/config", Some(owner));
             assert!(!grant.covers(&need));
             assert_eq!(grants(&[need]), []);

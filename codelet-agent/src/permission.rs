@@ -3,6 +3,7 @@
 mod builtin;
 mod line;
 
+use crate::orders;
 use crate::tool::{Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use line::{Word, split};
@@ -109,24 +110,14 @@ impl Rules {
                     owner: Some(owner),
                     ..
                 },
-            ) => {
-                let whose = match owner {
-                    Owner::Git => "is git's own, which starts what stands there",
-                    Owner::Codelet => "is Codelet's own, which says what a session may do",
-                    Owner::Home => "is the user's own, which shells and other programs obey",
-                };
-                Some(format!(
-                    "{} {whose}; changing it needs the permission `all`",
-                    path.display()
-                ))
-            }
+            ) => Some(kept(path.display(), *owner)),
             (Permission::Edit, Need::Change { .. }) => None,
             (Permission::Read, Need::Run { .. }) => {
                 Some("this session only looks (permission `read`): no command may be run".to_owned())
             }
             (Permission::Edit, Need::Run { command }) => {
                 if self.allow.iter().any(|pattern| pattern == "*") || allows(&self.allow, command) {
-                    None
+                    orders::changed_by(command).map(|(file, owner)| kept(file, owner))
                 } else {
                     Some(self.command_objection())
                 }
@@ -162,6 +153,10 @@ impl Rules {
     }
 }
 
+fn kept(file: impl fmt::Display, owner: Owner) -> String {
+    format!("{file} {}; changing it needs the permission `all`", owner.reason())
+}
+
 impl Gate for Rules {
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
         let objection = asked.needs.iter().find_map(|need| self.objection(need));
@@ -172,7 +167,7 @@ impl Gate for Rules {
 /// Whether every command of a line matches one of the patterns. A pattern is compared word by word, where `*` stands for any
 /// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo`, `cargo test -p x`, not `cargo-x`.
 /// No `*` leads out of a folder that the pattern names: in the first word it stands for text without `/`, and nowhere behind a folder for
-/// `..`.
+/// `..`, nor for a wildcard that could become that: `rm build/*` allows neither `rm build/../x` nor `rm build/.?/x`.
 ///
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
@@ -297,7 +292,7 @@ fn matches(pattern: &str, words: &[Word]) -> bool {
         && parts.iter().zip(words).enumerate().all(|(place, (part, word))| {
             let fits = match place {
                 0 => fits_program(part, &word.text),
-                _ => fits(part, &word.text) && goes_up_no_more(part, &word.text),
+                _ => fits(part, &word.text) && stays_below(part, word),
             };
             // A folder may really be called `~`; a pattern means the one that a shell puts in its place.
             fits && (word.is_home || !part.starts_with('~'))
@@ -321,10 +316,32 @@ fn fits_program(pattern: &str, program: &str) -> bool {
     }
 }
 
-/// Whether an argument leaves no folder that the pattern names: `src/*` is not `src/../secret`.
-fn goes_up_no_more(pattern: &str, argument: &str) -> bool {
-    let times_up = |text: &str| text.split(['/', '=']).filter(|&name| name == "..").count();
-    !pattern.contains('/') || times_up(argument) <= times_up(pattern)
+/// Whether an argument leaves no folder that the pattern names: `src/*` is not `src/../secret`, nor anything that a shell may turn
+/// into that.
+fn stays_below(pattern: &str, argument: &Word) -> bool {
+    /// Where a shell puts a home into a word that looks like an assignment.
+    const HOMES: [&str; 2] = ["=~", ":~"];
+    // Whatever a program may take a word apart at.
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let times_up = |text: &str| text.split(|c| !is_in_name(c)).filter(|&name| name == "..").count();
+    let homes = |text: &str| HOMES.iter().map(|home| text.matches(home).count()).sum::<usize>();
+    let text = argument.text.as_str();
+    !pattern.contains('/')
+        || times_up(text) <= times_up(pattern)
+            && homes(text) <= homes(pattern)
+            && !(argument.is_wild && text.split('/').any(may_be_dots))
+}
+
+/// Whether a component with wildcards could stand for `.` or `..`. Shells differ in that, by kind, version and options, so that none of
+/// them is asked: a component is safe with a sign outside of brackets that is neither a dot nor a wildcard, and so is a lone `*`, which
+/// no shell takes for a name that begins with a dot unless it is told to, and for these two not even then.
+fn may_be_dots(component: &str) -> bool {
+    let is_wild = component.contains(['*', '?', '[']);
+    let is_star = component.chars().all(|c| c == '*');
+    let before = component.split('[').next().unwrap_or_default();
+    let behind = component.rsplit_once(']').map_or("", |(_, behind)| behind);
+    let mut outside = before.chars().chain(behind.chars());
+    is_wild && !is_star && outside.all(|c| matches!(c, '.' | '*' | '?' | '['))
 }
 
 /// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
@@ -367,6 +384,14 @@ mod tests {
             ("cat src/*", "cat src/a/b.rs"),
             ("cat ../src/*", "cat ../src/a.rs"),
             ("diff a *", "diff a ../b"),
+            ("cat src/*", "cat src/*"),
+            ("cat src/*", "cat src/*/mod.rs"),
+            ("cat src/*", "cat src/**/a?.rs"),
+            ("cat src/*", "cat src/[ab]c/x*"),
+            ("cat src/* src/*", "cat src/*.rs src/a"),
+            ("rm *", "rm .?"),
+            ("rm build/*", "rm build/'.?'/a"),
+            ("git log o/*", "git log o/main..HEAD"),
         ] {
             assert!(may(&[pattern], line), "{pattern}: {line}");
         }
@@ -384,8 +409,82 @@ mod tests {
             ("*/ok.sh", "evil/ok.sh/../ok.sh"),
             ("cat src/*", "cat src/../../secret"),
             ("tool --in=src/*", "tool --in=src/../secret"),
+            ("tool --in=src/*", "tool --in=src/a:../secret"),
+            ("tool --in=src/*", "tool --in=src/a,../secret"),
+            ("tool in=src/*", "tool in=src/a:~/secret"),
+            ("tool a/*", "tool a/b=~/secret"),
+            ("./x build/*", "./x 'build/a\\..\\..\\b'"),
         ] {
             assert!(!may(&[pattern], line), "{pattern}: {line}");
+        }
+    }
+
+    /// What bash, dash, zsh, ksh or an old one of them makes `..` of, or may make it of.
+    #[test]
+    fn no_expansion_of_a_shell_leads_out_of_a_folder() {
+        for word in [
+            "build/../x",
+            "build/\\.\\./x",
+            "build/.\\./x",
+            "build/'..'/x",
+            "build/\".\".\"/x\"",
+            "build/.''./x",
+            "build/.\\\n./x",
+            "build/..",
+            "build//../x",
+            "build/./../x",
+            "build/a/../../x",
+            "build/.?/x",
+            "build/?./x",
+            "build/??/x",
+            "build/?/x",
+            "build/.?",
+            "build/.*",
+            "build/.*/x",
+            "build/*./x",
+            "build/*.*/x",
+            "build/..*/x",
+            "build/.*.*/x",
+            "build/?*/x",
+            "build/a/.?/.?/x",
+            "build/[.][.]/x",
+            "build/.[.]/x",
+            "build/[.]./x",
+            "build/[!a][!a]/x",
+            "build/[^a]./x",
+            "build/[+-/]./x",
+            "build/[[:punct:]][[:punct:]]/x",
+            "build/[[.period.]][[=.=]]/x",
+            "build/.['.']/x",
+            "build/.[\\.]/x",
+            "build/'.'?/x",
+            "build/\\.?/x",
+            "build/{..,x}/y",
+            "build/{.,x}./y",
+            "build/.{.,x}/y",
+            "build/{a,../x}",
+            "build/@(..)/x",
+            "build/?(.)./x",
+            "build/+(.)/x",
+            "build/!(a)/x",
+            "build/$'..'/x",
+            "build/$'\\x2e.'/x",
+            "build/$\"..\"/x",
+            "build/$x/y",
+            "build/${x:-..}/y",
+            "build/$(echo ..)/x",
+            "build/`echo ..`/x",
+            "build/(..)/x",
+            "build/.<->/x",
+            "~/build/x",
+            "./build/x",
+            "b*/x",
+            "*/x",
+        ] {
+            let line = format!("rm {word}");
+            assert!(!may(&["rm build/*"], &line), "{line}");
+            let line = format!("rm build/ok {word}");
+            assert!(!may(&["rm build/* build/*"], &line), "{line}");
         }
     }
 

@@ -85,6 +85,20 @@ pub enum Owner {
     Codelet,
     /// The user's, in a home that is all of the workspace: what shells, keys and programs are told there.
     Home,
+    /// Nobody's else than the workspace's, but something obeys it unasked: what does, behind the name of the file.
+    Obeyed(&'static str),
+}
+
+impl Owner {
+    /// Why nobody changes such a file unasked, behind its name.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Owner::Git => "is git's own, which starts what stands there",
+            Owner::Codelet => "is Codelet's own, which says what a session may do",
+            Owner::Home => "is the user's own, which shells and other programs obey",
+            Owner::Obeyed(reason) => reason,
+        }
+    }
 }
 
 /// One call.

@@ -115,8 +115,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<Whole>, String> {
     Ok((bytes.len() as u64 <= LARGEST).then_some(Whole { bytes, standing }))
 }
 
+/// Opens the folder at a resolved path for reading.
+pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    open_plainly(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+}
+
 /// Opens a resolved path, in which there are no links: where one was put since, it fails.
-fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+///
+/// # Errors
+/// When the system refuses.
+pub fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     #[cfg(target_os = "linux")]
     {

@@ -79,6 +79,12 @@ impl Repository {
         Some(Repository { root, own, common })
     }
 
+    /// The file with patterns of this repository that are not committed.
+    pub(crate) fn excludes(&self) -> Option<PathBuf> {
+        // The repository may lie behind a link; the file itself may be none.
+        Some(self.common.join("info").canonicalize().ok()?.join("exclude"))
+    }
+
     /// The branch that is checked out, as `HEAD` says; the commit where there is none. Nothing where `HEAD` does not say.
     pub(crate) fn branch(&self) -> Option<String> {
         let head = text(&self.own.join("HEAD"))?;

@@ -34,6 +34,7 @@ mod files;
 mod git;
 mod glob;
 mod grep;
+mod ignored;
 #[cfg(target_os = "linux")]
 mod listed;
 mod ls;
@@ -178,6 +179,8 @@ pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
         .collect();
     (tools, Reach(desk))
 }
+
+pub use files::open_plainly;
 
 /// The files below a folder by their paths from there, at most so many, past what ignore files name.
 pub fn files(root: &Path, most: usize) -> Vec<String> {

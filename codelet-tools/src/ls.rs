@@ -4,8 +4,10 @@ use crate::apart::apart;
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
+use crate::ignored::Ignored;
 use crate::text::counted;
 use crate::walk;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::spelling;
 use codelet_agent::tool::{Call, Need, Output, Tool};
@@ -13,7 +15,6 @@ use codelet_context::cut::grouped;
 use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::DirEntry;
 use std::path::Path;
@@ -76,16 +77,18 @@ impl Tool for Ls {
                 Err(error) => return Output::failure(error),
             };
             let desk = Arc::clone(&self.desk);
-            apart(call.interrupt, move |_| match list(&path) {
-                Ok(text) => Output::success(text),
-                Err(why) => desk.fail(&name, &path, &why),
+            apart(call.interrupt, move |interrupt| {
+                match list(&path, interrupt, |path| desk.paths.show(path)) {
+                    Ok(text) => Output::success(text),
+                    Err(why) => desk.fail(&name, &path, &why),
+                }
             })
             .await
         })
     }
 }
 
-fn list(path: &Path) -> Result<String, String> {
+fn list(path: &Path, interrupt: &Interrupt, show: impl Fn(&Path) -> String) -> Result<String, String> {
     let metadata = path.symlink_metadata().map_err(|error| files::reason(&error))?;
     if !metadata.is_dir() {
         return Err("this is a file; Read shows it".to_owned());
@@ -94,6 +97,7 @@ fn list(path: &Path) -> Result<String, String> {
     let mut found: Vec<(bool, OsString, String)> = entries
         .by_ref()
         .take(ENTRIES)
+        .take_while(|_| !interrupt.is_thrown())
         .filter_map(Result::ok)
         .map(|entry| {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -102,13 +106,12 @@ fn list(path: &Path) -> Result<String, String> {
         .collect();
     // Folders first.
     found.sort_unstable();
-    let kept: HashSet<OsString> = walk::from(path)
-        .max_depth(Some(1))
-        .build()
-        .take(ENTRIES)
-        .filter_map(|entry| Some(entry.ok()?.file_name().to_owned()))
-        .collect();
-    let (kept, ignored): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, name, _)| kept.contains(name));
+    let mut patterns = Ignored::above(path);
+    patterns.enter(path, |name| found.iter().any(|(_, found, _)| found == name));
+    let is_kept = |(is_no_folder, name, _): &(bool, OsString, String)| {
+        !walk::is_store(name) && !patterns.names(&path.join(name), !is_no_folder)
+    };
+    let (kept, ignored): (Vec<_>, Vec<_>) = found.into_iter().partition(is_kept);
     let mut text: String = kept
         .iter()
         .take(SHOWN)
@@ -132,6 +135,7 @@ fn list(path: &Path) -> Result<String, String> {
             names.join(", ")
         ));
     }
+    text.push_str(&patterns.unheeded.note(show));
     if text.is_empty() {
         text.push_str("[the folder is empty]\n");
     }

@@ -3,6 +3,7 @@
 
 use crate::committed::Committed;
 use crate::git;
+use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,24 @@ impl Owned {
         } else if self.settings.iter().any(|settings| path.starts_with(settings)) {
             Some(Owner::Codelet)
         } else {
-            is_of_home().map(|_| Owner::Home)
+            is_of_home().map(|_| Owner::Home).or_else(|| self.obeyed(path))
         }
+    }
+
+    /// Who obeys what stands at a place, by its name, or by the name of a link that leads there.
+    fn obeyed(&self, path: &Path) -> Option<Owner> {
+        let below = path.strip_prefix(&self.root).unwrap_or(path);
+        // Links farther down are not looked for.
+        let leads_there = |(name, _): &(&str, Owner)| {
+            let named = self.root.join(name);
+            named
+                .canonicalize()
+                .is_ok_and(|real| real != named && path.starts_with(real))
+        };
+        orders::obeys(&below.to_string_lossy()).or_else(|| {
+            let (_, owner) = orders::places().find(leads_there)?;
+            Some(owner)
+        })
     }
 
     /// Whether something of the workspace is kept from commands.
@@ -139,6 +156,37 @@ mod tests {
         assert_eq!(owned.owner(&home.join(".bashrc")), Some(Owner::Home));
         assert_eq!(owned.owner(&above.join(".bashrc")), None);
         assert_eq!(names(owned.writable(), &home), [".git", "notes", "todo.txt"]);
+    }
+
+    #[test]
+    fn what_somebody_obeys_is_kept_by_its_name_and_by_links_to_it() {
+        let (_folder, home) = home();
+        let notes = home.join("notes");
+        std::fs::create_dir_all(notes.join("ci/deep")).unwrap();
+        std::fs::create_dir_all(notes.join(".github")).unwrap();
+        std::fs::write(notes.join("rules.md"), "").unwrap();
+        symlink("rules.md", notes.join("AGENTS.md")).unwrap();
+        symlink("../ci", notes.join(".github/workflows")).unwrap();
+        let owned = Owned::new(&notes, Some(&home), &[]);
+        let instructs = Some(Owner::Obeyed("gives instructions to agents"));
+        let runs = Some(Owner::Obeyed("runs in CI"));
+        for (name, owner) in [
+            ("rules.md", instructs),
+            ("sub/CLAUDE.md", instructs),
+            ("ci/deep/a.yml", runs),
+            (".codelet/settings.toml", Some(Owner::Codelet)),
+            (".github/a.md", None),
+            ("cider/a", None),
+            ("Makefile", None),
+        ] {
+            assert_eq!(owned.owner(&notes.join(name)), owner, "{name}");
+        }
+        // A workspace is not kept from itself by where it lies.
+        let inner = notes.join(".claude/plugin");
+        std::fs::create_dir_all(&inner).unwrap();
+        let owned = Owned::new(&inner, Some(&home), &[]);
+        assert_eq!(owned.owner(&inner.join("a.rs")), None);
+        assert_eq!(owned.owner(&inner.join("AGENTS.md")), instructs);
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Walking through folders as ripgrep does: in order, past what ignore files name, and without following links.
 
-use crate::files::reason;
+use crate::files::{self, reason};
+use crate::ignored::{Ignored, Unheeded};
 use crate::text::counted;
 use codelet_agent::interrupt::Interrupt;
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, WalkBuilder};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Entries that one call looks at.
@@ -13,21 +17,9 @@ pub(crate) const ENTRIES: usize = 1_000_000;
 /// Folders of version control; nobody looks for something there.
 const STORES: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// A walk from here on, hidden files included. Ignore files count also outside a repository.
-pub(crate) fn from(root: &Path) -> WalkBuilder {
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(false)
-        .require_git(false)
-        // The user's own ignore file lies where the environment says.
-        .git_global(false)
-        .follow_links(false)
-        .sort_by_file_name(std::cmp::Ord::cmp)
-        .filter_entry(|entry| entry.depth() == 0 || !is_store(entry));
-    walk
-}
-
-fn is_store(entry: &DirEntry) -> bool {
-    STORES.iter().any(|store| entry.file_name() == *store)
+/// Whether a name is one of a folder of version control.
+pub(crate) fn is_store(name: &OsStr) -> bool {
+    STORES.iter().any(|store| name == *store)
 }
 
 /// How a walk ended.
@@ -50,6 +42,8 @@ pub(crate) struct Unread {
     names: Vec<PathBuf>,
     /// Why it could not even begin.
     root: Option<String>,
+    /// Ignore files that were not obeyed.
+    unheeded: Unheeded,
 }
 
 impl Unread {
@@ -62,8 +56,7 @@ impl Unread {
         self.name(path);
     }
 
-    fn folder(&mut self, root: &Path, error: &ignore::Error) {
-        let Some((path, error)) = place(error) else { return };
+    fn folder(&mut self, root: &Path, path: &Path, error: &io::Error) {
         // What has gone meanwhile has nothing to show.
         if is_absence(error) {
             return;
@@ -86,13 +79,14 @@ impl Unread {
         self.root.as_deref()
     }
 
-    /// The line that is told of it; nothing where all was looked into.
+    /// The lines that are told of it; nothing where all was looked into.
     pub(crate) fn note(&self, show: impl Fn(&Path) -> String) -> String {
+        let unheeded = self.unheeded.note(&show);
         let count = |number: usize, what| (number > 0).then(|| counted(number, what));
         let counts = [count(self.folders, "folder"), count(self.files, "file")];
         let counts: Vec<String> = counts.into_iter().flatten().collect();
         if counts.is_empty() {
-            return String::new();
+            return unheeded;
         }
         let names: Vec<String> = self.names.iter().map(|path| show(path)).collect();
         let more = if self.folders + self.files > names.len() {
@@ -101,7 +95,7 @@ impl Unread {
             ""
         };
         format!(
-            "[{} could not be read: {}{more}]\n",
+            "[{} could not be read: {}{more}]\n{unheeded}",
             counts.join(" and "),
             names.join(", ")
         )
@@ -113,48 +107,110 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Where an error of a walk happened, if it is one of the system's.
-fn place(mut error: &ignore::Error) -> Option<(&Path, &io::Error)> {
-    let mut place = None;
-    loop {
-        error = match error {
-            ignore::Error::WithPath { path, err } => {
-                place = Some(path.as_path());
-                err
-            }
-            ignore::Error::WithDepth { err, .. } => err,
-            ignore::Error::Io(error) => return Some((place?, error)),
-            _ => return None,
-        };
-    }
+/// What is in a folder, by its name.
+struct Entry {
+    name: OsString,
+    kind: FileType,
 }
 
-/// Calls `each` with every regular file, as long as it says that it wants more, and notes what could not be looked into.
+/// A folder on the way down, and what of it is still to be seen.
+struct Level {
+    folder: PathBuf,
+    rest: std::vec::IntoIter<Entry>,
+}
+
+/// Calls `each` with every regular file below a resolved place, as long as it says that it wants more, and notes what could
+/// not be looked into.
 pub(crate) fn files(
     root: &Path,
     interrupt: &Interrupt,
     unread: &mut Unread,
+    each: impl FnMut(&Path, &mut Unread) -> bool,
+) -> Walked {
+    let mut ignored = Ignored::above(root);
+    let walked = walk(root, interrupt, unread, &mut ignored, each);
+    unread.unheeded = ignored.unheeded;
+    walked
+}
+
+fn walk(
+    root: &Path,
+    interrupt: &Interrupt,
+    unread: &mut Unread,
+    ignored: &mut Ignored,
     mut each: impl FnMut(&Path, &mut Unread) -> bool,
 ) -> Walked {
-    for (count, entry) in from(root).build().enumerate() {
+    if root.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        each(root, unread);
+        return Walked::Whole;
+    }
+    let mut left = ENTRIES;
+    let mut levels: Vec<Level> = Vec::new();
+    let mut next = Some(root.to_owned());
+    let mut ended = Walked::Whole;
+    loop {
         if interrupt.is_thrown() {
             return Walked::Interrupted;
         }
-        if count == ENTRIES {
-            return Walked::Cut;
-        }
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                unread.folder(root, &error);
-                continue;
+        if let Some(folder) = next.take() {
+            match entries(&folder, interrupt, &mut left) {
+                Ok((entries, is_whole)) => {
+                    if !is_whole {
+                        ended = Walked::Cut;
+                    }
+                    ignored.enter(&folder, |name| entries.iter().any(|entry| entry.name == name));
+                    let rest = entries.into_iter();
+                    levels.push(Level { folder, rest });
+                }
+                Err(error) => unread.folder(root, &folder, &error),
             }
+        }
+        let Some(level) = levels.last_mut() else { return ended };
+        let Some(Entry { name, kind }) = level.rest.next() else {
+            ignored.leave(&level.folder);
+            levels.pop();
+            continue;
         };
-        if entry.file_type().is_some_and(|kind| kind.is_file()) && !each(entry.path(), unread) {
+        let path = level.folder.join(&name);
+        if is_store(&name) || ignored.names(&path, kind.is_dir()) {
+            continue;
+        }
+        if kind.is_dir() {
+            next = Some(path);
+        } else if kind.is_file() && !each(&path, unread) {
             return Walked::Whole;
         }
     }
-    Walked::Whole
+}
+
+/// What is in a folder, by name, and whether that is all: no more than are left to be looked at, and what was found until
+/// the user interrupted. No link leads there, not even one that was put on the way since.
+fn entries(folder: &Path, interrupt: &Interrupt, left: &mut usize) -> io::Result<(Vec<Entry>, bool)> {
+    let open = files::open_folder(folder)?;
+    let mut found = Vec::new();
+    let mut is_whole = true;
+    for entry in Dir::read_from(&open)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        if *left == 0 || interrupt.is_thrown() {
+            is_whole = false;
+            break;
+        }
+        *left -= 1;
+        let kind = match entry.file_type() {
+            // Not every file system tells.
+            FileType::Unknown => statat(open.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+            kind => kind,
+        };
+        let name = name.to_owned();
+        found.push(Entry { name, kind });
+    }
+    found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok((found, is_whole))
 }
 
 /// Which files are meant: by their name, or where the pattern has a slash by their path from where the walk began.

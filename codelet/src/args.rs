@@ -111,29 +111,6 @@ pub struct Chat {
     pub directory: Option<PathBuf>,
 }
 
-impl Chat {
-    /// Nothing but the form of what is printed.
-    pub fn of(output: OutputForm) -> Self {
-        Chat {
-            prompt: None,
-            model: None,
-            base_url: None,
-            output,
-            permission: None,
-            allow: Vec::new(),
-            max_steps: None,
-            max_cost: None,
-            window: None,
-            summary: None,
-            economics: None,
-            plain: false,
-            transcript: None,
-            append_system: None,
-            directory: None,
-        }
-    }
-}
-
 /// What a run prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum OutputForm {

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::paint::{self, Ink};
 use codelet_transcript::{Document, Format, ReadError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -98,6 +98,29 @@ impl Input {
     /// The name, without the bytes.
     pub fn into_name(self) -> String {
         self.name
+    }
+}
+
+/// The bytes of a regular file, with an error where it is anything else or has more than so many: whoever wrote a repository may
+/// have put a pipe in its place, or a link to a device.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let is_regular = |found: std::fs::Metadata| match found.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("expected a file")),
+    };
+    // A device may do something when it is opened.
+    is_regular(path.metadata()?)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    is_regular(file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > most {
+        true => Err(io::Error::other("too large")),
+        false => Ok(bytes),
     }
 }
 

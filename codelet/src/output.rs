@@ -1,9 +1,13 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
 use crate::exit::Failure;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
-use std::path::{Path, PathBuf};
+use codelet_tools::open_plainly;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Read, Stdout, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 64 * 1024;
@@ -36,25 +40,22 @@ impl Output {
         }
     }
 
-    /// Looks whether the place can be written to, and leaves it as it is.
+    /// Finds the place and holds on to it: whatever is put under its name from now on, nothing else is written to.
     ///
     /// # Errors
-    /// When it cannot.
-    pub fn check(&self) -> Result<(), Failure> {
-        let Output::File(path) = self else { return Ok(()) };
-        let tried = match fs::metadata(path) {
-            Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
-                Draft::beside(path).map(drop)
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+    /// When there can be no file, or when a link on the way stands in one of the `fenced` folders: somebody else may have
+    /// put it there.
+    pub fn pin(&self, access: Access, fenced: &[PathBuf]) -> Result<Pinned, Failure> {
+        let Output::File(path) = self else {
+            return Ok(Pinned {
+                path: PathBuf::from("standard output"),
+                access,
+                target: Target::Stdout,
+            });
         };
-        tried.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::at(path.display(), "no file can be made there"),
-            _ => Failure::io(path, &error),
-        })
+        let target = Target::of(path, fenced).map_err(|error| told(path, &error))?;
+        let path = path.clone();
+        Ok(Pinned { path, access, target })
     }
 
     /// Writes what `fill` writes. A file that exists keeps what it holds until all of the new content is there; pipes and
@@ -63,16 +64,229 @@ impl Output {
     /// # Errors
     /// When the place takes no more or cannot be written to at all; nothing is left half-written in a file then.
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-        let path = match self {
-            Output::Stdout => return print(fill),
-            Output::File(path) => path,
+        self.pin(Access::AsUsual, &[])?.write(fill)
+    }
+}
+
+/// Who may read a new file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Whoever the user lets read new files.
+    AsUsual,
+    /// Its owner alone.
+    OwnerOnly,
+}
+
+/// A place that was found, and is the same one whatever becomes of its name.
+#[derive(Debug)]
+pub struct Pinned {
+    /// As the user has named it.
+    path: PathBuf,
+    access: Access,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    Stdout,
+    /// What is written to as it is: a pipe, a device, an open file of this process, or a file in a folder that takes no
+    /// new ones.
+    Held(OwnedFd),
+    /// A file that is replaced or made.
+    Named {
+        folder: OwnedFd,
+        name: OsString,
+        /// Of the file that stood there at first.
+        permissions: Option<Permissions>,
+    },
+}
+
+impl Target {
+    fn of(path: &Path, fenced: &[PathBuf]) -> io::Result<Target> {
+        if is_descriptor(path) {
+            return hold(path);
+        }
+        let real = resolve(path, fenced)?;
+        let found = match fs::symlink_metadata(&real) {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
         };
-        match fill_file(path, fill) {
+        let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
+            return Err(is_folder());
+        };
+        match &found {
+            Some(found) if found.is_dir() => return Err(is_folder()),
+            Some(found) if !found.is_file() => return hold(&real),
+            Some(found) if found.permissions().readonly() => return Err(ErrorKind::PermissionDenied.into()),
+            _ => {}
+        }
+        let (folder, name) = (open_plainly(folder, FOLDER, Mode::empty())?, name.to_owned());
+        // In a folder that takes no new files, an existing one may still be written to.
+        let takes_no_new = rustix::fs::accessat(&folder, ".", rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)
+            .is_err_and(|error| error == rustix::io::Errno::ACCESS);
+        if takes_no_new && found.is_some() {
+            return hold(&real);
+        }
+        let permissions = found.map(|found| found.permissions());
+        Ok(Target::Named {
+            folder,
+            name,
+            permissions,
+        })
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+
+impl Pinned {
+    /// Looks whether it can be written to, and leaves it as it is.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Target::Named { folder, name, .. } = &self.target else {
+            return Ok(());
+        };
+        // A name may be too long for a file system.
+        let tried = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(error) if error != rustix::io::Errno::NOENT => Err(error.into()),
+            _ => Draft::within(folder, self.access).map(drop),
+        };
+        tried.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Failure::at(self.path.display(), "no file can be made there"),
+            _ => Failure::io(&self.path, &error),
+        })
+    }
+
+    /// Writes what `fill` writes, all of it or nothing.
+    ///
+    /// # Errors
+    /// When the place takes no more or cannot be written to at all; nothing is left half-written in a file then.
+    pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let done = match &self.target {
+            Target::Stdout => return print(fill),
+            Target::Held(held) => fill_in_place(held, &self.path, fill),
+            Target::Named {
+                folder,
+                name,
+                permissions,
+            } => replace(folder, name, permissions.as_ref(), self.access, fill),
+        };
+        match done {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::at(path.display(), "no such folder")),
-            other => other.map_err(|error| Failure::io(path, &error)),
+            other => other.map_err(|error| told(&self.path, &error)),
         }
     }
+
+    /// What the file that stands there holds, up to so many bytes; none where there is no such file, or more in it.
+    pub fn text(&self, most: u64) -> Option<String> {
+        let Target::Named { folder, name, .. } = &self.target else {
+            return None;
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
+        let is_fit = file
+            .metadata()
+            .is_ok_and(|found| found.is_file() && found.len() <= most);
+        let mut text = String::new();
+        let read = is_fit.then(|| file.take(most + 1).read_to_string(&mut text))?.ok()?;
+        (read as u64 <= most).then_some(text)
+    }
+
+    /// Whether it is a pipe, or something else that is written to as it is, and no device.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.target, Target::Held(_)) && !is_descriptor(&self.path) && !self.path.starts_with("/dev")
+    }
+
+    /// Whether there is something by its name now.
+    pub fn exists(&self) -> bool {
+        match &self.target {
+            Target::Named { folder, name, .. } => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok(),
+            Target::Stdout | Target::Held(_) => false,
+        }
+    }
+}
+
+fn told(path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::NotFound => Failure::at(path.display(), "no such folder"),
+        _ => Failure::io(path, error),
+    }
+}
+
+fn is_folder() -> io::Error {
+    io::Error::new(ErrorKind::IsADirectory, "is a folder, expected a file")
+}
+
+/// Whether a name stands for something that this process, or another one, has open: a new file would not replace that.
+fn is_descriptor(path: &Path) -> bool {
+    let is_in_fd = path.parent().is_some_and(|folder| folder.ends_with("fd"));
+    let is_named = ["/dev/stdin", "/dev/stdout", "/dev/stderr"]
+        .map(Path::new)
+        .contains(&path);
+    is_named || is_in_fd && (path.starts_with("/dev") || path.starts_with("/proc"))
+}
+
+/// Holds what is there without opening it: a pipe would wait for its reader.
+#[cfg(target_os = "linux")]
+fn hold(path: &Path) -> io::Result<Target> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let held = match is_descriptor(path) {
+        true => rustix::fs::open(path, flags, Mode::empty())?,
+        false => open_plainly(path, flags, Mode::empty())?,
+    };
+    Ok(Target::Held(held))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold(path: &Path) -> io::Result<Target> {
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(Target::Held(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Where a name leads, through all links. What is missing lies in what there is of the folders above it.
+fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
+    /// Links on the way to one file (as the kernel counts them on Linux).
+    const LINKS: usize = 40;
+    fn pieces(path: &Path) -> Vec<OsString> {
+        let names = path.components().filter_map(|component| match component {
+            Component::Normal(_) | Component::ParentDir => Some(component.as_os_str().to_owned()),
+            _ => None,
+        });
+        names.rev().collect()
+    }
+    let mut open = pieces(&std::path::absolute(path)?);
+    let mut real = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(piece) = open.pop() {
+        if piece == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&piece);
+        match next.symlink_metadata() {
+            Ok(found) if found.is_symlink() => {
+                links += 1;
+                if fenced.iter().any(|folder| real.starts_with(folder)) {
+                    return Err(io::Error::other(
+                        "is behind a link in a folder that commands may write to; name the file that it leads to",
+                    ));
+                }
+                if links > LINKS {
+                    return Err(io::Error::other("too many links"));
+                }
+                let target = next.read_link()?;
+                if target.is_absolute() {
+                    real = PathBuf::from("/");
+                }
+                open.extend(pieces(&target));
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => real = next,
+        }
+    }
+    Ok(real)
 }
 
 /// Whether two names lead to the same file, as far as can be told without opening it.
@@ -112,97 +326,256 @@ pub fn printed(done: io::Result<()>) -> Result<(), Failure> {
     })
 }
 
-fn fill_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let found = match fs::metadata(path) {
-        Ok(found) => Some(found),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if found.as_ref().is_some_and(fs::Metadata::is_dir) {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "is a folder, expected a file"));
-    }
-    // Names below these folders stand for something that is already open, which a new file would not replace.
-    let stands_for_another = path.starts_with("/dev") || path.starts_with("/proc");
-    let replaceable = found.as_ref().is_none_or(fs::Metadata::is_file) && !stands_for_another;
-    // A link is followed, so that what it leads to is replaced and not the link. One that leads nowhere is written through.
-    let target = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(_) if fs::symlink_metadata(path).is_ok() => return fill_in_place(path, fill),
-        Err(_) => path.to_owned(),
-    };
-    if !replaceable {
-        return fill_in_place(path, fill);
-    }
-    let mut draft = match Draft::beside(&target) {
-        // In a folder that takes no new files, an existing one may still be written to.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && found.is_some() => {
-            return fill_in_place(path, fill);
-        }
-        draft => draft?,
-    };
-    if let Some(found) = &found {
-        if found.permissions().readonly() {
-            return Err(ErrorKind::PermissionDenied.into());
-        }
-        draft.file.set_permissions(found.permissions())?;
+fn replace(
+    folder: &OwnedFd,
+    name: &OsStr,
+    permissions: Option<&Permissions>,
+    access: Access,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut draft = Draft::within(folder, access)?;
+    if let Some(permissions) = permissions {
+        draft.file.set_permissions(permissions.clone())?;
     }
     let mut out = BufWriter::with_capacity(BUFFER, &mut draft.file);
     fill(&mut out)?;
     out.flush()?;
     drop(out);
-    if found.is_some() {
+    if permissions.is_some() {
         // The old content must not be given up before the new one is safe.
         draft.file.sync_all()?;
     }
-    draft.become_file(&target)
+    draft.become_file(name)
 }
 
-fn fill_in_place(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER, File::create(path)?);
+#[cfg(target_os = "linux")]
+fn fill_in_place(held: &OwnedFd, path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let opened = match File::create(format!("/proc/self/fd/{}", held.as_raw_fd())) {
+        // Only where there is no /proc; a socket is no file that could be opened either.
+        Err(error) if error.kind() == ErrorKind::NotFound && is_descriptor(path) => File::create(path),
+        opened => opened,
+    };
+    let mut out = BufWriter::with_capacity(BUFFER, opened?);
+    fill(&mut out)?;
+    out.flush()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fill_in_place(held: &OwnedFd, _: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let file = File::from(held.try_clone()?);
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    let mut out = BufWriter::with_capacity(BUFFER, file);
     fill(&mut out)?;
     out.flush()
 }
 
 /// A file in the making. Unless it becomes the file that it is for, it vanishes.
-struct Draft {
+struct Draft<'a> {
     file: File,
-    path: Option<PathBuf>,
+    folder: &'a OwnedFd,
+    name: Option<String>,
 }
 
-impl Draft {
-    fn beside(target: &Path) -> io::Result<Self> {
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or_else(|| Path::new("."));
-        let process = std::process::id();
-        let mut tries = 0;
-        loop {
-            // Not made from the target's name, which may be as long as names can be.
-            let path = folder.join(format!(".codelet-{process}-{tries}.tmp"));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => {
-                    let path = Some(path);
-                    return Ok(Draft { file, path });
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < 100 => tries += 1,
-                Err(error) => return Err(error),
-            }
-        }
+impl<'a> Draft<'a> {
+    /// A new one in this folder, under a name that nobody can know before: what was put there is never opened.
+    fn within(folder: &'a OwnedFd, access: Access) -> io::Result<Self> {
+        // Not made from the target's name, which may be as long as names can be.
+        let name = format!(".codelet-{:016x}", fastrand::u64(..));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(match access {
+            Access::AsUsual => 0o666,
+            Access::OwnerOnly => 0o600,
+        });
+        let file = File::from(rustix::fs::openat(folder, name.as_str(), flags, mode)?);
+        let name = Some(name);
+        Ok(Draft { file, folder, name })
     }
 
-    fn become_file(mut self, target: &Path) -> io::Result<()> {
-        if let Some(path) = &self.path {
-            fs::rename(path, target)?;
+    /// Takes the place of whatever has this name now: a link, a pipe, another name of a file. A folder stays.
+    fn become_file(mut self, target: &OsStr) -> io::Result<()> {
+        if let Some(name) = &self.name {
+            rustix::fs::renameat(self.folder, name.as_str(), self.folder, target).map_err(|error| match error {
+                rustix::io::Errno::ISDIR => is_folder(),
+                error => error.into(),
+            })?;
         }
-        self.path = None;
+        self.name = None;
         Ok(())
     }
 }
 
-impl Drop for Draft {
+impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if let Some(name) = &self.name {
             // It is in nobody's way under this name.
-            let _ = fs::remove_file(path);
+            let _ = rustix::fs::unlinkat(self.folder, name.as_str(), AtFlags::empty());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    struct Place {
+        _folder: tempfile::TempDir,
+        work: PathBuf,
+        precious: PathBuf,
+    }
+
+    impl Place {
+        fn new() -> Place {
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            let (work, precious) = (base.join("work"), base.join("precious"));
+            fs::create_dir_all(work.join("out")).unwrap();
+            fs::write(&precious, "mine").unwrap();
+            Place {
+                _folder: folder,
+                work,
+                precious,
+            }
+        }
+
+        fn pin(&self, name: &str) -> Result<Pinned, String> {
+            let output = Output::named(&self.work.join(name));
+            output
+                .pin(Access::OwnerOnly, std::slice::from_ref(&self.work))
+                .map_err(|failure| match failure {
+                    Failure::Told(why) => why,
+                    Failure::PipeClosed => "closed".to_owned(),
+                })
+        }
+
+        fn names(&self) -> Vec<OsString> {
+            let entries = self
+                .work
+                .read_dir()
+                .unwrap()
+                .chain(self.work.join("out").read_dir().unwrap());
+            let mut names: Vec<OsString> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    fn write(pinned: &Pinned) -> bool {
+        pinned.write(|out| out.write_all(b"new")).is_ok()
+    }
+
+    #[test]
+    fn whatever_was_put_under_a_pinned_name_is_replaced_and_not_followed() {
+        for is_there_before in [false, true] {
+            for trick in ["link", "dangling", "hard link", "pipe", "socket", "file"] {
+                let place = Place::new();
+                let file = place.work.join("run.json");
+                if is_there_before {
+                    fs::write(&file, "old").unwrap();
+                }
+                let pinned = place.pin("run.json").unwrap();
+                let _ = fs::remove_file(&file);
+                match trick {
+                    "link" => symlink(&place.precious, &file).unwrap(),
+                    "dangling" => symlink(place.precious.with_extension("new"), &file).unwrap(),
+                    "hard link" => fs::hard_link(&place.precious, &file).unwrap(),
+                    "pipe" => rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::RWXU).unwrap(),
+                    "socket" => drop(std::os::unix::net::UnixListener::bind(&file).unwrap()),
+                    _ => fs::write(&file, "planted").unwrap(),
+                }
+                assert!(write(&pinned), "{trick}");
+                let found = file.symlink_metadata().unwrap();
+                assert!(found.is_file() && found.nlink() == 1, "{trick}");
+                assert_eq!(fs::read(&file).unwrap(), b"new", "{trick}");
+                assert_eq!(fs::read(&place.precious).unwrap(), b"mine", "{trick}");
+                assert!(!place.precious.with_extension("new").exists());
+                assert_eq!(place.names(), ["out", "run.json"], "{trick}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_that_took_the_name_stays_and_so_does_what_took_the_name_of_its_folder() {
+        let place = Place::new();
+        let pinned = place.pin("run.json").unwrap();
+        fs::create_dir_all(place.work.join("run.json/in")).unwrap();
+        assert!(!write(&pinned));
+        assert_eq!(place.names(), ["out", "run.json"]);
+        // The folder was moved, and a link to another one put in its place.
+        let (pinned, other) = (place.pin("out/t.json").unwrap(), place.work.with_file_name("other"));
+        fs::create_dir(&other).unwrap();
+        fs::rename(place.work.join("out"), place.work.join("moved")).unwrap();
+        symlink(&other, place.work.join("out")).unwrap();
+        assert!(write(&pinned));
+        assert_eq!(other.read_dir().unwrap().count(), 0);
+        assert_eq!(fs::read(place.work.join("moved/t.json")).unwrap(), b"new");
+        // It is gone.
+        fs::remove_dir_all(place.work.join("moved")).unwrap();
+        assert!(!write(&pinned));
+    }
+
+    #[test]
+    fn no_link_is_followed_where_commands_may_write_and_any_elsewhere() {
+        let place = Place::new();
+        let outside = place.work.with_file_name("outside");
+        fs::create_dir(&outside).unwrap();
+        symlink(&place.precious, place.work.join("a.json")).unwrap();
+        symlink(place.precious.with_extension("new"), place.work.join("b.json")).unwrap();
+        symlink(&outside, place.work.join("folder")).unwrap();
+        symlink("out", place.work.join("within")).unwrap();
+        for name in [
+            "a.json",
+            "b.json",
+            "folder/t.json",
+            "within/t.json",
+            "out/../folder/t.json",
+        ] {
+            let why = place.pin(name).unwrap_err();
+            assert!(why.contains("name the file that it leads to"), "{why}");
+        }
+        // The user's own.
+        symlink(&place.precious, outside.join("c.json")).unwrap();
+        symlink("../d.json", outside.join("d.json")).unwrap();
+        for (name, leads_to) in [("c.json", "precious"), ("d.json", "d.json")] {
+            assert!(write(&place.pin(&format!("../outside/{name}")).unwrap()));
+            assert_eq!(fs::read(place.work.with_file_name(leads_to)).unwrap(), b"new");
+            assert!(outside.join(name).is_symlink());
+        }
+    }
+
+    #[test]
+    fn a_new_file_is_its_owners_alone_and_one_that_was_there_keeps_its_permissions() {
+        let place = Place::new();
+        let mode = |name: &str| place.work.join(name).metadata().unwrap().mode() & 0o777;
+        assert!(write(&place.pin("a").unwrap()));
+        assert_eq!(mode("a"), 0o600);
+        fs::set_permissions(place.work.join("a"), Permissions::from_mode(0o640)).unwrap();
+        let pinned = place.pin("a").unwrap();
+        fs::set_permissions(place.work.join("a"), Permissions::from_mode(0o666)).unwrap();
+        assert!(write(&pinned));
+        assert_eq!(mode("a"), 0o640);
+        fs::set_permissions(place.work.join("a"), Permissions::from_mode(0o440)).unwrap();
+        assert!(place.pin("a").is_err());
+    }
+
+    #[test]
+    fn a_pipe_that_was_named_is_written_to_whatever_took_its_name() {
+        let place = Place::new();
+        let file = place.work.join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &file, Mode::RWXU).unwrap();
+        let pinned = place.pin("pipe").unwrap();
+        fs::rename(&file, place.work.join("moved")).unwrap();
+        symlink(&place.precious, &file).unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| fs::read(place.work.join("moved")).unwrap());
+            assert!(write(&pinned));
+            assert_eq!(reader.join().unwrap(), b"new");
+        });
+        assert_eq!(fs::read(&place.precious).unwrap(), b"mine");
     }
 }

@@ -1,6 +1,7 @@
 //! MCP servers, as the user's settings name them, and what becomes of that at the beginning of a session.
 
 use crate::exit::words;
+use crate::input;
 use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT};
 use codelet_mcp::{Reach, Server};
@@ -9,8 +10,6 @@ use codelet_tools::secrets::{is_secret, is_secret_name, password};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -187,16 +186,9 @@ fn certificates(path: &Path) -> Result<String, String> {
     if !path.is_absolute() {
         return Err(wrong("expected a path from the root on".to_owned()));
     }
-    // A pipe would be waited for.
-    match path.metadata() {
-        Ok(found) if !found.is_file() => return Err(wrong("is no file".to_owned())),
-        Ok(_) => {}
-        Err(error) => return Err(wrong(words(&error))),
-    }
-    let file = File::open(path).map_err(|error| wrong(words(&error)))?;
-    let mut text = String::new();
-    let read = file.take(MOST_CERTIFICATES).read_to_string(&mut text);
-    read.map_err(|_| wrong("it is no text, as certificates in PEM form are".to_owned()))?;
+    let bytes = input::regular(path, MOST_CERTIFICATES).map_err(|error| wrong(words(&error)))?;
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| wrong("it is no text, as certificates in PEM form are".to_owned()))?;
     match text.trim().is_empty() {
         true => Err(wrong("it is empty".to_owned())),
         false => Ok(text),

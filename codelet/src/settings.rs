@@ -3,6 +3,7 @@
 mod written;
 
 use crate::exit::Failure;
+use crate::input;
 use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
@@ -356,13 +357,8 @@ pub fn economics(name: &str) -> Result<Preset, String> {
 /// The price cards in a file; a path that is not absolute begins beside the settings file.
 fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
     let path = settings.parent().unwrap_or(Path::new("")).join(file);
-    let length = std::fs::metadata(&path)
-        .map_err(|error| Failure::io(&path, &error))?
-        .len();
-    if length > MOST {
-        return Err(Failure::at(path.display(), "too large for price cards"));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| Failure::io(&path, &error))?;
+    let bytes = input::regular(&path, MOST).map_err(|error| Failure::io(&path, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::at(path.display(), "not UTF-8 text"))?;
     price::parse(&text, &path.display().to_string()).map_err(|bad| Failure::Told(bad.to_string()))
 }
 

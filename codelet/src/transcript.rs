@@ -4,32 +4,30 @@
 //! vendor could check are left out, and a text that is not the speaker's own says what it is.
 
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Access, Output, Pinned};
+use crate::place::Place;
+use crate::world;
 use codelet_agent::session::Session;
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Looks whether the file can be written before a run that may take hours.
+/// Finds the file before a run that may take hours, and before any command runs that could put something else in its
+/// place.
 ///
 /// # Errors
-/// When its folder is missing or takes no file, or it is no file.
-pub fn check(path: &Path) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(Failure::at(path.display(), "no such folder"));
-    }
-    if path.is_dir() {
-        return Err(Failure::at(path.display(), "is a folder, expected a file"));
-    }
-    Output::named(path).check()
+/// When its folder is missing or takes no file, it is no file, or a link leads there from where commands may write.
+pub fn pin(path: &Path, place: &Place) -> Result<Pinned, Failure> {
+    let pinned = Output::named(path).pin(Access::OwnerOnly, &world::written_by_commands(place))?;
+    pinned.check()?;
+    Ok(pinned)
 }
 
 /// Writes the whole history, fit to be sent: a call whose tool still runs is answered with a word about that.
 ///
 /// # Errors
 /// When the file cannot be written; nothing is left half-written then.
-pub fn write(path: &Path, session: &Session) -> Result<(), Failure> {
+pub fn write(pinned: &Pinned, session: &Session) -> Result<(), Failure> {
     let mut envelope = Map::new();
     envelope.insert("model".to_owned(), json!(session.model().profile().name));
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
@@ -46,5 +44,5 @@ pub fn write(path: &Path, session: &Session) -> Result<(), Failure> {
     };
     let text =
         codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))?;
-    Output::named(path).write(|out| out.write_all(text.as_bytes()))
+    pinned.write(|out| out.write_all(text.as_bytes()))
 }

@@ -166,6 +166,19 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
     options
 }
 
+/// Folders in which commands may have put anything, in this session or in an earlier one.
+pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
+    let folders = [
+        place.root.clone(),
+        temporary(place).0,
+        "/tmp".into(),
+        "/var/tmp".into(),
+        "/dev/shm".into(),
+    ];
+    let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
+    folders.map(real).into()
+}
+
 /// The user's settings, which no call changes unasked, and no command in the sandbox.
 fn settings_files(settings: &Settings, place: &Place) -> Vec<PathBuf> {
     let folder = place.config.as_ref().map(|folder| folder.join("codelet"));

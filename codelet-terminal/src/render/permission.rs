@@ -71,7 +71,7 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 titled(&format!("{title} change {}", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
                 if let Some(owner) = owner {
-                    warning(whose(*owner), look, &mut out);
+                    warning(&whose(*owner), look, &mut out);
                 }
                 change(diff, look, &mut out);
             }
@@ -92,11 +92,12 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
     out
 }
 
-fn whose(owner: Owner) -> &'static str {
+fn whose(owner: Owner) -> String {
     match owner {
-        Owner::Git => "This is git's own, which may start what stands there.",
-        Owner::Codelet => "This is Codelet's own, which says what a session may do.",
-        Owner::Home => "This is your own, in your home: shells and other programs obey what stands there.",
+        Owner::Git => "This is git's own, which may start what stands there.".to_owned(),
+        Owner::Codelet => "This is Codelet's own, which says what a session may do.".to_owned(),
+        Owner::Home => "This is your own, in your home: shells and other programs obey what stands there.".to_owned(),
+        Owner::Obeyed(reason) => format!("This {reason}."),
     }
 }
 

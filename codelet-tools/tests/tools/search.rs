@@ -128,6 +128,154 @@ fn an_interrupted_search_stops() {
 }
 
 #[test]
+fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() {
+    let trial = Trial::new(Permission::Edit);
+    for (name, text) in [
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/info/exclude", "a/excluded\na/shown\n"),
+        (".gitignore", "\u{feff}*.log\n/top\na/deep/\n[\nb/*\n!b/kept\n"),
+        ("a/.gitignore", "!keep.log\n!shown\nlocal\n"),
+        ("a/.ignore", "noise\n!c.log\n"),
+        (".ignore", "a/b.txt\nsub/z\n"),
+        // A repository in it, with patterns that are its own.
+        ("sub/.git/info/exclude", "x\n"),
+        ("sub/.gitignore", "y\n"),
+    ] {
+        trial.write(name, text);
+    }
+    for name in [
+        "x.log",
+        "top",
+        "a/top",
+        "a/keep.log",
+        "a/c.log",
+        "a/d.log",
+        "a/deep/e",
+        "a/excluded",
+        "a/shown",
+        "a/local",
+        "local",
+        "a/noise",
+        "a/in/noise",
+        "noise",
+        "a/b.txt",
+        "b/gone",
+        "b/kept",
+        "sub/x",
+        "sub/y",
+        "sub/z",
+        "sub/w",
+    ] {
+        trial.write(name, "needle\n");
+    }
+    let found = "a/c.log\na/keep.log\na/shown\na/top\nb/kept\nlocal\nnoise\nsub/w\n";
+    let search = |place: &str| json!({"pattern": "needle", "output_mode": "files_with_matches", "path": place});
+    assert_eq!(trial.done("Grep", search(".")), found);
+    // As ripgrep has it.
+    let walk = ignore::WalkBuilder::new(&trial.workspace)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .sort_by_file_name(Ord::cmp)
+        .filter_entry(|entry| !entry.file_name().to_string_lossy().starts_with(".git"))
+        .build();
+    let files = walk
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let names = files.map(|entry| {
+        entry
+            .path()
+            .strip_prefix(&trial.workspace)
+            .unwrap()
+            .display()
+            .to_string()
+    });
+    let names: String = names
+        .filter(|name| !name.ends_with(".ignore"))
+        .map(|name| name + "\n")
+        .collect();
+    assert_eq!(names, found);
+    // The same from within: what stands above holds there, too.
+    assert_eq!(trial.done("Grep", search("a")), "a/c.log\na/keep.log\na/shown\na/top\n");
+    assert_eq!(trial.done("Grep", search("a/in")), "[no match in 0 files]\n");
+    assert_eq!(trial.done("Grep", search("sub")), "sub/w\n");
+    let listed = trial.done("LS", json!({"path": "a"}));
+    assert!(
+        listed.ends_with("top (7 bytes)\n[6 ignored: deep/, b.txt (7 bytes), d.log (7 bytes), excluded (7 bytes), local (7 bytes), noise (7 bytes)]\n"),
+        "{listed}"
+    );
+}
+
+/// What a clone may bring, or a command put there.
+#[test]
+fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told() {
+    let long = "x".repeat(1024 * 1024 + 1);
+    let crowded = "x?\n".repeat(10_001);
+    for name in [".gitignore", ".ignore", "deep/.gitignore", ".git/info/exclude"] {
+        for (what, why) in [
+            ("/dev/zero", "it is a link"),
+            ("a.md", "it is a link"),
+            ("nowhere", "it is a link"),
+            ("pipe", "this is a pipe, not a file"),
+            ("socket", "this is a socket, not a file"),
+            ("folder", "this is a folder"),
+            ("long", "it is too long"),
+            ("crowded", "it is too long"),
+        ] {
+            let trial = Trial::new(Permission::Edit);
+            trial.write("a.md", "needle\n");
+            trial.write("deep/b.md", "needle\n");
+            trial.write(".git/HEAD", "ref: refs/heads/main\n");
+            trial.write(".git/info/x", "");
+            let path = trial.workspace.join(name);
+            match what {
+                "pipe" => rustix::fs::mknodat(
+                    rustix::fs::CWD,
+                    &path,
+                    rustix::fs::FileType::Fifo,
+                    rustix::fs::Mode::from_raw_mode(0o600),
+                    0,
+                )
+                .unwrap(),
+                "socket" => drop(std::os::unix::net::UnixListener::bind(&path).unwrap()),
+                "folder" => std::fs::create_dir(&path).unwrap(),
+                "long" => drop(trial.write(name, &long)),
+                "crowded" => drop(trial.write(name, &crowded)),
+                target => std::os::unix::fs::symlink(target, &path).unwrap(),
+            }
+            let note = format!("[1 ignore file not obeyed: {name} ({why})]\n");
+            let found = trial.done("Grep", json!({"pattern": "needle", "glob": "*.md"}));
+            assert_eq!(found, format!("a.md:1:needle\ndeep/b.md:1:needle\n{note}"), "{what}");
+            let found = trial.done("Glob", json!({"pattern": "*.md"}));
+            assert!(found.ends_with(&note), "{found}");
+            if !name.starts_with("deep") {
+                let listed = trial.done("LS", json!({}));
+                assert!(listed.contains("a.md (7 bytes)") && listed.ends_with(&note), "{listed}");
+                // And from below.
+                assert!(trial.done("LS", json!({"path": "deep"})).contains(why));
+            }
+        }
+    }
+}
+
+#[test]
+fn all_ignore_files_of_a_search_together_are_bounded() {
+    let trial = Trial::new(Permission::Edit);
+    trial.write(".git/HEAD", "ref: refs/heads/main\n");
+    let text = format!("#{}\n", "x".repeat(1024 * 1024 - 2));
+    for number in 10..30 {
+        trial.write(&format!("{number}/.gitignore"), &text);
+        trial.write(&format!("{number}/a.md"), "");
+    }
+    let found = trial.done("Glob", json!({"pattern": "*.md"}));
+    assert_eq!(found.lines().count(), 21, "{found}");
+    assert!(
+        found.contains("[4 ignore files not obeyed: 26/.gitignore (it is too long), "),
+        "{found}"
+    );
+}
+
+#[test]
 fn files_are_found_by_name_the_newest_first() {
     let trial = trial();
     let old = SystemTime::now() - Duration::from_secs(1000);

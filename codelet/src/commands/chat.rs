@@ -4,11 +4,12 @@ use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
 use crate::live_page::Page;
+use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::world::Equipment;
-use crate::{loading, local, pictures, transcript, world};
+use crate::{input, loading, local, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -35,6 +36,8 @@ mod export;
 
 /// Files whose names can be completed.
 const MOST_FILES: usize = 50_000;
+/// The most that an editor may write, in bytes: no window takes more.
+const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
 /// Servers on this machine that are named.
 const NAMED: usize = 3;
 /// What a shell reports of a process that ended by these signals.
@@ -48,14 +51,18 @@ const TERMINATED: u8 = 143;
 pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     let place = Place::find(chat.directory.as_deref())?;
     let settings = once::settings(chat, &place)?;
-    if let Some(path) = &chat.transcript {
-        transcript::check(path)?;
-    }
+    let transcript = chat
+        .transcript
+        .as_ref()
+        .map(|path| transcript::pin(path, &place))
+        .transpose()?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
-    let lived = guarded(world::secrets(&settings), || live(chat, &settings, &place));
+    let lived = guarded(world::secrets(&settings), || {
+        live(chat, &settings, &place, transcript.as_ref())
+    });
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
 
@@ -70,7 +77,7 @@ fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
     done.ok()
 }
 
-fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Failure> {
+fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pinned>) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
     super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
     let ready = unless_signalled(&runtime, async {
@@ -125,8 +132,8 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
-    if let Some(path) = &chat.transcript {
-        transcript::write(path, &lived.session)?;
+    if let Some(pinned) = transcript {
+        transcript::write(pinned, &lived.session)?;
     }
     Ok(match (lived.left, &lived.ending) {
         (Left::Gone(status), _) => status.into(),
@@ -166,10 +173,10 @@ fn begun(
     );
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
-    let home = place.home.clone();
+    let exported_from = place.clone();
     let reach = Reach {
         connect: connection::connect(settings.clone(), equipment.reach),
-        export: Arc::new(move |file: &str, session: &Session| export::export(file, home.as_deref(), session, &page)),
+        export: Arc::new(move |file: &str, session: &Session| export::export(file, &exported_from, session, &page)),
         read_file: read_file(place.directory.clone(), surroundings),
         attach: attach(place.clone()),
         shell,
@@ -348,22 +355,28 @@ fn outfit(settings: &Settings, place: &Place) -> Outfit {
         look: Look::new(80, styles, background),
         terminal,
         files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
-        edit: edit(),
+        edit: edit(place.config.as_ref().map(|config| config.join("codelet"))),
     }
 }
 
 /// The user's editor, on a file that is gone afterwards.
-fn edit() -> Edit {
+fn edit(own: Option<PathBuf>) -> Edit {
     let editor = variable("VISUAL")
         .or_else(|| variable("EDITOR"))
         .unwrap_or_else(|| "vi".to_owned());
     Arc::new(move |text: &str| {
         let told = |error: std::io::Error| format!("{editor}: {}", words(&error));
-        let mut file = tempfile::Builder::new()
-            .prefix("codelet-prompt-")
-            .suffix(".md")
-            .tempfile()
-            .map_err(told)?;
+        let mut made = tempfile::Builder::new();
+        made.prefix("codelet-prompt-").suffix(".md");
+        // Commands may write to the folder for temporary files, and none to the user's settings.
+        let beside_settings = own.as_ref().map(|folder| {
+            std::fs::create_dir_all(folder)?;
+            made.tempfile_in(folder)
+        });
+        let mut file = match beside_settings {
+            Some(Ok(file)) => file,
+            _ => made.tempfile().map_err(told)?,
+        };
         file.write_all(text.as_bytes()).map_err(told)?;
         // The setting may hold arguments, as a shell would read them.
         let status = Command::new("sh")
@@ -379,7 +392,8 @@ fn edit() -> Edit {
             ));
         }
         // Some editors replace the file, so it is looked up again by its name.
-        let text = std::fs::read_to_string(file.path()).map_err(told)?;
+        let bytes = input::regular(file.path(), LONGEST_PROMPT).map_err(told)?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("{editor} has written no UTF-8 text"))?;
         Ok(text.trim_end_matches('\n').to_owned())
     })
 }

@@ -1,6 +1,6 @@
 //! `codelet demo`: the real loop with the real tools on a small task, where a recorded model takes the place of a live one.
 
-use crate::args::{Chat, Demo, OutputForm};
+use crate::args::{Demo, OutputForm};
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
 use crate::paint::{Ink, Look};
@@ -93,7 +93,6 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         ..place
     };
     let replies: Vec<Said> = serde_json::from_str(REPLIES).map_err(|error| Failure::Told(error.to_string()))?;
-    let chat = Chat::of(args.output);
     let mut settings = Settings::default();
     settings.allow.value = vec!["sh test.sh".to_owned(), "tail *".to_owned(), "od *".to_owned()];
     let model = Box::new(recorded(replies));
@@ -121,7 +120,13 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let interrupt = once::heed_signals()?;
     let mut front = once::front(args.output, &interrupt)?;
     front.follow();
-    let done = once::carry(session, Prompt::from(PROMPT), &runtime, &interrupt, front, &chat, began);
+    let asked = once::Asked {
+        prompt: Prompt::from(PROMPT),
+        output: args.output,
+        transcript: None,
+        began,
+    };
+    let done = once::carry(session, asked, &runtime, &interrupt, front);
     runtime.shutdown_background();
     done
 }

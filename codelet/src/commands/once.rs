@@ -3,6 +3,7 @@
 use crate::args::{Chat, OutputForm};
 use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
+use crate::output::Pinned;
 use crate::paint::{Ink, Look};
 use crate::pictures::Pictures;
 use crate::place::Place;
@@ -56,9 +57,11 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let Some(model) = model else {
         return Ok(Exit::Interrupted);
     };
-    if let Some(path) = &chat.transcript {
-        transcript::check(path)?;
-    }
+    let transcript = chat
+        .transcript
+        .as_ref()
+        .map(|path| transcript::pin(path, &place))
+        .transpose()?;
     let servers = {
         let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
         runtime.block_on(world::servers(&settings, &place, &*model, &interrupt))
@@ -84,7 +87,13 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         world: equipment.surroundings,
     };
     let session = Session::new(parts, session_settings(&settings));
-    let done = carry(session, pictures.with(text), &runtime, &interrupt, front, chat, began);
+    let asked = Asked {
+        prompt: pictures.with(text),
+        output: chat.output,
+        transcript: transcript.as_ref(),
+        began,
+    };
+    let done = carry(session, asked, &runtime, &interrupt, front);
     if interrupt.is_thrown() {
         drop(servers.servers);
     } else {
@@ -122,16 +131,32 @@ pub fn runtime() -> Result<Runtime, Failure> {
     Ok(built)
 }
 
+/// What is to be carried to its end.
+pub struct Asked<'a> {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// In which form it is printed what comes of it.
+    pub output: OutputForm,
+    /// Where the conversation is written.
+    pub transcript: Option<&'a Pinned>,
+    /// When the process began.
+    pub began: Instant,
+}
+
 /// Carries the prompt to its end, and prints what there is to print.
 pub fn carry(
     mut session: Session,
-    prompt: Prompt,
+    asked: Asked<'_>,
     runtime: &Runtime,
     interrupt: &Interrupt,
     mut front: Box<dyn Front>,
-    chat: &Chat,
-    began: Instant,
 ) -> Result<Exit, Failure> {
+    let Asked {
+        prompt,
+        output,
+        transcript,
+        began,
+    } = asked;
     let ending = runtime.block_on(session.prompt(prompt, interrupt, &mut *front));
     let exit = Exit::of(&ending);
     let finish = |front: &mut dyn Front, exit: Exit| {
@@ -143,9 +168,9 @@ pub fn carry(
         })
     };
     // Nobody waits for a file to read the answer. The other forms tell the status, in which the file has a say.
-    let first = (chat.output == OutputForm::Text).then(|| finish(&mut *front, exit));
-    let written = match &chat.transcript {
-        Some(path) => transcript::write(path, &session),
+    let first = (output == OutputForm::Text).then(|| finish(&mut *front, exit));
+    let written = match transcript {
+        Some(pinned) => transcript::write(pinned, &session),
         None => Ok(()),
     };
     let printed = first.unwrap_or_else(|| match &written {
@@ -164,7 +189,7 @@ pub fn carry(
     match printed {
         // Whoever interrupts does not wait for a reader who stands still.
         Err(error) if StoodStill::is(&error) => Ok(Exit::Interrupted),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, chat.output),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, output),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
         Ok(()) => Ok(exit),
     }

@@ -5,7 +5,7 @@ use crate::commands::replay::{Prices, names, policies, prices};
 use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
 use crate::input::{Input, unread};
-use crate::output::Output;
+use crate::output::{Access, Output};
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
 use codelet_context::economics::Preset;
@@ -45,7 +45,8 @@ pub fn run(args: &Report) -> Result<(), Failure> {
             ));
         }
     }
-    output.check()?;
+    let pinned = output.pin(Access::AsUsual, &[])?;
+    pinned.check()?;
     let progress = Progress::start("reading");
     let mut odd = Vec::new();
     let (session, format) = read(args.files.first().map(|file| &**file), args, &mut odd)?;
@@ -95,7 +96,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     progress.tell("writing the page");
     let text = page(&report);
     drop(progress);
-    output.write(|out| out.write_all(text.as_bytes()))?;
+    pinned.write(|out| out.write_all(text.as_bytes()))?;
     warn(&Look::stderr(), &odd);
     warn(&Look::stderr(), &skipped);
     if let Output::File(path) = &output

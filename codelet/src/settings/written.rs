@@ -1,7 +1,8 @@
 //! A settings file as it is written: read with bounds, and what is wrong in it told in plain words with its place.
 
 use super::{Key, SMALLEST_WINDOW};
-use crate::exit::{Failure, words};
+use crate::exit::Failure;
+use crate::input;
 use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
@@ -128,20 +129,13 @@ impl Written {
 /// # Errors
 /// When it cannot be read or is no settings file; the words say where in it.
 pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
-    let found = match std::fs::metadata(path) {
-        Ok(found) => found,
+    let bytes = match input::regular(path, MOST) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         // A file where a folder should be.
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
         Err(error) => return Err(Failure::io(path, &error)),
     };
-    if !found.is_file() {
-        return Err(Failure::at(path.display(), "expected a file"));
-    }
-    if found.len() > MOST {
-        return Err(Failure::at(path.display(), "too large for settings"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| Failure::at(path.display(), words(&error)))?;
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(Failure::at(path.display(), "not UTF-8 text"));
     };

@@ -2,7 +2,8 @@
 
 use crate::exit::Failure;
 use crate::live_page::Page;
-use crate::output::Output;
+use crate::output::Pinned;
+use crate::place::Place;
 use crate::transcript;
 use codelet_agent::session::Session;
 use codelet_agent::spelling;
@@ -106,8 +107,8 @@ fn typed(path: &Path) -> String {
 ///
 /// # Errors
 /// When nothing was written: why.
-pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) -> Result<String, String> {
-    let Asked { path, is_forced } = Asked::read(words, home)?;
+pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Result<String, String> {
+    let Asked { path, is_forced } = Asked::read(words, place.home.as_deref())?;
     let file = typed(&path);
     let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
     let end = end.as_deref().unwrap_or_default();
@@ -117,40 +118,36 @@ pub fn export(words: &str, home: Option<&Path>, session: &Session, page: &Page) 
              whole conversation as it is sent."
         ));
     }
-    if !is_forced && path.is_file() && !is_export(&path) {
-        return Err(format!(
-            "{file} is there already and is no export; nothing was written. /export {file} {FORCE} replaces it."
-        ));
-    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         let folder = spelling::spell(folder.as_os_str());
         return Err(format!("There is no folder {folder}; nothing was written."));
     }
-    let is_page = ["html", "htm"].contains(&end);
-    let (written, told) = match is_page {
-        true => {
-            let html = page.html(session);
-            let output = Output::named(&path);
-            let written = output
-                .check()
-                .and_then(|()| output.write(|out| out.write_all(html.as_bytes())));
-            (written, format!("The report is in {file}; any browser shows it."))
-        }
-        false => {
-            let written = transcript::check(&path).and_then(|()| transcript::write(&path, session));
-            let told = format!(
-                "The whole conversation is in {file}; `codelet inspect {}` looks into it.",
-                for_shell(&file)
-            );
-            (written, told)
-        }
+    let told = |failure| match failure {
+        Failure::Told(why) => why,
+        Failure::PipeClosed => format!("{file}: nobody reads it"),
     };
-    match written {
-        Ok(()) => Ok(told),
-        Err(Failure::Told(why)) => Err(why),
-        Err(Failure::PipeClosed) => Err(format!("{file}: nobody reads it")),
+    // Its name is typed while commands run, so it is pinned before it is looked at.
+    let pinned = transcript::pin(&path, place).map_err(told)?;
+    if pinned.is_stream() {
+        // Whoever put it there need never read it.
+        return Err(format!("{file} is no file; nothing was written."));
     }
+    if !is_forced && pinned.exists() && !is_export(&pinned) {
+        return Err(format!(
+            "{file} is there already and is no export; nothing was written. /export {file} {FORCE} replaces it."
+        ));
+    }
+    if ["html", "htm"].contains(&end) {
+        let html = page.html(session);
+        pinned.write(|out| out.write_all(html.as_bytes())).map_err(told)?;
+        return Ok(format!("The report is in {file}; any browser shows it."));
+    }
+    transcript::write(&pinned, session).map_err(told)?;
+    Ok(format!(
+        "The whole conversation is in {file}; `codelet inspect {}` looks into it.",
+        for_shell(&file)
+    ))
 }
 
 /// A name as one word of a shell's line.
@@ -163,9 +160,11 @@ fn for_shell(name: &str) -> String {
 }
 
 /// Whether a file is what an export leaves, or empty.
-fn is_export(path: &Path) -> bool {
+fn is_export(pinned: &Pinned) -> bool {
     const FIELDS: [&str; 4] = ["max_tokens", "messages", "model", "system"];
-    let Ok(text) = std::fs::read_to_string(path) else {
+    /// No export is longer, in bytes.
+    const LONGEST: u64 = 1 << 30;
+    let Some(text) = pinned.text(LONGEST) else {
         return false;
     };
     if text.trim().is_empty() || Page::is_one(&text) {

@@ -1,0 +1,325 @@
+//! Files of a workspace that somebody obeys: what stands there starts programs, or gives orders, without anybody being asked again.
+//!
+//! The line is drawn at what works by itself: because a folder is entered or opened, a commit is made, a push arrives, an agent or an
+//! interpreter begins, or any program of a kind is called. What runs because somebody builds, tests or starts the project (`Makefile`,
+//! `package.json`, `build.rs`, `Dockerfile`) is the workspace's own code: to change it is the work, and who runs it runs it.
+
+use crate::permission::fits;
+use crate::tool::Owner;
+use codelet_context::unseen;
+
+/// What is obeyed, by whom. Names are in small letters and separated by blanks, wherever in the workspace they stand; `*` is any text in
+/// one. Behind a folder, all that is in it is meant.
+const TABLE: &[(Owner, &str)] = &[
+    (Owner::Git, ".git"),
+    (Owner::Codelet, ".codelet"),
+    (
+        Owner::Obeyed("gives instructions to agents"),
+        "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .agents .claude .codex .gemini .opencode .cursor \
+         .cursorrules .windsurf .windsurfrules .clinerules .roo .roorules .kiro .junie .continue .goosehints .aider.conf.yml .rules \
+         .github/copilot-instructions.md .github/instructions .github/prompts .github/agents .github/chatmodes .github/skills",
+    ),
+    (
+        Owner::Obeyed("says which programs agents start"),
+        ".mcp.json mcp.json .claude.json",
+    ),
+    (
+        Owner::Obeyed("is obeyed by editors that open the folder"),
+        ".vscode *.code-workspace .idea .run .zed .fleet .helix .vs .exrc .nvimrc .nvim.lua .vimrc .lvimrc .dir-locals.el \
+         .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml",
+    ),
+    (
+        Owner::Obeyed("is run by shells that enter the folder"),
+        ".envrc .direnv .mise mise.toml mise.*.toml .mise.toml .mise.*.toml .config/mise .rtx.toml .autoenv .autoenv.zsh",
+    ),
+    (
+        Owner::Obeyed("is run by git's commands"),
+        ".husky .githooks .git-hooks .hooks .gitconfig .overcommit.yml .pre-commit-config.yaml .pre-commit-config.yml \
+         .pre-commit-hooks.yaml lefthook.yml lefthook.yaml lefthook-local.yml .lefthook.yml .lefthook.yaml .lefthook .lintstagedrc \
+         .lintstagedrc.*",
+    ),
+    (
+        Owner::Obeyed("runs in CI"),
+        ".github/workflows .github/actions .forgejo/workflows .forgejo/actions .gitea/workflows .gitea/actions .gitlab-ci.yml \
+         .gitlab-ci.yaml .gitlab-ci .gitlab/ci .circleci .ci jenkinsfile jenkinsfile.* *.jenkinsfile .travis.yml .drone.yml .drone.yaml \
+         .woodpecker .woodpecker.yml .woodpecker.yaml azure-pipelines*.yml azure-pipelines*.yaml .azure-pipelines .azuredevops \
+         bitbucket-pipelines.yml appveyor.yml .appveyor.yml .buildkite .cirrus.yml .cirrus.star .semaphore .teamcity .tekton .builds \
+         .build.yml buildspec*.yml cloudbuild*.yaml .readthedocs.yml .readthedocs.yaml",
+    ),
+    (
+        Owner::Obeyed("says where tools take programs from, or which they start"),
+        ".npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs pnpmfile.cjs bunfig.toml .cargo .bazelrc .bazeliskrc .mvn gradle/wrapper .bundle \
+         .gemrc .condarc .pypirc pip.conf nuget.config .curlrc .wgetrc .netrc",
+    ),
+    (
+        Owner::Obeyed("is run by interpreters and debuggers that start in the folder"),
+        ".gdbinit .lldbinit .pdbrc .rprofile .renviron .ghci .irbrc .pryrc .iex.exs .octaverc",
+    ),
+];
+
+/// The names of the table that stand for one place each, as paths.
+pub fn places() -> impl Iterator<Item = (&'static str, Owner)> {
+    let names = TABLE
+        .iter()
+        .flat_map(|(owner, names)| names.split_ascii_whitespace().map(|name| (name, *owner)));
+    names.filter(|(name, _)| !name.contains('*'))
+}
+
+/// Who obeys what stands at this path, by its name alone. File systems differ in which letters are the same to them, and some pass over
+/// signs that nobody sees.
+pub fn obeys(path: &str) -> Option<Owner> {
+    // Those of HFS+ beside what nobody sees.
+    let is_passed_over = |c: &char| {
+        unseen::hides(*c)
+            || matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+    };
+    let seen = path.chars().filter(|c| !is_passed_over(c));
+    let plain: String = seen.flat_map(char::to_lowercase).collect();
+    let pieces: Vec<&str> = plain.split('/').filter(|piece| !matches!(*piece, "" | ".")).collect();
+    TABLE.iter().find_map(|(owner, names)| {
+        let is_at = |name: &str| {
+            let wanted: Vec<&str> = name.split('/').collect();
+            let fit = |(wanted, piece): (&&str, &&str)| fits(wanted, piece);
+            pieces
+                .windows(wanted.len())
+                .any(|pieces| wanted.iter().zip(pieces).all(fit))
+        };
+        names.split_ascii_whitespace().any(is_at).then_some(*owner)
+    })
+}
+
+/// Programs that change the files in their words, the same that write to the last of them, and those that do so only where they are told.
+const CHANGERS: &str = "tee sponge mv rm rmdir unlink shred truncate touch mkdir chmod chown dd patch ed ex";
+const COPIERS: &str = "cp ln install rsync scp";
+const EDITORS: &str = "sed gsed perl ruby awk gawk yq";
+const INTERPRETERS: &str = "python python3 node nodejs deno bun perl ruby php";
+
+/// The first file with orders that a command line plainly changes: one that its output goes to, or that stands in the words of a program
+/// which changes files. A script that it runs is not seen through.
+pub fn changed_by(line: &str) -> Option<(String, Owner)> {
+    let mut at = String::new();
+    for command in commands(line) {
+        let place = |word: &str| match word.starts_with('/') {
+            true => word.to_owned(),
+            false => format!("{at}/{word}"),
+        };
+        let of = |word: &str| {
+            // `of=FILE`, `--target-directory=FILE`.
+            let file = word.rsplit('=').next().unwrap_or(word);
+            let owner = obeys(&place(file))?;
+            Some((file.to_owned(), owner))
+        };
+        if let Some(found) = command.outputs.iter().find_map(|output| of(output)) {
+            return Some(found);
+        }
+        let words = &command.words;
+        let program = |names: &str| {
+            let is_it = |word: &String| names.split(' ').any(|name| word.rsplit('/').next() == Some(name));
+            words.iter().position(is_it)
+        };
+        let is_told = |letter: char, long: &str| {
+            words.iter().any(|word| {
+                let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+                word.starts_with(long) || letters.is_some_and(|letters| letters.contains(letter))
+            })
+        };
+        let changer = program(CHANGERS).or_else(|| program(EDITORS).filter(|_| is_told('i', "--in-place")));
+        let changer =
+            changer.or_else(|| program(INTERPRETERS).filter(|_| is_told('c', "-c") || is_told('e', "--eval")));
+        if let Some(found) = changer.and_then(|program| words[program + 1..].iter().find_map(|word| of(word))) {
+            return Some(found);
+        }
+        if let Some(program) = program(COPIERS) {
+            let has_target = words
+                .iter()
+                .any(|word| word.starts_with("-t") || word.starts_with("--target"));
+            let from = if has_target { program + 1 } else { words.len() - 1 };
+            if let Some(found) = words[from..].iter().find_map(|word| of(word)) {
+                return Some(found);
+            }
+        }
+        if let [go, folder, ..] = words.as_slice()
+            && matches!(go.as_str(), "cd" | "pushd")
+        {
+            at = place(folder);
+        }
+    }
+    None
+}
+
+#[derive(Default)]
+struct Command {
+    words: Vec<String>,
+    /// The files that output goes to.
+    outputs: Vec<String>,
+}
+
+/// The commands of a line and of whatever stands in quotes in it, as far as their words can be told without a shell: quotes and
+/// backslashes are left out, so that nothing hides behind them.
+fn commands(line: &str) -> Vec<Command> {
+    let mut commands = vec![Command::default()];
+    let (mut word, mut is_output) = (String::new(), false);
+    let mut chars = line.chars().chain(Some(';')).peekable();
+    while let Some(c) = chars.next() {
+        let ends = c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '}' | '<' | '>' | '`' | ',');
+        if !ends {
+            if !matches!(c, '\'' | '"' | '\\') {
+                word.push(c);
+            }
+            continue;
+        }
+        if let (Some(command), false) = (commands.last_mut(), word.is_empty()) {
+            let list = if is_output {
+                &mut command.outputs
+            } else {
+                &mut command.words
+            };
+            list.push(std::mem::take(&mut word));
+            is_output = false;
+        }
+        match c {
+            '>' => {
+                while chars.next_if(|c| matches!(c, '>' | '|' | '&')).is_some() {}
+                is_output = true;
+            }
+            // `&>` is no end.
+            '&' if chars.peek() == Some(&'>') => {}
+            ';' | '&' | '|' | '\n' | '`' => commands.push(Command::default()),
+            _ => {}
+        }
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_obeys_is_known_by_its_name_wherever_it_stands() {
+        for path in [
+            "AGENTS.md",
+            "agents.MD",
+            "docs/deep/Claude.md",
+            "CLAUDE.local.md",
+            ".claude/settings.json",
+            ".agents/skills/a/SKILL.md",
+            ".CODELET/settings.toml",
+            ".codelet",
+            ".git/hooks/pre-commit",
+            ".vscode/tasks.json",
+            "web/.vscode/launch.json",
+            "a.code-workspace",
+            ".idea/runConfigurations/a.xml",
+            ".envrc",
+            "sub/.envrc",
+            ".mise.toml",
+            "mise.local.toml",
+            ".husky/pre-commit",
+            ".githooks/pre-push",
+            ".pre-commit-config.yaml",
+            ".github/workflows/new.yml",
+            ".gitlab-ci.yml",
+            "x/.circleci/config.yml",
+            "Jenkinsfile",
+            "Jenkinsfile.release",
+            "azure-pipelines-nightly.yml",
+            ".npmrc",
+            ".cargo/config.toml",
+            ".devcontainer/devcontainer.json",
+            ".bazelrc",
+            ".mcp.json",
+            ".Rprofile",
+            ".a\u{200b}gents/x",
+            "CLAUDE\u{ad}.md",
+            ".git\u{200c}/config",
+        ] {
+            assert!(obeys(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_workspaces_own_code_is_the_work() {
+        for path in [
+            "Makefile",
+            "package.json",
+            "build.rs",
+            "Cargo.toml",
+            "Dockerfile",
+            "docker-compose.yml",
+            "justfile",
+            "src/main.rs",
+            "README.md",
+            "docs/agents.md.txt",
+            "src/hooks/use.ts",
+            ".gitignore",
+            ".gitattributes",
+            ".github/CODEOWNERS",
+            ".env",
+            ".editorconfig",
+            "rust-toolchain.toml",
+            ".tool-versions",
+            "src/claude/mod.rs",
+            "git/a",
+            "ci/build.sh",
+            "src/agents/a.py",
+            "workflows/a.yml",
+            "tests/ci.rs",
+            "",
+            ".",
+        ] {
+            assert_eq!(obeys(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_plainly_changes_such_a_file_is_known() {
+        for line in [
+            "echo 'window = 1000' >> .codelet/settings.toml",
+            "echo x >.envrc",
+            "echo x>|AGENTS.md",
+            "echo x &> ./AGENTS.md",
+            "cat a > '.github/workflows/ci.yml'",
+            "cat a > .git\\hub/work\"flows\"/ci.yml",
+            "cargo test 2> CLAUDE.md",
+            "cat <<E > AGENTS.md\nx\nE",
+            "echo x | tee -a .npmrc",
+            "cp evil .git/hooks/pre-commit",
+            "cp -t .husky evil",
+            "cd .github && cp a workflows/ci.yml",
+            "cd .github/workflows; echo x > ci.yml",
+            "mv a .vscode/tasks.json",
+            "mv AGENTS.md b",
+            "ln -sf x .envrc",
+            "sed -i s/a/b/ AGENTS.md",
+            "sed -Ei.bak s/a/b/ AGENTS.md",
+            "perl -pi -e s/a/b/ AGENTS.md",
+            "dd if=a of=.envrc",
+            "rm -rf .github/workflows",
+            "touch sub/.envrc",
+            "bash -c 'echo x > .envrc'",
+            "sh -c \"cp a .envrc\"",
+            "env A=1 tee AGENTS.md",
+            "(echo x) >> agents.md",
+            "true || { echo x > AGENTS.md; }",
+            "python3 -c \"open('.codelet/settings.toml', 'a').write('x')\"",
+        ] {
+            assert!(changed_by(line).is_some(), "{line}");
+        }
+        for line in [
+            "cat AGENTS.md",
+            "cat < AGENTS.md > a",
+            "grep -rn x .github/workflows > found",
+            "git add .github AGENTS.md && git commit -m 'x > y'",
+            "cp AGENTS.md docs/a.md",
+            "sed -n 1,5p AGENTS.md",
+            "ls .claude 2>/dev/null",
+            "diff AGENTS.md CLAUDE.md 2>&1",
+            "python3 tools/lint.py .github/workflows/ci.yml",
+            "rm -rf target && cat .envrc",
+            "",
+        ] {
+            assert_eq!(changed_by(line), None, "{line}");
+        }
+    }
+}
