@@ -34,6 +34,7 @@ mod files;
 mod git;
 mod glob;
 mod grep;
+mod handed;
 #[cfg(target_os = "linux")]
 mod listed;
 mod ls;
@@ -49,7 +50,7 @@ mod recall;
 mod removed;
 mod replace;
 pub mod sandbox;
-mod scratch;
+pub mod scratch;
 pub mod secrets;
 mod seen;
 pub mod surroundings;
@@ -91,6 +92,9 @@ pub struct Options {
     pub env_allowed: Vec<String>,
     /// Where temporary files go; commands in a sandbox may write there.
     pub temporary: PathBuf,
+    /// Folders of the user's, the best one first, for files that need a name for a while and that no command is to change. The
+    /// first is taken in which none can.
+    pub private: Vec<PathBuf>,
     /// More folders that commands in a sandbox may write to, such as a package manager's cache.
     pub writable: Vec<PathBuf>,
     /// Whether the model takes pictures.
@@ -115,6 +119,7 @@ impl Options {
             env: Vec::new(),
             env_allowed: Vec::new(),
             temporary: PathBuf::from("/tmp"),
+            private: Vec::new(),
             writable: Vec::new(),
             sees_images: false,
             bash_timeout: Duration::from_secs(120),
@@ -155,6 +160,14 @@ impl Reach {
     /// Where the next command begins.
     pub fn directory(&self) -> PathBuf {
         self.0.shell()
+    }
+
+    /// A folder for files that need a name for a while and that no command in the sandbox can change.
+    ///
+    /// # Errors
+    /// Says why there is no place for it.
+    pub fn scratch(&self) -> Result<scratch::Scratch, String> {
+        self.0.scratch()
     }
 }
 

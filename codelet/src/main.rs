@@ -32,6 +32,7 @@ use std::time::Instant;
 
 fn main() -> ExitCode {
     let began = Instant::now();
+    codelet_tools::sandbox::hand_on_nothing();
     let typed: Vec<_> = std::env::args_os().collect();
     let args = match Codelet::try_parse_from(dashed::joined(typed.clone())) {
         Ok(args) => args,

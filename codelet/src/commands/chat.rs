@@ -95,6 +95,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
+    let reach = equipment.reach.clone();
     let mut servers = Servers::default();
     let skip = Interrupt::new();
     let begin = async {
@@ -113,7 +114,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place) -> Result<ExitCode, Fai
         )
     };
     let lived = if on_terminal {
-        let outfit = outfit(settings, place);
+        let outfit = outfit(settings, place, reach);
         runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
     } else {
         let width = crate::paint::Look::stdout().width;
@@ -326,7 +327,7 @@ fn attach(place: Place) -> Attach {
     })
 }
 
-fn outfit(settings: &Settings, place: &Place) -> Outfit {
+fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Outfit {
     let terminal = variable("TERM").unwrap_or_default();
     // Those of VT100's kind, and those that say so, have one colour.
     let is_monochrome = terminal.starts_with("vt") || terminal.ends_with("-m") || terminal.ends_with("-mono");
@@ -346,29 +347,30 @@ fn outfit(settings: &Settings, place: &Place) -> Outfit {
         look: Look::new(80, styles, background),
         terminal,
         files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
-        edit: edit(),
+        edit: edit(reach),
     }
 }
 
-/// The user's editor, on a file that is gone afterwards.
-fn edit() -> Edit {
+/// The user's editor, on a file that is gone afterwards. What stands in it is the user's words, so it lies where no command
+/// in the sandbox can put others in their place.
+fn edit(reach: codelet_tools::Reach) -> Edit {
+    const NAME: &str = "prompt.md";
     let editor = variable("VISUAL")
         .or_else(|| variable("EDITOR"))
         .unwrap_or_else(|| "vi".to_owned());
     Arc::new(move |text: &str| {
         let told = |error: std::io::Error| format!("{editor}: {}", words(&error));
-        let mut file = tempfile::Builder::new()
-            .prefix("codelet-prompt-")
-            .suffix(".md")
-            .tempfile()
-            .map_err(told)?;
-        file.write_all(text.as_bytes()).map_err(told)?;
+        let scratch = reach
+            .scratch()
+            .map_err(|why| format!("there is no place for the file that {editor} is to change: {why}"))?;
+        scratch.write(NAME, text).map_err(told)?;
+        let file = scratch.path().join(NAME);
         // The setting may hold arguments, as a shell would read them.
-        let status = Command::new("sh")
+        let status = Command::new("/bin/sh")
             .arg("-c")
             .arg(format!("{editor} \"$1\""))
             .arg("sh")
-            .arg(file.path())
+            .arg(&file)
             .status()
             .map_err(told)?;
         if !status.success() {
@@ -377,7 +379,7 @@ fn edit() -> Edit {
             ));
         }
         // Some editors replace the file, so it is looked up again by its name.
-        let text = std::fs::read_to_string(file.path()).map_err(told)?;
+        let text = std::fs::read_to_string(&file).map_err(told)?;
         Ok(text.trim_end_matches('\n').to_owned())
     })
 }
