@@ -473,13 +473,15 @@ fn quoted(text: &str) -> String {
 
 /// The shell: bash where there is one that no command can put another program in place of.
 fn shell(desk: &Desk) -> PathBuf {
+    let sandbox = desk.widest();
+    let leads_to_commands = |bash: &PathBuf| bash.canonicalize().is_ok_and(|bash| sandbox.writes(&bash));
     let path = desk.options.env.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
     std::env::split_paths(&path)
         .chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
         .filter(|folder| folder.is_absolute())
-        .filter(|folder| !desk.is_commands(folder))
-        .map(|folder| folder.join("bash"))
-        .find(|bash| bash.is_file() && !desk.is_commands(bash))
+        // As it leads now: a link on the way may be a command's to change.
+        .filter_map(|folder| Some(folder.canonicalize().ok()?.join("bash")))
+        .find(|bash| bash.is_file() && !sandbox.writes(bash) && !leads_to_commands(bash))
         .unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }

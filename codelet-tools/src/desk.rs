@@ -102,20 +102,21 @@ impl Desk {
 
     /// The sandbox in which commands run under this permission, if in one.
     pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
-        let workspace = match permission {
-            Permission::All => return None,
-            Permission::Edit => self.owned.writable(),
-            Permission::Read => Vec::new(),
-        };
-        let more = self.options.writable.iter().chain([&self.options.temporary]).cloned();
-        Some(Sandbox::new(workspace.into_iter().chain(more)))
+        match permission {
+            Permission::All => None,
+            Permission::Edit => Some(self.widest()),
+            Permission::Read => Some(Sandbox::new(self.beside())),
+        }
     }
 
-    /// Whether a command in the sandbox may change what is in this place, or ever could.
-    pub(crate) fn is_commands(&self, place: &Path) -> bool {
-        let place = place.canonicalize().unwrap_or_else(|_| place.to_owned());
-        let sandbox = self.sandbox(Permission::Edit);
-        sandbox.is_some_and(|sandbox| sandbox.writes(&place))
+    /// The one in which a command may write the most.
+    pub(crate) fn widest(&self) -> Sandbox {
+        Sandbox::new(self.owned.writable().into_iter().chain(self.beside()))
+    }
+
+    /// What any command may write to besides the workspace.
+    fn beside(&self) -> impl Iterator<Item = PathBuf> {
+        self.options.writable.iter().chain([&self.options.temporary]).cloned()
     }
 
     /// A folder for files that no command in the sandbox is to find or change.
@@ -123,9 +124,10 @@ impl Desk {
     /// # Errors
     /// Says why there is none.
     pub(crate) fn scratch(&self) -> Result<Scratch, String> {
-        let sandbox = self.sandbox(Permission::Edit).unwrap_or_else(|| Sandbox::new([]));
-        let mut why = "neither XDG_RUNTIME_DIR, XDG_CACHE_HOME nor HOME names a folder of yours that commands cannot change"
-            .to_owned();
+        let sandbox = self.widest();
+        let mut why =
+            "neither XDG_RUNTIME_DIR, XDG_CACHE_HOME nor HOME names a folder of yours that commands cannot change"
+                .to_owned();
         for folder in &self.options.private {
             let made = scratch::private(folder, &sandbox).map(|private| {
                 scratch::clear(&private);

@@ -216,7 +216,7 @@ impl Git {
         time: Duration,
         stop: Option<PipeReader>,
     ) -> Option<Git> {
-        let folders = search(environment, &repository.root, desk);
+        let folders = search(environment, &repository.root, &desk.widest());
         let program = folders
             .iter()
             .map(|folder| folder.join("git"))
@@ -365,14 +365,15 @@ const GLOBAL: &str = "GIT_CONFIG_GLOBAL";
 
 /// The folders in which git may be: none in the repository or where else commands write, none that depends on where one
 /// stands.
-fn search(environment: &[(OsString, OsString)], root: &Path, desk: &Desk) -> Vec<PathBuf> {
+fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) -> Vec<PathBuf> {
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value);
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
-        // The root has no links in it; a way to it may.
-        .filter(|folder| folder.canonicalize().is_ok_and(|folder| !folder.starts_with(root)))
-        .filter(|folder| !desk.is_commands(folder))
+        // The root has no links in it; a way to it may, and one that leads elsewhere now may lead there later.
+        .filter_map(|folder| folder.canonicalize().ok())
+        .filter(|folder| !folder.starts_with(root))
+        .filter(|folder| !sandbox.writes(folder))
         .collect()
 }
 
@@ -544,15 +545,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let (root, bin, way) = (base.join("repo"), base.join("bin"), base.join("way"));
-        for made in [&root.join("bin"), &bin] {
+        for made in [&root.join("bin"), &bin, &base.join("tmp/bin"), &base.join("work/bin")] {
             std::fs::create_dir_all(made).unwrap();
         }
         std::os::unix::fs::symlink(&root, &way).unwrap();
         let folders = [root.join("bin"), way.join("bin"), root.join("../repo/bin"), bin.clone()]
             .map(|path| path.display().to_string());
         let [plain, linked, around, other] = &folders;
-        let path = format!("bin:.:{plain}:{linked}:{around}:/nowhere:{other}:");
-        assert_eq!(search(&[("PATH".into(), path.into())], &root, &desk(&base)), [bin]);
+        let commands = ["tmp/bin", "work/bin", "tmp"].map(|name| base.join(name).display().to_string());
+        let commands = commands.join(":");
+        let path = format!("bin:.:{plain}:{linked}:{around}:{commands}:/nowhere:{other}:");
+        assert_eq!(
+            search(&[("PATH".into(), path.into())], &root, &desk(&base).widest()),
+            [bin]
+        );
     }
 
     #[test]

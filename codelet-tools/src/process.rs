@@ -218,7 +218,13 @@ fn start(program: Program, mark: &str, output: io::PipeWriter) -> Result<(Pid, O
     let mut command = Command::new(&program.program);
     command
         .args(&program.arguments)
-        .current_dir(program.held.as_ref().and_then(files::name_of).unwrap_or(program.directory))
+        .current_dir(
+            program
+                .held
+                .as_ref()
+                .and_then(files::name_of)
+                .unwrap_or(program.directory),
+        )
         .env_clear()
         .env(MARK, mark)
         .envs(program.environment)

@@ -177,7 +177,11 @@ mod linux {
         let held = writable.iter().filter_map(|path| files::hold(path).ok());
         let rules = held.map(|held| -> Result<_, RulesetError> {
             let is_folder = rustix::fs::fstat(&held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
-            let changes = if is_folder { changes } else { changes & AccessFs::from_file(NEWEST) };
+            let changes = if is_folder {
+                changes
+            } else {
+                changes & AccessFs::from_file(NEWEST)
+            };
             Ok(PathBeneath::new(held, changes | AccessFs::ReadFile))
         });
         let restricted = || {

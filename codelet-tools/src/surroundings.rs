@@ -1,8 +1,8 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
+use crate::Reach;
 use crate::files;
 use crate::git::{Answer, Git, Repository};
-use crate::Reach;
 use crate::secrets::Secrets;
 use crate::text;
 use codelet_agent::interrupt::Interrupt;

@@ -415,9 +415,17 @@ fn commands_run_where_there_is_no_folder_for_temporary_files() {
 #[test]
 fn a_command_has_no_descriptor_of_ours_but_the_one_for_its_note() {
     let trial = free();
-    let open = |trial: &Trial| run(trial, "echo /proc/$$/fd/* | tr ' ' '\\n' | grep -o '[0-9]*$' | sort -n | xargs");
+    let open = |trial: &Trial| {
+        run(
+            trial,
+            "echo /proc/$$/fd/* | tr ' ' '\\n' | grep -o '[0-9]*$' | sort -n | xargs",
+        )
+    };
     let few = open(&trial);
-    assert!(few.starts_with("0 1 2 ") && few.contains(" 198") && few.len() < 20, "{few}");
+    assert!(
+        few.starts_with("0 1 2 ") && few.contains(" 198") && few.len() < 20,
+        "{few}"
+    );
     // However much this process has open, and hands on by mistake.
     let held: Vec<_> = (0..40).map(|_| std::fs::File::open("/").unwrap()).collect();
     for held in &held {
@@ -446,7 +454,10 @@ fn a_folder_that_has_become_a_link_is_no_place_for_a_command_that_was_meant_for_
     std::fs::rename(trial.workspace.join("sub"), trial.workspace.join("other")).unwrap();
     std::os::unix::fs::symlink(&trial.outside, trial.workspace.join("sub")).unwrap();
     let told = trial.failed("Bash", json!({"command": "rm kept"}));
-    assert!(told.contains("nothing was run") && told.contains("a link has come in its place"), "{told}");
+    assert!(
+        told.contains("nothing was run") && told.contains("a link has come in its place"),
+        "{told}"
+    );
     assert!(trial.outside.join("kept").exists());
     assert_eq!(run(&trial, "pwd -P"), format!("{}\n", trial.workspace.display()));
 }
