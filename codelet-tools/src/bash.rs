@@ -9,11 +9,10 @@ use crate::ending;
 use crate::family::{Family, Member};
 use crate::files;
 use crate::git::{Obeyed, Repository};
-use crate::process::{self, End, Program};
-use crate::sandbox::Sandbox;
-use crate::scratch::{self, Scratch};
+use crate::handed::{self, Numbers};
+use crate::process::{self, End, Program, Unstarted};
 use crate::secrets::Hiding;
-use crate::whereabouts::Note;
+use crate::whereabouts::{NOTING, Note};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
@@ -22,12 +21,13 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Longest command that is given as an argument, in bytes (Linux takes 128 KiB); a longer one goes through a file.
+/// Longest command that is given as an argument, in bytes (Linux takes 128 KiB); a longer one goes through a file without a name.
 const ARGUMENT: usize = 100_000;
 /// How often output is shown while the command runs.
 const PACE: Duration = Duration::from_millis(50);
@@ -52,8 +52,6 @@ pub(crate) struct Bash {
     spec: ToolSpec,
     desk: Arc<Desk>,
     shell: PathBuf,
-    /// Its own temporary folder, made when it is first needed.
-    own: Mutex<Option<Arc<Scratch>>>,
     left: Arc<Left>,
 }
 
@@ -112,49 +110,32 @@ impl Bash {
             spec: spec("Bash", include_str!("bash.md"), parameters),
             shell: shell(desk),
             desk: Arc::clone(desk),
-            own: Mutex::default(),
             left: Arc::default(),
         }
     }
 
+    /// What is to run, and what will tell where it ended.
+    ///
     /// # Errors
-    /// Says which folder takes nothing, and why.
-    fn own(&self) -> Result<Arc<Scratch>, String> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = &*own
-            && own.path().is_dir()
-        {
-            return Ok(Arc::clone(own));
-        }
-        let folder = &self.desk.options.temporary;
-        scratch::clear(folder);
-        let made = Scratch::new("", folder).map_err(|error| {
-            format!(
-                "a temporary folder cannot be made in {}: {}",
-                folder.display(),
-                files::reason(&error)
-            )
-        })?;
-        Ok(Arc::clone(own.insert(Arc::new(made))))
-    }
-
-    fn program(&self, command: &str, timeout: Duration, note: &Path) -> io::Result<Program> {
+    /// Says why nothing can be run.
+    fn program(&self, command: &str, timeout: Duration, permission: Permission) -> Result<(Program, Note), String> {
+        let desk = &self.desk;
+        let (directory, held) = self.stand(permission)?;
+        let numbers = Numbers::free()?;
+        let (note, pipe) = Note::begin(command).map_err(|error| files::reason(&error))?;
+        let mut handed = vec![handed::hand(pipe, numbers.note)];
         // However the command ends, the shell notes where it stood; unless it sets such a trap itself, or is no shell then.
-        let noting = format!("pwd -P > {} 2>/dev/null", quoted(&note.display().to_string()));
+        // Other shells know a descriptor with so high a number only by its name.
+        let noting = match self.shell.ends_with("bash") {
+            true => format!("{NOTING} >&{}", numbers.note),
+            false => format!("{NOTING} > {}", handed::name(numbers.note)),
+        };
         let line = format!("trap {} EXIT; {command}", quoted(&noting));
         let arguments: Vec<OsString> = if line.len() <= ARGUMENT {
             vec!["-c".into(), line.into()]
         } else {
-            let script = note.with_extension("sh");
-            std::fs::write(&script, line)?;
-            vec![script.into()]
-        };
-        let desk = &self.desk;
-        let shell = desk.shell();
-        let directory = if shell.is_dir() {
-            shell
-        } else {
-            desk.paths.directory().to_owned()
+            handed.push(handed::hand(handed::script(&line)?, numbers.script));
+            vec![handed::name(numbers.script).into()]
         };
         let mut environment: Vec<(OsString, OsString)> = desk
             .secrets
@@ -167,25 +148,53 @@ impl Bash {
         }
         environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
         environment.push(("PWD".into(), directory.clone().into()));
-        Ok(Program {
+        let program = Program {
             program: self.shell.clone().into(),
             arguments,
             directory,
+            held: Some(held),
             environment,
-            sandbox: self.sandbox(),
+            handed,
+            sandbox: desk.sandbox(permission),
             timeout,
-        })
+        };
+        Ok((program, note))
     }
 
-    fn sandbox(&self) -> Option<Sandbox> {
-        let options = &self.desk.options;
-        let workspace = match self.desk.permission() {
-            Permission::All => return None,
-            Permission::Edit => self.desk.owned.writable(),
-            Permission::Read => Vec::new(),
-        };
-        let more = options.writable.iter().chain([&options.temporary]).cloned();
-        Some(Sandbox::new(workspace.into_iter().chain(more)))
+    /// The folder that the next command begins in.
+    ///
+    /// # Errors
+    /// Says that the shell stands elsewhere than it did, which is no place for a command that was meant for there.
+    fn stand(&self, permission: Permission) -> Result<(PathBuf, OwnedFd), String> {
+        let desk = &self.desk;
+        let is_shut_in = permission != Permission::All;
+        let mut shells = desk.shells();
+        let turned = shells.turn(is_shut_in);
+        let now = shells.at(is_shut_in).to_owned();
+        let again = "send the command again if it is meant for there";
+        if let Some(was) = turned {
+            return Err(format!(
+                "what a command in the sandbox has said of its folder does not hold outside of it. The shell stands in {} now; {again}, or begin it with `cd {} && `",
+                desk.paths.show(&now),
+                quoted(&was.display().to_string())
+            ));
+        }
+        match files::hold_folder(&now) {
+            Ok(held) => Ok((now, held)),
+            Err(_) if now != desk.paths.directory() => {
+                let begin = desk.paths.directory();
+                shells.go(begin.to_owned(), is_shut_in);
+                let (gone, begin) = (desk.paths.show(&now), begin.display());
+                Err(format!(
+                    "{gone}, where the shell stood, is gone, or a link has come in its place. It stands in {begin} now; {again}"
+                ))
+            }
+            Err(error) => Err(format!(
+                "the shell cannot be started in {}: {}",
+                now.display(),
+                files::reason(&error)
+            )),
+        }
     }
 }
 
@@ -233,7 +242,8 @@ impl Tool for Bash {
                 return Output::failure(INTERRUPTED);
             }
             let command = call.parameters.str("command").unwrap_or_default();
-            let is_shut_in = self.desk.permission() != Permission::All;
+            let permission = self.desk.permission();
+            let is_shut_in = permission != Permission::All;
             let objection = || self.desk.owned.committed.objection(command);
             if let Some(objection) = is_shut_in.then(objection).flatten() {
                 return Output::failure(objection);
@@ -243,26 +253,17 @@ impl Tool for Bash {
                 _ => self.desk.options.bash_timeout,
             };
             let begun = || -> Result<_, String> {
-                let own = self.own()?;
-                let path = own.path().join("directory");
-                // A command that ends without a word leaves no old one.
-                let _ = std::fs::remove_file(&path);
-                let program = self.program(command, timeout, &path);
-                let program = program
-                    .map_err(|error| format!("{} cannot be written: {}", path.display(), files::reason(&error)))?;
-                let note = Note::new(path, command);
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
-                Ok((program, note, own, pipe))
+                Ok((self.program(command, timeout, permission)?, pipe))
             };
-            let (program, note, own, (stopped, stop)) = match begun() {
+            let ((program, note), (stopped, stop)) = match begun() {
                 Ok(begun) => begun,
-                Err(why) => return Output::failure(format!("no command can be run: {why}")),
+                Err(why) => return Output::failure(format!("nothing was run: {why}")),
             };
             let (answer, mut answered) = oneshot::channel();
             let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
             let run = move || {
-                let open = ran(&desk, program, &stopped, live, &note, &left, answer);
-                drop(own);
+                let open = ran(&desk, program, &stopped, live, note, &left, answer);
                 if let Some(open) = open {
                     discard(open);
                 }
@@ -317,7 +318,7 @@ fn ran(
     program: Program,
     stop: &PipeReader,
     live: Live,
-    note: &Note,
+    note: Note,
     left: &Left,
     answer: oneshot::Sender<Output>,
 ) -> Option<PipeReader> {
@@ -333,12 +334,17 @@ fn ran(
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
         Ok(ended) => ended,
         Err(error) => {
+            let told = match error {
+                Unstarted::NoSandbox(missing) => format!(
+                    "nothing was run: commands run in a sandbox only, and it cannot be entered here: {missing}. `/permission all` runs them without one"
+                ),
+                Unstarted::Refused(error) => format!(
+                    "the shell cannot be started in {}: {}",
+                    from.display(),
+                    files::reason(&error)
+                ),
+            };
             // Nobody may be waiting any more.
-            let told = format!(
-                "the shell cannot be started in {}: {}",
-                from.display(),
-                files::reason(&error)
-            );
             let _ = answer.send(Output {
                 notices,
                 ..Output::failure(told)
@@ -347,8 +353,8 @@ fn ran(
         }
     };
     let stands = note.read(ended.seen_in.as_deref(), &[&from, desk.paths.directory()]);
-    let moved = ending::moved(desk, &stands);
-    desk.go(stands.directory);
+    let moved = ending::moved(desk, &stands, &from);
+    desk.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
     let earlier = left.earlier(&ended.left);
@@ -465,14 +471,17 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The shell: bash where there is one.
+/// The shell: bash where there is one that no command can put another program in place of.
 fn shell(desk: &Desk) -> PathBuf {
+    let sandbox = desk.widest();
+    let leads_to_commands = |bash: &PathBuf| bash.canonicalize().is_ok_and(|bash| sandbox.writes(&bash));
     let path = desk.options.env.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
     std::env::split_paths(&path)
         .chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
         .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join("bash"))
-        .find(|bash| bash.is_file())
+        // As it leads now: a link on the way may be a command's to change.
+        .filter_map(|folder| Some(folder.canonicalize().ok()?.join("bash")))
+        .find(|bash| bash.is_file() && !sandbox.writes(bash) && !leads_to_commands(bash))
         .unwrap_or_else(|| PathBuf::from("/bin/sh"))
 }

@@ -2,10 +2,14 @@
 
 use crate::Options;
 use crate::arguments;
+use crate::files;
 use crate::owned::Owned;
 use crate::path::{Paths, Place};
+use crate::sandbox::Sandbox;
+use crate::scratch::{self, Scratch};
 use crate::secrets::Secrets;
 use crate::seen::Seen;
+use crate::whereabouts::Shell;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, MOST, Need, Output, Tool};
@@ -15,7 +19,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Paths, looks at files, secrets and settings.
 pub(crate) struct Desk {
@@ -26,15 +30,21 @@ pub(crate) struct Desk {
     pub options: Options,
     permission: Mutex<Permission>,
     sees_images: AtomicBool,
-    shell: Mutex<PathBuf>,
+    shell: Mutex<Shell>,
 }
 
 impl Desk {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(mut options: Options) -> Self {
         let is_free = options.permission == Permission::All;
+        // As they lead now: what a command puts in their place later is not what was meant.
+        for folder in options.writable.iter_mut().chain([&mut options.temporary]) {
+            if let Ok(real) = folder.canonicalize() {
+                *folder = real;
+            }
+        }
         let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
         Desk {
-            shell: Mutex::new(paths.directory().to_owned()),
+            shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
             permission: Mutex::new(options.permission),
@@ -90,14 +100,57 @@ impl Desk {
         }]
     }
 
-    /// Where the shell stands: each command begins where the last one ended.
-    pub(crate) fn shell(&self) -> PathBuf {
-        self.shell.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The sandbox in which commands run under this permission, if in one.
+    pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
+        match permission {
+            Permission::All => None,
+            Permission::Edit => Some(self.widest()),
+            Permission::Read => Some(Sandbox::new(self.beside())),
+        }
     }
 
-    /// The shell went there.
-    pub(crate) fn go(&self, directory: PathBuf) {
-        *self.shell.lock().unwrap_or_else(PoisonError::into_inner) = directory;
+    /// The one in which a command may write the most.
+    pub(crate) fn widest(&self) -> Sandbox {
+        Sandbox::new(self.owned.writable().into_iter().chain(self.beside()))
+    }
+
+    /// What any command may write to besides the workspace.
+    fn beside(&self) -> impl Iterator<Item = PathBuf> {
+        self.options.writable.iter().chain([&self.options.temporary]).cloned()
+    }
+
+    /// A folder for files that no command in the sandbox is to find or change.
+    ///
+    /// # Errors
+    /// Says why there is none.
+    pub(crate) fn scratch(&self) -> Result<Scratch, String> {
+        let sandbox = self.widest();
+        let mut why =
+            "neither XDG_RUNTIME_DIR, XDG_CACHE_HOME nor HOME names a folder of yours that commands cannot change"
+                .to_owned();
+        for folder in &self.options.private {
+            let made = scratch::private(folder, &sandbox).map(|private| {
+                scratch::clear(&private);
+                Scratch::new(&private)
+            });
+            match made {
+                Some(Ok(scratch)) => return Ok(scratch),
+                Some(Err(error)) => why = format!("{}: {}", folder.display(), files::reason(&error)),
+                None => {}
+            }
+        }
+        Err(why)
+    }
+
+    /// Where the shell stands for the next command.
+    pub(crate) fn shell(&self) -> PathBuf {
+        let is_shut_in = self.permission() != Permission::All;
+        self.shells().at(is_shut_in).to_owned()
+    }
+
+    /// Where it stands for those that are shut in and for the others.
+    pub(crate) fn shells(&self) -> MutexGuard<'_, Shell> {
+        self.shell.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A failure at a file, with the file that may have been meant.

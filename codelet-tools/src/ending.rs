@@ -7,6 +7,7 @@ use crate::process::{End, Ended};
 use crate::sandbox::Sandboxing;
 use crate::text::counted;
 use crate::whereabouts::Stands;
+use std::path::Path;
 use std::time::Duration;
 
 /// Jobs that are named.
@@ -32,14 +33,14 @@ pub(crate) fn notes(
 }
 
 /// Where the next command begins, if that is not where this one did, or not surely where this one ended.
-pub(crate) fn moved(desk: &Desk, stands: &Stands) -> Option<String> {
+pub(crate) fn moved(desk: &Desk, stands: &Stands, was: &Path) -> Option<String> {
     let directory = desk.paths.show(&stands.directory);
     if !stands.is_known {
         return Some(format!(
             "where it ended is not known; the next command begins in {directory}"
         ));
     }
-    (stands.directory != desk.shell()).then(|| match directory.as_str() {
+    (stands.directory != was).then(|| match directory.as_str() {
         "." => "now in .".to_owned(),
         _ => format!(
             "now in {directory}; paths of the other tools still begin at {}",

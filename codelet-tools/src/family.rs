@@ -5,9 +5,9 @@
 //! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
 
 use crate::orphans;
+use crate::process::Unstarted;
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
-use std::io;
 #[cfg(not(target_os = "linux"))]
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -88,8 +88,8 @@ impl Family {
     /// When it cannot be started.
     pub(crate) fn begin(
         mark: &str,
-        start: impl FnOnce() -> io::Result<(Pid, Option<Sandboxing>)>,
-    ) -> io::Result<(Arc<Family>, Option<Sandboxing>)> {
+        start: impl FnOnce() -> Result<(Pid, Option<Sandboxing>), Unstarted>,
+    ) -> Result<(Arc<Family>, Option<Sandboxing>), Unstarted> {
         // Held while it starts: who ends all finds it, or it has not begun.
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let (leader, sandboxing) = start()?;
@@ -381,6 +381,8 @@ mod tests {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), command.into()],
             directory: "/".into(),
+            held: None,
+            handed: Vec::new(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             sandbox: None,
             timeout: Duration::from_secs(20),

@@ -4,9 +4,9 @@ use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest file that is read as a whole, in bytes.
 pub(crate) const LARGEST: u64 = 10 * 1024 * 1024;
@@ -118,6 +118,41 @@ pub(crate) fn read(path: &Path) -> Result<Option<Whole>, String> {
 /// Opens the folder at a resolved path for reading.
 pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     open_plainly(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+}
+
+/// Holds on to what is at a resolved path, whatever becomes of its name.
+///
+/// # Errors
+/// When there is nothing, or a link was put on the way.
+pub(crate) fn hold(path: &Path) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let held = open_plainly(path, flags, Mode::empty())?;
+    // What holds a link itself holds nothing.
+    match fs::FileType::from_raw_mode(fs::fstat(&held)?.st_mode) {
+        fs::FileType::Symlink => Err(Errno::LOOP.into()),
+        _ => Ok(held),
+    }
+}
+
+/// The same of a folder.
+///
+/// # Errors
+/// When there is none, or a link was put on the way.
+pub(crate) fn hold_folder(path: &Path) -> io::Result<OwnedFd> {
+    let held = hold(path)?;
+    match fs::FileType::from_raw_mode(fs::fstat(&held)?.st_mode) {
+        fs::FileType::Directory => Ok(held),
+        _ => Err(Errno::NOTDIR.into()),
+    }
+}
+
+/// A name that leads to what is held, also for a program that is just being started; none where the system has no such names.
+pub(crate) fn name_of(held: &OwnedFd) -> Option<PathBuf> {
+    let name = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+    name.exists().then_some(name)
 }
 
 /// Opens a resolved path, in which there are no links: where one was put since, it fails.

@@ -7,6 +7,7 @@
 //! values that cannot name a program are taken over. It runs in the [sandbox](crate::sandbox::Sandbox) besides, where
 //! it can write nothing and reaches no network.
 
+use crate::desk::Desk;
 use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
@@ -211,22 +212,22 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// Gets ready; `environment` is the user's own, `temporary` a folder for the scratch one, and all answers together
-    /// take at most `time`, and end when the other end of `stop` is closed. Nothing where there is no git, or no room.
+    /// Gets ready; `environment` is the user's own, and all answers together take at most `time`, and end when the other end
+    /// of `stop` is closed. Nothing where there is no git, or no place that commands cannot change.
     pub(crate) fn new(
         repository: &Repository,
         directory: &Path,
         environment: &[(OsString, OsString)],
-        temporary: &Path,
+        desk: &Desk,
         time: Duration,
         stop: Option<PipeReader>,
     ) -> Option<Git> {
-        let folders = search(environment, &repository.root);
+        let folders = search(environment, &repository.root, &desk.widest());
         let program = folders
             .iter()
             .map(|folder| folder.join("git"))
             .find(|git| git.is_file())?;
-        let scratch = scratch(repository, temporary).ok()?;
+        let scratch = scratch(repository, desk)?;
         let mut git = Git {
             program,
             directory: directory.to_owned(),
@@ -264,7 +265,9 @@ impl Git {
             program: self.program.clone().into(),
             arguments: quiet.iter().chain(arguments).map(OsString::from).collect(),
             directory: self.directory.clone(),
+            held: None,
             environment: self.environment.clone(),
+            handed: Vec::new(),
             sandbox: Some(Sandbox::new([])),
             timeout: self.deadline.saturating_duration_since(Instant::now()),
         };
@@ -346,7 +349,7 @@ impl Git {
             .filter(|(_, value)| ["sha1", "sha256", "files", "reftable"].contains(&value.as_str()))
             .filter_map(|(name, value)| Some(format!("\t{} = {value}\n", name.strip_prefix("extensions.")?)))
             .collect();
-        std::fs::write(self.scratch.path().join("config"), settings(&format.concat()))?;
+        self.scratch.write("config", &settings(&format.concat()))?;
         values.truncate(VALUES);
         let count = values.len();
         self.environment.retain(|(name, _)| name != GLOBAL);
@@ -366,25 +369,31 @@ impl Git {
 /// Where the user's own settings are, if not at the usual place.
 const GLOBAL: &str = "GIT_CONFIG_GLOBAL";
 
-/// The folders in which git may be: none in the repository, none that depends on where one stands.
-fn search(environment: &[(OsString, OsString)], root: &Path) -> Vec<PathBuf> {
+/// The folders in which git may be: none in the repository or where else commands write, none that depends on where one
+/// stands.
+fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) -> Vec<PathBuf> {
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value);
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
-        // The root has no links in it; a way to it may.
-        .filter(|folder| folder.canonicalize().is_ok_and(|folder| !folder.starts_with(root)))
+        // The root has no links in it; a way to it may, and one that leads elsewhere now may lead there later.
+        .filter_map(|folder| folder.canonicalize().ok())
+        .filter(|folder| !folder.starts_with(root))
+        .filter(|folder| !sandbox.writes(folder))
         .collect()
 }
 
-/// A repository folder of our own, in which the data of the real one is linked.
-fn scratch(repository: &Repository, temporary: &Path) -> io::Result<Scratch> {
-    let scratch = Scratch::new("git-", temporary)?;
-    let folder = scratch.path();
-    let head = text(&repository.own.join("HEAD")).ok_or(io::ErrorKind::InvalidData)?;
-    std::fs::write(folder.join("HEAD"), head)?;
-    std::fs::write(folder.join("config"), settings(""))?;
-    std::fs::create_dir(folder.join("info"))?;
+/// A repository folder of our own, in which the data of the real one is linked. It has no settings yet.
+fn scratch(repository: &Repository, desk: &Desk) -> Option<Scratch> {
+    let head = text(&repository.own.join("HEAD"))?;
+    let scratch = desk.scratch().ok()?;
+    fill(&scratch, repository, &head).ok()?;
+    Some(scratch)
+}
+
+fn fill(scratch: &Scratch, repository: &Repository, head: &str) -> io::Result<()> {
+    scratch.write("HEAD", head)?;
+    scratch.make_folder("info")?;
     let common = [
         "objects",
         "refs",
@@ -407,10 +416,10 @@ fn scratch(repository: &Repository, temporary: &Path) -> io::Result<Scratch> {
     for (target, name) in linked {
         // What is linked is canonical: a relative path would begin at the scratch folder.
         if let Ok(target) = target.canonicalize() {
-            std::os::unix::fs::symlink(target, folder.join(name))?;
+            scratch.link(&target, &name)?;
         }
     }
-    Ok(scratch)
+    Ok(())
 }
 
 /// The settings of the scratch repository.
@@ -542,15 +551,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let (root, bin, way) = (base.join("repo"), base.join("bin"), base.join("way"));
-        for made in [&root.join("bin"), &bin] {
+        for made in [&root.join("bin"), &bin, &base.join("tmp/bin"), &base.join("work/bin")] {
             std::fs::create_dir_all(made).unwrap();
         }
         std::os::unix::fs::symlink(&root, &way).unwrap();
         let folders = [root.join("bin"), way.join("bin"), root.join("../repo/bin"), bin.clone()]
             .map(|path| path.display().to_string());
         let [plain, linked, around, other] = &folders;
-        let path = format!("bin:.:{plain}:{linked}:{around}:/nowhere:{other}:");
-        assert_eq!(search(&[("PATH".into(), path.into())], &root), [bin]);
+        let commands = ["tmp/bin", "work/bin", "tmp"].map(|name| base.join(name).display().to_string());
+        let commands = commands.join(":");
+        let path = format!("bin:.:{plain}:{linked}:{around}:{commands}:/nowhere:{other}:");
+        assert_eq!(
+            search(&[("PATH".into(), path.into())], &root, &desk(&base).widest()),
+            [bin]
+        );
     }
 
     #[test]
@@ -599,6 +613,14 @@ mod tests {
         assert!(changed().contains(&git.join("hooks")));
     }
 
+    /// A desk in this folder, with a private folder in it.
+    fn desk(base: &Path) -> Desk {
+        let mut options = crate::Options::new(base.join("work"));
+        options.temporary = base.join("tmp");
+        options.private = vec![base.join("private")];
+        Desk::new(options)
+    }
+
     #[test]
     fn the_settings_of_files_and_of_the_branch_are_taken_over_before_all_others() {
         let folder = tempfile::tempdir().unwrap();
@@ -615,7 +637,7 @@ mod tests {
             std::fs::write(git.join("HEAD"), head).unwrap();
             let repository = Repository::of(&base).unwrap();
             let time = Duration::from_secs(30);
-            let git = Git::new(&repository, &base, &environment, &std::env::temp_dir(), time, None).unwrap();
+            let git = Git::new(&repository, &base, &environment, &desk(&base), time, None).unwrap();
             let is_key = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_KEY_");
             let keys = git.environment.iter().filter(|(name, _)| is_key(name));
             keys.map(|(_, key)| key.clone()).collect()
@@ -642,7 +664,7 @@ mod tests {
             environment.extend(further.iter().map(|(name, value)| ((*name).into(), path(value))));
             let repository = Repository::of(&base).unwrap();
             let time = Duration::from_secs(30);
-            let git = Git::new(&repository, &base, &environment, &std::env::temp_dir(), time, None).unwrap();
+            let git = Git::new(&repository, &base, &environment, &desk(&base), time, None).unwrap();
             let values = git.environment.iter().filter(|(name, _)| name == "GIT_CONFIG_VALUE_0");
             values.map(|(_, value)| value.clone()).collect()
         };

@@ -34,6 +34,7 @@ mod files;
 mod git;
 mod glob;
 mod grep;
+mod handed;
 mod ignored;
 #[cfg(target_os = "linux")]
 mod listed;
@@ -50,7 +51,7 @@ mod recall;
 mod removed;
 mod replace;
 pub mod sandbox;
-mod scratch;
+pub mod scratch;
 pub mod secrets;
 mod seen;
 pub mod surroundings;
@@ -92,6 +93,9 @@ pub struct Options {
     pub env_allowed: Vec<String>,
     /// Where temporary files go; commands in a sandbox may write there.
     pub temporary: PathBuf,
+    /// Folders of the user's, the best one first, for files that need a name for a while and that no command is to change. The
+    /// first is taken in which none can.
+    pub private: Vec<PathBuf>,
     /// More folders that commands in a sandbox may write to, such as a package manager's cache.
     pub writable: Vec<PathBuf>,
     /// Whether the model takes pictures.
@@ -116,6 +120,7 @@ impl Options {
             env: Vec::new(),
             env_allowed: Vec::new(),
             temporary: PathBuf::from("/tmp"),
+            private: Vec::new(),
             writable: Vec::new(),
             sees_images: false,
             bash_timeout: Duration::from_secs(120),
@@ -156,6 +161,14 @@ impl Reach {
     /// Where the next command begins.
     pub fn directory(&self) -> PathBuf {
         self.0.shell()
+    }
+
+    /// A folder for files that need a name for a while and that no command in the sandbox can change.
+    ///
+    /// # Errors
+    /// Says why there is no place for it.
+    pub fn scratch(&self) -> Result<scratch::Scratch, String> {
+        self.0.scratch()
     }
 }
 

@@ -2,8 +2,10 @@
 //! through one pipe, in the order in which it was printed.
 
 use crate::family::{Adoption, Family, MARK, Member};
+use crate::files;
 use crate::orphans;
-use crate::sandbox::{Sandbox, Sandboxing};
+use crate::sandbox::{Sandbox, Sandboxing, hand_on_nothing};
+use command_fds::{CommandFdExt, FdMapping};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -34,10 +36,29 @@ pub(crate) struct Program {
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub directory: PathBuf,
+    /// That folder itself, where it must be no other that has taken its name.
+    pub held: Option<OwnedFd>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Descriptors that it gets besides its input and outputs. It gets no others.
+    pub handed: Vec<FdMapping>,
     pub sandbox: Option<Sandbox>,
     pub timeout: Duration,
+}
+
+/// Why a program was not started.
+#[derive(Debug)]
+pub(crate) enum Unstarted {
+    /// The sandbox in which it was to run cannot be entered; what is missing.
+    NoSandbox(String),
+    /// The system refused.
+    Refused(io::Error),
+}
+
+impl From<io::Error> for Unstarted {
+    fn from(error: io::Error) -> Self {
+        Unstarted::Refused(error)
+    }
 }
 
 /// How it ended.
@@ -73,15 +94,19 @@ pub(crate) struct Ended {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(crate) fn run(program: Program, stop: Option<&PipeReader>, sink: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
+pub(crate) fn run(
+    program: Program,
+    stop: Option<&PipeReader>,
+    sink: &mut dyn FnMut(&[u8]),
+) -> Result<Ended, Unstarted> {
     let began = Instant::now();
     let mark = format!("{:016x}", fastrand::u64(..));
     let _adoption = Adoption::begin();
     // Jobs of earlier programs may have ended meanwhile.
     orphans::look();
     let (mut output, ours) = io::pipe()?;
-    let flags = fcntl_getfl(&output)? | OFlags::NONBLOCK;
-    fcntl_setfl(&output, flags)?;
+    let flags = fcntl_getfl(&output).map_err(io::Error::from)? | OFlags::NONBLOCK;
+    fcntl_setfl(&output, flags).map_err(io::Error::from)?;
     let deadline = began + program.timeout;
     let (family, sandboxing) = Family::begin(&mark, || start(program, &mark, ours))?;
     let pid = family.leader;
@@ -188,32 +213,46 @@ fn watch(
 }
 
 /// Starts it. Restrictions hold for a thread and what it starts, so it is started by a thread that then ends.
-fn start(program: Program, mark: &str, output: io::PipeWriter) -> io::Result<(Pid, Option<Sandboxing>)> {
+fn start(program: Program, mark: &str, output: io::PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
+    hand_on_nothing();
     let mut command = Command::new(&program.program);
     command
         .args(&program.arguments)
-        .current_dir(&program.directory)
+        .current_dir(
+            program
+                .held
+                .as_ref()
+                .and_then(files::name_of)
+                .unwrap_or(program.directory),
+        )
         .env_clear()
         .env(MARK, mark)
         .envs(program.environment)
         .stdin(Stdio::null())
         .stderr(output.try_clone()?)
         .stdout(output);
+    command.fd_mappings(program.handed).map_err(io::Error::other)?;
     let mut command = CommandWrap::from(command);
     // Without a terminal, nothing asks for a password there, and nothing draws on it.
     command.wrap(ProcessSession);
     let sandbox = program.sandbox;
+    // Open until the program has begun there.
+    let held = program.held;
     let starting = move || {
         let sandboxing = sandbox.map(|sandbox| sandbox.enter());
+        if let Some(Sandboxing::None(missing)) = sandboxing {
+            return Err(Unstarted::NoSandbox(missing));
+        }
         let child = command.spawn()?;
+        drop(held);
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         // A process has a number above 0.
-        Ok((pid.ok_or(ErrorKind::Other)?, sandboxing))
+        Ok((pid.ok_or(io::Error::from(ErrorKind::Other))?, sandboxing))
     };
     let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(starting)?;
     starter
         .join()
-        .unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands failed")))
+        .unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands failed").into()))
 }
 
 /// A descriptor that can be read from as soon as the process has ended. The process stays to be waited for.

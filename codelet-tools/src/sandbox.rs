@@ -1,7 +1,7 @@
 //! The sandbox for commands: they write in the workspace and in temporary folders, use no terminal, and reach no network and no
 //! socket of another program.
 //!
-//! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets, limits of other processes, the kernel's keys). Both restrict the calling *thread* and
+//! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets, limits and priorities of other processes, the kernel's keys). Both restrict the calling *thread* and
 //! whatever it starts, so a thread of its own enters it and starts the command. Of the privileges of a superuser (as one
 //! usually is in a container) only those over files and own processes are left. So no command reads the memory or the
 //! environment of a process outside, where keys are.
@@ -19,8 +19,7 @@
 //! which Landlock has no right, and which a filter cannot refuse without breaking builds; memory that programs share by name (`/dev/shm`), which many need among their own
 //! processes; what programs outside read of the files that it may write (a named pipe is one); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
 //! them is told to the user when the command ends, or, if a job did it that a command left, at the next one; what the last
-//! job of a session changes is not told); and, where the kernel has no Landlock, which [`Sandbox::probe`] tells, other
-//! processes of the same user.
+//! job of a session changes is not told).
 //!
 //! What git starts because of other files is not watched either: hooks in a folder that `core.hooksPath` names, settings in
 //! a file that `include.path` names, repositories elsewhere in the workspace, and programs of the workspace that settings or
@@ -31,7 +30,8 @@ use std::path::{Path, PathBuf};
 /// What a command may write to.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    /// Folders and files, with all below them.
+    /// Folders and files, with all below them, by names without links: where a command has put a link since, it permits
+    /// nothing.
     writable: Vec<PathBuf>,
 }
 
@@ -40,9 +40,9 @@ pub struct Sandbox {
 pub enum Sandboxing {
     /// All of it.
     Full,
-    /// A part; the text says what is missing.
+    /// All that this kernel knows; the text says what a newer one would not leave open.
     Partial(String),
-    /// Nothing; the text says why.
+    /// Not enough to be called one, so no command runs in it; the text says what is missing.
     None(String),
 }
 
@@ -51,24 +51,39 @@ const DEVICES: &str = "/dev";
 /// The devices that keep nothing and show nobody anything, and the folder of shared memory.
 const HARMLESS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "shm"];
 
+fn harmless(name: &str) -> PathBuf {
+    Path::new(DEVICES).join(name)
+}
+
+/// Everything but the devices. Rules only permit, so what lies beside them is named; where that cannot be listed, all can be
+/// read.
+#[cfg(target_os = "linux")]
+fn readable() -> Vec<PathBuf> {
+    let Ok(top) = std::fs::read_dir("/") else {
+        return vec![PathBuf::from("/")];
+    };
+    let beside = top.flatten().map(|entry| entry.path());
+    beside.filter(|path| path != Path::new(DEVICES)).collect()
+}
+
 impl Sandbox {
     /// A sandbox in which these folders, and the harmless devices, can be written to.
     pub fn new(writable: impl IntoIterator<Item = PathBuf>) -> Self {
-        let devices = HARMLESS.map(|name| Path::new(DEVICES).join(name));
         Sandbox {
-            writable: writable.into_iter().chain(devices).collect(),
+            writable: writable.into_iter().collect(),
         }
     }
 
-    /// Everything but the other devices. Rules only permit, so what lies beside them is named; where that cannot be listed,
-    /// all can be read.
-    fn readable(&self) -> Vec<PathBuf> {
-        let Ok(top) = std::fs::read_dir("/") else {
-            return vec![PathBuf::from("/")];
-        };
-        let beside = top.flatten().map(|entry| entry.path());
-        let beside = beside.filter(|path| path != Path::new(DEVICES));
-        beside.chain(self.writable.iter().cloned()).collect()
+    /// Whether what is in a place, which is named without links, can be changed from within.
+    pub(crate) fn writes(&self, place: &Path) -> bool {
+        let devices = HARMLESS.map(harmless);
+        let mut writable = self.writable.iter().chain(&devices);
+        writable.any(|writable| place.starts_with(writable))
+    }
+
+    /// Whether that holds for something below it.
+    pub(crate) fn writes_below(&self, place: &Path) -> bool {
+        self.writable.iter().any(|writable| writable.starts_with(place))
     }
 
     /// What this machine can do. Tried on a thread of its own, so nothing is restricted afterwards.
@@ -83,32 +98,22 @@ impl Sandbox {
         }
     }
 
-    /// Restricts the calling thread, and whatever it starts, for good.
+    /// Restricts the calling thread, and whatever it starts, for good. Where a part of that cannot be had, nothing is to be
+    /// started from there: what only an older kernel leaves open is the one thing that is put up with.
     #[cfg(target_os = "linux")]
     pub(crate) fn enter(&self) -> Sandboxing {
-        let files = linux::restrict_files(&self.writable, &self.readable());
-        let has_names = files.as_ref().is_ok_and(|held| held.names);
-        let calls = linux::restrict_calls(has_names);
-        let privileges = linux::restrict_privileges();
-        if let (Err(files), Err(calls)) = (&files, &calls) {
-            return Sandboxing::None(format!("{files}; {calls}"));
-        }
-        let gaps = [
-            match files {
-                Ok(held) => held.gap.map(str::to_owned),
-                Err(error) => Some(format!("commands can write anywhere ({error})")),
-            },
-            calls.err().map(|error| {
-                format!("the network is open, and so are other programs' sockets and limits, and the kernel's keys ({error})")
-            }),
-            privileges
-                .err()
-                .map(|error| format!("commands keep a superuser's privileges ({error})")),
-        ];
-        let gaps: Vec<String> = gaps.into_iter().flatten().collect();
-        match gaps.is_empty() {
-            true => Sandboxing::Full,
-            false => Sandboxing::Partial(gaps.join("; ")),
+        let entered = || -> Result<Option<&'static str>, String> {
+            let held = linux::restrict_files(&self.writable)?;
+            linux::restrict_calls(held.names)
+                .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
+            linux::restrict_privileges()
+                .map_err(|error| format!("a superuser's privileges cannot be given up here ({error})"))?;
+            Ok(held.gap)
+        };
+        match entered() {
+            Ok(None) => Sandboxing::Full,
+            Ok(Some(gap)) => Sandboxing::Partial(gap.to_owned()),
+            Err(why) => Sandboxing::None(why),
         }
     }
 
@@ -117,6 +122,13 @@ impl Sandbox {
     pub(crate) fn enter(&self) -> Sandboxing {
         Sandboxing::None("there is a sandbox on Linux only".to_owned())
     }
+}
+
+/// Sees to it that programs which are started from here on get no descriptor but their input and their outputs, and those that
+/// are handed to them on purpose: what this process has inherited itself (a log of a wrapper's, a socket) would lead a
+/// command out of its sandbox.
+pub fn hand_on_nothing() {
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
 /// Keeps other processes of the same user, which no sandbox may shut in, from reading this one's memory and environment,
@@ -129,10 +141,13 @@ pub fn conceal_process() {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use super::{HARMLESS, harmless, readable};
+    use crate::files;
     use landlock::{
-        ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
-        RulesetStatus, Scope, path_beneath_rules,
+        ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
+        RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
     };
+    use rustix::fs::FileType;
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
     use seccompiler::{
         SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
@@ -154,18 +169,30 @@ mod linux {
         pub names: bool,
     }
 
-    pub(super) fn restrict_files(writable: &[PathBuf], readable: &[PathBuf]) -> Result<Held, String> {
+    pub(super) fn restrict_files(writable: &[PathBuf]) -> Result<Held, String> {
         let all = AccessFs::from_write(NEWEST);
         // Nowhere: tmux listens in the folder for temporary files. A command's own sockets need no permission.
         let changes = all & !AccessFs::ResolveUnix;
+        // What is gone permits nothing; nor does what has become a link, which may lead anywhere.
+        let held = writable.iter().filter_map(|path| files::hold(path).ok());
+        let rules = held.map(|held| -> Result<_, RulesetError> {
+            let is_folder = rustix::fs::fstat(&held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
+            let changes = if is_folder {
+                changes
+            } else {
+                changes & AccessFs::from_file(NEWEST)
+            };
+            Ok(PathBeneath::new(held, changes | AccessFs::ReadFile))
+        });
         let restricted = || {
             Ruleset::default()
                 .set_compatibility(CompatLevel::BestEffort)
                 .handle_access(all | AccessFs::ReadFile)?
                 .scope(Scope::from_all(NEWEST))?
                 .create()?
-                .add_rules(path_beneath_rules(writable, changes))?
-                .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
+                .add_rules(rules)?
+                .add_rules(path_beneath_rules(HARMLESS.map(harmless), changes | AccessFs::ReadFile))?
+                .add_rules(path_beneath_rules(readable(), AccessFs::ReadFile))?
                 .restrict_self()
         };
         let status = restricted().map_err(|error| error.to_string())?;
@@ -217,7 +244,7 @@ mod linux {
     }
 
     /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
-    /// [not ruled](Held::names), only such as reach none. Neither limits of other processes, nor the kernel's keys.
+    /// [not ruled](Held::names), only such as reach none. Neither limits and priorities of other processes, nor the kernel's keys.
     pub(super) fn restrict_calls(has_names: bool) -> Result<(), String> {
         let arch: TargetArch = std::env::consts::ARCH
             .try_into()
@@ -252,6 +279,27 @@ mod linux {
         }
         // A limit of another process ends it: no more memory, files or time. One's own are set under the number 0.
         rules.insert(libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]);
+        // A job could bring the session, and whatever else the user runs, to a halt with them. One's own stand under the
+        // number 0, and so do those of a program that is about to become another one (`nice`, `taskset`, `ionice`).
+        for call in [
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setscheduler,
+        ] {
+            rules.insert(call, vec![when(0, SeccompCmpOp::Ne, 0)?]);
+        }
+        /// Not among the constants of the library.
+        const IOPRIO_WHO_USER: libc::c_int = 3;
+        for (call, of_user) in [
+            (libc::SYS_setpriority, libc::PRIO_USER as libc::c_int),
+            (libc::SYS_ioprio_set, IOPRIO_WHO_USER),
+        ] {
+            rules.insert(
+                call,
+                vec![when(1, SeccompCmpOp::Ne, 0)?, when(0, SeccompCmpOp::Eq, of_user)?],
+            );
+        }
         for call in [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key] {
             // The user's keyring belongs to all sessions of that user.
             rules.insert(call, Vec::new());

@@ -1,64 +1,129 @@
-//! Temporary folders of a session, and what sessions have left that were killed.
+//! Folders for files that Codelet needs for a while and has to give a name, and what sessions have left that were killed. They
+//! lie where no command in the sandbox can change anything: whoever could, would decide what is written where, and what is
+//! read.
 //!
 //! Each folder has a file in it that its session holds locked. The kernel gives the lock back however a session ends, so a
 //! lock that can be had says that nobody needs the folder any more.
 
 use crate::files;
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
-use tempfile::TempDir;
+use crate::sandbox::Sandbox;
+use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat, symlinkat};
+use rustix::io::Errno;
+use std::fs::{DirBuilder, File, Metadata};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
 
 /// How the names of all such folders begin.
 const PREFIX: &str = "codelet-";
 /// The file that is locked.
 const HELD: &str = "held";
-/// Entries of the folder for temporary files that are looked at, and entries of a folder of a session's; one with more is
-/// not like any that a session makes.
+/// Entries of the folder of all such folders that are looked at, and entries of one of them; one with more is not like any
+/// that a session makes.
 const LOOKED_AT: usize = 20_000;
 const ENTRIES: usize = 64;
+/// Names that are tried.
+const TRIES: usize = 16;
 
-/// A temporary folder, which is removed when it is dropped.
+/// A folder that is removed when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Scratch {
-    folder: TempDir,
+pub struct Scratch {
+    path: PathBuf,
+    folder: OwnedFd,
     /// Given back after the folder has gone.
     _held: File,
 }
 
 impl Scratch {
-    /// A new one in the folder for temporary files; `what` is a part of its name.
+    /// A new one in a [private](private) folder.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub(crate) fn new(what: &str, temporary: &Path) -> io::Result<Scratch> {
-        let prefix = format!("{PREFIX}{what}");
-        let mut folder = tempfile::Builder::new();
-        let folder = folder.prefix(&prefix).permissions(Permissions::from_mode(0o700));
-        let folder = folder.tempdir_in(temporary)?;
+    pub(crate) fn new(private: &Path) -> io::Result<Scratch> {
+        let parent = files::hold_folder(private)?;
+        let made = (0..TRIES).find_map(|_| {
+            let name = format!("{PREFIX}{:016x}", fastrand::u64(..));
+            match mkdirat(&parent, &name, Mode::RWXU) {
+                Err(Errno::EXIST) => None,
+                done => Some(done.map(|()| name)),
+            }
+        });
+        let name = made.ok_or(Errno::EXIST)??;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(&parent, &name, flags, Mode::empty())?;
         // Whoever finds it under its name finds it locked.
-        let new = folder.path().join("held.new");
-        let held = File::create_new(&new)?;
+        let held = create(&folder, "held.new")?;
         held.lock()?;
-        std::fs::rename(new, folder.path().join(HELD))?;
-        Ok(Scratch { folder, _held: held })
+        renameat(&folder, "held.new", &folder, HELD)?;
+        Ok(Scratch {
+            path: private.join(name),
+            folder,
+            _held: held,
+        })
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts a new file into it.
+    ///
+    /// # Errors
+    /// When there is one of that name, or it cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        create(&self.folder, name)?.write_all(text.as_bytes())
+    }
+
+    /// Puts a new folder into it.
+    pub(crate) fn make_folder(&self, name: &str) -> io::Result<()> {
+        Ok(mkdirat(&self.folder, name, Mode::RWXU)?)
+    }
+
+    /// Puts a new link into it.
+    pub(crate) fn link(&self, target: &Path, name: &Path) -> io::Result<()> {
+        Ok(symlinkat(target, &self.folder, name)?)
     }
 }
 
-/// Removes the folders of sessions that are no more. What is not surely one, or another user's, stays.
-pub(crate) fn clear(temporary: &Path) {
-    // The lock is opened past no link.
-    let Ok(temporary) = temporary.canonicalize() else {
-        return;
-    };
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to a later session.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn create(folder: &OwnedFd, name: &str) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// A folder of the user's alone, made if it is missing, by its name without links; nothing where a command in this sandbox
+/// can change anything in it or on the way to it.
+pub(crate) fn private(folder: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
+    let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    if !folder.is_absolute() || !folder.components().all(is_plain) {
+        return None;
+    }
+    let is_out_of_reach = |path: &PathBuf| !sandbox.writes(path) && !sandbox.writes_below(path);
+    // Not even looked for where commands write.
+    let there = folder.ancestors().find_map(|above| {
+        let rest = folder.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    there.filter(is_out_of_reach)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
+    let real = folder.canonicalize().ok().filter(is_out_of_reach)?;
     let user = rustix::process::geteuid().as_raw();
-    for entry in temporary.read_dir().into_iter().flatten().take(LOOKED_AT).flatten() {
+    let is_own = |metadata: Metadata| metadata.uid() == user && metadata.permissions().mode() & 0o022 == 0;
+    real.symlink_metadata().is_ok_and(is_own).then_some(real)
+}
+
+/// Removes the folders of sessions that are no more. What is not surely one, or another user's, stays.
+pub(crate) fn clear(private: &Path) {
+    let user = rustix::process::geteuid().as_raw();
+    for entry in private.read_dir().into_iter().flatten().take(LOOKED_AT).flatten() {
         if !entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
@@ -89,64 +154,73 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use std::fs;
+    use std::fs::{self, Permissions};
     use std::os::unix::fs::symlink;
-    use std::path::PathBuf;
 
     /// As if its session had been killed.
     fn left(scratch: Scratch) -> PathBuf {
-        scratch.folder.keep()
+        let path = scratch.path.clone();
+        let moved = path.with_extension("moved");
+        fs::rename(&path, &moved).unwrap();
+        drop(scratch);
+        fs::rename(moved, &path).unwrap();
+        path
+    }
+
+    fn base() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        (folder, base)
     }
 
     #[test]
     fn what_a_killed_session_has_left_is_removed_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let temporary = folder.path();
-        let live = Scratch::new("", temporary).unwrap();
-        let of_git = Scratch::new("git-", temporary).unwrap();
-        let dead = [Scratch::new("", temporary), Scratch::new("git-", temporary)].map(|made| left(made.unwrap()));
+        let (_folder, private) = base();
+        let live = Scratch::new(&private).unwrap();
+        let dead = [(); 2].map(|()| left(Scratch::new(&private).unwrap()));
         for path in &dead {
             fs::create_dir(path.join("info")).unwrap();
             fs::write(path.join("info/directory"), "/\n").unwrap();
             symlink(live.path(), path.join("objects")).unwrap();
         }
-        let stays = |name: &str, change: &dyn Fn(&Path)| {
-            let path = left(Scratch::new(name, temporary).unwrap());
+        let stays = |change: &dyn Fn(&Path)| {
+            let path = left(Scratch::new(&private).unwrap());
             change(&path);
             path
         };
         let open = Permissions::from_mode(0o777);
         let stay = [
-            // One that is only being made, or was made by an older version.
-            stays("a-", &|path| fs::remove_file(path.join(HELD)).unwrap()),
-            stays("b-", &|path| fs::set_permissions(path, open.clone()).unwrap()),
+            // One that is only being made.
+            stays(&|path| fs::remove_file(path.join(HELD)).unwrap()),
+            stays(&|path| fs::set_permissions(path, open.clone()).unwrap()),
             // What holds the lock of somebody else's is not asked.
-            stays("c-", &|path| {
+            stays(&|path| {
                 fs::rename(path.join(HELD), path.join("other")).unwrap();
                 symlink("other", path.join(HELD)).unwrap();
             }),
-            stays("d-", &|path| {
+            stays(&|path| {
                 for number in 0..ENTRIES {
                     fs::write(path.join(number.to_string()), "").unwrap();
                 }
             }),
         ];
-        let elsewhere = left(Scratch::new("", tempfile::tempdir_in(temporary).unwrap().keep().as_path()).unwrap());
-        symlink(&elsewhere, temporary.join("codelet-link")).unwrap();
-        fs::write(temporary.join("codelet-file"), "").unwrap();
-        let others = temporary.join("others-one");
-        fs::rename(stays("e-", &|_| {}), &others).unwrap();
+        fs::create_dir(private.join("elsewhere")).unwrap();
+        let elsewhere = left(Scratch::new(&private.join("elsewhere")).unwrap());
+        symlink(&elsewhere, private.join("codelet-link")).unwrap();
+        fs::write(private.join("codelet-file"), "").unwrap();
+        let others = private.join("others-one");
+        fs::rename(stays(&|_| {}), &others).unwrap();
         // A program that another test starts has all that is open for a moment.
         let began = std::time::Instant::now();
         while dead.iter().any(|path| path.exists()) {
             assert!(began.elapsed().as_secs() < 20, "{dead:?}");
-            clear(temporary);
+            clear(&private);
         }
         for path in stay.iter().chain([&elsewhere, &others]) {
             assert!(path.is_dir(), "{}", path.display());
         }
-        assert!(temporary.join("codelet-file").exists() && temporary.join("codelet-link").is_symlink());
-        assert!(live.path().join(HELD).exists() && of_git.path().join(HELD).exists());
+        assert!(private.join("codelet-file").exists() && private.join("codelet-link").is_symlink());
+        assert!(live.path().join(HELD).exists());
         // Nobody's folder is left by a session that ends as it should.
         let path = live.path().to_owned();
         drop(live);
@@ -155,12 +229,53 @@ mod tests {
 
     #[test]
     fn another_users_folder_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = left(Scratch::new("", folder.path()).unwrap());
+        let (_folder, private) = base();
+        let path = left(Scratch::new(&private).unwrap());
         // Only a superuser can give it away.
         if std::os::unix::fs::chown(&path, Some(65534), None).is_ok() {
-            clear(folder.path());
+            clear(&private);
             assert!(path.is_dir());
         }
+    }
+
+    #[test]
+    fn what_is_there_already_is_neither_followed_nor_replaced() {
+        let (_folder, base) = base();
+        let kept = base.join("kept");
+        fs::write(&kept, "kept").unwrap();
+        let scratch = Scratch::new(&base).unwrap();
+        symlink(&kept, scratch.path().join("HEAD")).unwrap();
+        assert!(scratch.write("HEAD", "evil").is_err());
+        assert_eq!(fs::read(&kept).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_private_folder_is_the_users_alone_and_out_of_reach_of_commands() {
+        let (_folder, base) = base();
+        let writable = base.join("tmp");
+        fs::create_dir(&writable).unwrap();
+        symlink("tmp", base.join("way")).unwrap();
+        symlink("tmp/gone", base.join("nowhere")).unwrap();
+        let sandbox = Sandbox::new([writable.clone()]);
+        let is_private = |path: &Path| private(path, &sandbox).is_some();
+        for (name, expected) in [
+            ("cache/codelet", true),
+            ("tmp", false),
+            ("tmp/run/codelet", false),
+            ("way/run/codelet", false),
+            ("nowhere", false),
+            ("nowhere/codelet", false),
+            ("", false),
+            ("cache/../tmp/x", false),
+        ] {
+            assert_eq!(is_private(&base.join(name)), expected, "{name}");
+        }
+        assert_eq!(fs::read_dir(&writable).unwrap().count(), 0);
+        assert_eq!(private(Path::new("cache"), &sandbox), None);
+        assert_eq!(private(Path::new("/dev/shm/codelet"), &sandbox), None);
+        let made = base.join("cache/codelet");
+        assert_eq!(made.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        fs::set_permissions(&made, Permissions::from_mode(0o777)).unwrap();
+        assert!(!is_private(&made));
     }
 }

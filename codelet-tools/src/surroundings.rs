@@ -1,5 +1,6 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
+use crate::Reach;
 use crate::files;
 use crate::git::{Answer, Git, Repository};
 use crate::secrets::Secrets;
@@ -38,8 +39,8 @@ pub struct World {
     pub shell: String,
     /// The environment that git gets: without keys.
     pub env: Vec<(OsString, OsString)>,
-    /// Where temporary files go.
-    pub temporary: PathBuf,
+    /// How far the tools may go: what git is asked about is put where no command can change it.
+    pub reach: Reach,
     /// Values that the model is not told, wherever they stand: in instructions, in names of files, in a commit's subject.
     pub secrets: Secrets,
     /// Today, as `2026-11-22`. It is asked each time, since sessions outlast days.
@@ -165,7 +166,7 @@ impl World {
     fn repository(&self, stop: Option<PipeReader>) -> Option<String> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory)?;
-        let git = Git::new(&repository, &directory, &self.env, &self.temporary, TIME, stop);
+        let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop);
         let count = format!("-{COMMITS}");
         // Before lines are shortened, which may cut a value in two.
         let hidden = |(answer, is_whole): Answer| (self.without_secrets(&answer, is_whole), is_whole);
@@ -262,6 +263,9 @@ mod tests {
     use std::process::Command;
 
     fn world(directory: &Path) -> World {
+        let mut options = crate::Options::new(directory);
+        options.temporary = "/nonexistent/tmp".into();
+        options.private = vec![std::env::temp_dir().join("codelet-tests-of-surroundings")];
         World {
             directory: directory.to_owned(),
             root: root(directory).unwrap_or_else(|| directory.to_owned()),
@@ -269,7 +273,7 @@ mod tests {
             own: Vec::new(),
             shell: "bash".to_owned(),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
-            temporary: std::env::temp_dir(),
+            reach: crate::all_with_reach(&options).1,
             secrets: Secrets::default(),
             today: Arc::new(|| "2026-11-22".to_owned()),
         }

@@ -1,13 +1,23 @@
 //! Where the shell stands when a command has ended, which is where the next one begins.
 
-use crate::files;
-use std::io::Read;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// The file in which the shell notes at its end where it stands. The command could write it, too, so what stands in it is a
-/// folder or nothing.
+/// Longest note that is read, in bytes.
+const LONGEST: u64 = 8192;
+
+/// What the shell does at its end: it notes where it stands, and at least that it has come to its end.
+pub(crate) const NOTING: &str = "{ pwd -P || echo; } 2>/dev/null";
+
+/// The pipe through which the shell notes at its end where it stands. Whatever runs in the command could write to it, too, or
+/// lead the shell elsewhere; so what is noted is a folder or nothing, and it says only where commands begin that are held by
+/// no less than this one ([`Shell`]).
 pub(crate) struct Note {
-    path: PathBuf,
+    pipe: PipeReader,
     may_move: bool,
 }
 
@@ -20,18 +30,29 @@ pub(crate) struct Stands {
 }
 
 impl Note {
-    /// The one of this command; it has not run yet.
-    pub(crate) fn new(path: PathBuf, command: &str) -> Note {
+    /// The one of this command, which has not run yet, and the end of the pipe that its shell is to get.
+    ///
+    /// # Errors
+    /// When there can be no pipe.
+    pub(crate) fn begin(command: &str) -> io::Result<(Note, PipeWriter)> {
+        let (pipe, writer) = io::pipe()?;
+        // Nobody reads before the end: what fills the pipe must not hold up the shell.
+        for end in [pipe.as_fd(), writer.as_fd()] {
+            fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
+        }
         let may_move = may_move(command);
-        Note { path, may_move }
+        Ok((Note { pipe, may_move }, writer))
     }
 
     /// Where the command ended. Where the shell has noted nothing, since it was killed, became another program or had another
     /// trap, the next one begins where it was last seen, or else where it began; a folder that is gone is no place to
     /// stand in.
-    pub(crate) fn read(&self, seen_in: Option<&Path>, began: &[&Path; 2]) -> Stands {
-        let is_known = !self.may_move || self.path.symlink_metadata().is_ok();
-        let noted = self.noted();
+    pub(crate) fn read(self, seen_in: Option<&Path>, began: &[&Path; 2]) -> Stands {
+        let mut noted = Vec::new();
+        // It ends where nothing stands in the pipe any more; what runs on may hold its other end.
+        let _ = self.pipe.take(LONGEST).read_to_end(&mut noted);
+        let is_known = !self.may_move || !noted.is_empty();
+        let noted = folder(noted);
         let seen_in = seen_in.filter(|_| !is_known);
         let places = noted.as_deref().into_iter().chain(seen_in).chain(began.iter().copied());
         let directory = places.into_iter().find(|place| place.is_dir()).unwrap_or(began[1]);
@@ -40,13 +61,53 @@ impl Note {
             is_known,
         }
     }
+}
 
-    fn noted(&self) -> Option<PathBuf> {
-        let (file, _) = files::open(&self.path).ok()?;
-        let mut line = String::new();
-        file.take(8192).read_to_string(&mut line).ok()?;
-        let directory = PathBuf::from(line.strip_suffix('\n')?);
-        (directory.is_absolute() && directory.is_dir()).then_some(directory)
+fn folder(mut noted: Vec<u8>) -> Option<PathBuf> {
+    noted.pop_if(|last| *last == b'\n')?;
+    let directory = PathBuf::from(OsString::from_vec(noted));
+    (directory.is_absolute() && directory.is_dir()).then_some(directory)
+}
+
+/// Where the shell stands: each command begins where the last one ended. What a command in the sandbox says of its end is not
+/// to be relied on, so it moves only those in the sandbox; the others begin where the last one of them ended.
+pub(crate) struct Shell {
+    shut_in: PathBuf,
+    free: PathBuf,
+    was_shut_in: bool,
+}
+
+impl Shell {
+    /// In this folder.
+    pub(crate) fn new(directory: &Path, is_shut_in: bool) -> Shell {
+        Shell {
+            shut_in: directory.to_owned(),
+            free: directory.to_owned(),
+            was_shut_in: is_shut_in,
+        }
+    }
+
+    /// Where the next command begins that is shut in or not.
+    pub(crate) fn at(&self, is_shut_in: bool) -> &Path {
+        match is_shut_in {
+            true => &self.shut_in,
+            false => &self.free,
+        }
+    }
+
+    /// A command that was shut in or not ended there.
+    pub(crate) fn go(&mut self, directory: PathBuf, is_shut_in: bool) {
+        if !is_shut_in {
+            self.free.clone_from(&directory);
+        }
+        self.shut_in = directory;
+    }
+
+    /// The next command is shut in, or is not: where it would have begun otherwise, if that is another place and nobody was
+    /// told.
+    pub(crate) fn turn(&mut self, is_shut_in: bool) -> Option<PathBuf> {
+        let was = std::mem::replace(&mut self.was_shut_in, is_shut_in);
+        (self.at(was) != self.at(is_shut_in)).then(|| self.at(was).to_owned())
     }
 }
 
@@ -75,6 +136,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn a_line_that_goes_nowhere_is_known() {
@@ -118,12 +180,11 @@ mod tests {
         let (began, seen, noted) = (place("began"), place("seen"), place("noted"));
         let gone = place("gone");
         let note = |command: &str, text: Option<&Path>| {
-            let path = place("note");
-            let _ = std::fs::remove_file(&path);
+            let (note, mut writer) = Note::begin(command).unwrap();
             if let Some(text) = text {
-                std::fs::write(&path, format!("{}\n", text.display())).unwrap();
+                writeln!(writer, "{}", text.display()).unwrap();
             }
-            Note::new(path, command)
+            note
         };
         let check = |note: Note, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
             let directory = directory.to_owned();
@@ -135,5 +196,34 @@ mod tests {
         check(note("cd x", None), None, &began, false);
         check(note("exec ls", None), Some(&seen), &began, true);
         check(note("cd x; rmdir ../x", Some(&gone)), None, &began, true);
+        check(note("cd x; rmdir ../x", Some(Path::new(""))), None, &began, true);
+    }
+
+    #[test]
+    fn a_note_is_read_while_somebody_still_holds_the_pipe_and_has_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (note, mut held) = Note::begin("cd x").unwrap();
+        writeln!(held, "{}", folder.path().display()).unwrap();
+        let stands = note.read(None, &[Path::new("/"), Path::new("/")]);
+        assert_eq!(stands.directory, folder.path());
+        let (note, mut held) = Note::begin("cd x").unwrap();
+        // Whoever fills it is not held up, and is no folder.
+        while held.write(&[b'/'; 4096]).is_ok() {}
+        let stands = note.read(None, &[folder.path(), Path::new("/")]);
+        assert_eq!(stands.directory, folder.path());
+    }
+
+    #[test]
+    fn what_is_shut_in_moves_only_what_is_shut_in() {
+        let (home, here, there) = (Path::new("/home"), Path::new("/here"), Path::new("/there"));
+        let mut shell = Shell::new(home, true);
+        shell.go(here.to_owned(), true);
+        assert_eq!([shell.at(true), shell.at(false)], [here, home]);
+        assert_eq!(shell.turn(true), None);
+        assert_eq!(shell.turn(false).as_deref(), Some(here));
+        assert_eq!(shell.turn(false), None);
+        shell.go(there.to_owned(), false);
+        assert_eq!([shell.at(true), shell.at(false)], [there, there]);
+        assert_eq!(shell.turn(true), None);
     }
 }

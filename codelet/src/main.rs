@@ -35,6 +35,7 @@ const STACK: usize = 8 * 1024 * 1024;
 
 fn main() -> ExitCode {
     let began = Instant::now();
+    codelet_tools::sandbox::hand_on_nothing();
     let main = std::thread::Builder::new().name("codelet".to_owned()).stack_size(STACK);
     let done = main.spawn(move || menu(began)).map(|main| main.join());
     match done {

@@ -162,6 +162,7 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
         options.env.retain(|(name, _)| name != TMPDIR);
     }
     options.temporary = temporary;
+    options.private = private(place, &variable);
     options.sees_images = model.profile().sees_images;
     options
 }
@@ -183,6 +184,16 @@ pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
 fn settings_files(settings: &Settings, place: &Place) -> Vec<PathBuf> {
     let folder = place.config.as_ref().map(|folder| folder.join("codelet"));
     folder.into_iter().chain(settings.user_file.clone()).collect()
+}
+
+/// Folders that are the user's alone, for files that have to have a name for a while: where the system keeps such, or among
+/// what can be made again.
+fn private(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+    let named = |name: &str| variable(name).map(PathBuf::from);
+    let cache = place.home.as_ref().map(|home| home.join(".cache"));
+    let folders = [named("XDG_RUNTIME_DIR"), named("XDG_CACHE_HOME"), cache];
+    let folders = folders.into_iter().flatten().filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join("codelet")).collect()
 }
 
 /// The variable that names the folder for temporary files.
@@ -264,13 +275,19 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
                 .to_owned(),
         );
     }
-    if runs_commands {
+    if settings.permission.value != Permission::All {
         match Sandbox::probe() {
             Sandboxing::Full => {}
-            Sandboxing::Partial(what) => notices.push(format!("commands run in an incomplete sandbox: {what}")),
-            Sandboxing::None(why) => notices.push(format!("commands run without a sandbox: {why}")),
+            Sandboxing::Partial(what) if runs_commands => {
+                notices.push(format!("commands run in an incomplete sandbox: {what}"));
+            }
+            Sandboxing::Partial(_) => {}
+            Sandboxing::None(why) => notices.push(format!(
+                "no command runs under this permission, since there is no sandbox for it here: {why}; `--permission all` runs commands without one"
+            )),
         }
     }
+    let (tools, reach) = codelet_tools::all_with_reach(&options);
     let world = World {
         directory: place.directory.clone(),
         root: place.root.clone(),
@@ -278,11 +295,10 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         own: own_folders(place),
         shell: "bash".to_owned(),
         env: codelet_tools::environment(&options),
-        temporary: options.temporary.clone(),
+        reach: reach.clone(),
         secrets: codelet_tools::secrets::Secrets::new(&options.secrets),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     };
-    let (tools, reach) = codelet_tools::all_with_reach(&options);
     options.permission = Permission::All;
     let shell = codelet_tools::all(&options)
         .into_iter()
@@ -306,6 +322,26 @@ fn own_folders(place: &Place) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_our_own_go_to_folders_that_are_named_as_a_whole() {
+        let place = Place {
+            directory: "/srv".into(),
+            root: "/srv".into(),
+            home: Some("/home/ada".into()),
+            config: None,
+        };
+        let named = |name: &str| match name {
+            "XDG_RUNTIME_DIR" => Some("run/1000".to_owned()),
+            "XDG_CACHE_HOME" => Some("/var/cache/ada".to_owned()),
+            _ => None,
+        };
+        let folders = private(&place, &named);
+        assert_eq!(
+            folders,
+            ["/var/cache/ada/codelet", "/home/ada/.cache/codelet"].map(PathBuf::from)
+        );
+    }
 
     #[test]
     fn a_folder_for_temporary_files_holds_neither_the_home_nor_the_workspace() {

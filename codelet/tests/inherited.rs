@@ -296,3 +296,91 @@ fn a_folder_for_temporary_files_that_is_none_is_told_and_another_is_used() {
         assert_eq!(server.record().exchanges[1].request.results()[0].1, "fine\n");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_inherited_besides_input_and_outputs_is_handed_on_to_nobody() {
+    let bench = Bench::new();
+    bench.file("log", "");
+    bench.file("secret", "a secret\n");
+    let tries = "echo evil >&7; cat <&8; true";
+    for permission in ["edit", "all"] {
+        let server = Server::start(WIRE, Behaviour::replies([bash(tries), Reply::text("Done.")]));
+        let args = ["--plain", "--permission", permission, "--allow", "*"];
+        let mut command = behind("exec 7>>log 8<secret", &bench.asking(&server, WIRE, &args));
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut said = child.stdin.take().unwrap();
+        write!(said, "Go.\n!{tries}\n").unwrap();
+        drop(said);
+        let output = child.wait_with_output().unwrap();
+        ended(&output, 0);
+        let told = server.record().exchanges[1].request.results()[0].1.to_owned();
+        for told in [told, stdout(&output).to_owned()] {
+            assert!(
+                told.contains("Bad file descriptor") && !told.contains("a secret"),
+                "{told}"
+            );
+        }
+        assert_eq!(bench.read("log"), "", "{permission}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_whole_session_makes_and_opens_nothing_where_its_commands_write() {
+    use rustix::fs::inotify;
+    let bench = Bench::new();
+    std::fs::create_dir(bench.work.join("sub")).unwrap();
+    let made = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(&bench.work)
+        .status();
+    assert!(made.unwrap().success());
+    let long = format!("echo ran; : '{}'", "x".repeat(150_000));
+    let replies = [
+        bash("cd sub"),
+        Reply::text("One."),
+        bash(&long),
+        bash("pwd -P"),
+        Reply::text("Two."),
+    ];
+    let server = Server::start(WIRE, Behaviour::replies(replies));
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, bench.tmp(), inotify::WatchFlags::ALL_EVENTS).unwrap();
+    let mut child = common::piped(&mut bench.asking(&server, WIRE, &["--plain", "--allow", "*"]));
+    let mut said = child.stdin.take().unwrap();
+    said.write_all(b"Go.\n!pwd -P\n!cd /; pwd -P\nOn.\n/permission all\n!pwd -P\nexit\n")
+        .unwrap();
+    drop(said);
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 0);
+    let (out, work) = (stdout(&output), bench.work.display().to_string());
+    // The folder of the user's own commands is moved by them alone.
+    let stood: Vec<&str> = out
+        .lines()
+        .map(str::trim)
+        .filter(|line| *line == work || *line == "/")
+        .collect();
+    assert_eq!(stood, [&work, "/", "/"], "{out}");
+    let record = server.record();
+    let told = |exchange: usize| {
+        record.exchanges[exchange]
+            .request
+            .results()
+            .last()
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    assert!(told(3).starts_with("ran\n"), "{}", told(3));
+    assert_eq!(told(4), format!("{work}/sub\n"));
+    assert!(record.exchanges[0].request.holds("No commits yet"));
+    // What is made there now is the first thing that happens there.
+    std::fs::write(bench.tmp().join("first"), "").unwrap();
+    let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+    let mut events = inotify::Reader::new(&watch, &mut buffer);
+    assert_eq!(events.next().unwrap().file_name().unwrap().to_bytes(), b"first");
+    // Nor is anything of it left where it was.
+    let private = bench.home.join(".cache/codelet");
+    assert_eq!(std::fs::read_dir(private).unwrap().count(), 0);
+}

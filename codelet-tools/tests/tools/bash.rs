@@ -407,11 +407,57 @@ fn a_command_gets_no_variable_that_holds_a_secret_whatever_its_ending() {
 }
 
 #[test]
-fn a_temporary_folder_that_is_gone_is_named() {
+fn commands_run_where_there_is_no_folder_for_temporary_files() {
     let trial = Trial::with(Permission::All, |options| options.temporary = "/nonexistent/tmp".into());
-    let told = trial.failed("Bash", json!({"command": "echo x"}));
+    assert_eq!(run(&trial, "echo x"), "x\n");
+}
+
+#[test]
+fn a_command_has_no_descriptor_of_ours_but_the_one_for_its_note() {
+    let trial = free();
+    let open = |trial: &Trial| {
+        run(
+            trial,
+            "echo /proc/$$/fd/* | tr ' ' '\\n' | grep -o '[0-9]*$' | sort -n | xargs",
+        )
+    };
+    let few = open(&trial);
     assert!(
-        told.contains("temporary folder cannot be made in /nonexistent/tmp"),
+        few.starts_with("0 1 2 ") && few.contains(" 198") && few.len() < 20,
+        "{few}"
+    );
+    // However much this process has open, and hands on by mistake.
+    let held: Vec<_> = (0..40).map(|_| std::fs::File::open("/").unwrap()).collect();
+    for held in &held {
+        rustix::io::fcntl_setfd(held, rustix::io::FdFlags::empty()).unwrap();
+    }
+    assert_eq!(open(&trial), few);
+}
+
+#[test]
+fn scripts_have_the_descriptors_from_three_to_nine_and_may_close_them_all() {
+    let trial = free();
+    let text = run(
+        &trial,
+        "exec 3>a 9>lock; flock 9 true; echo three >&3; cat a; mkdir sub; cd sub; for fd in $(seq 3 250); do eval \"exec $fd>&-\"; done; echo x",
+    );
+    assert!(text.starts_with("three\nx\n"), "{text}");
+    assert!(text.contains("where it ended is not known"), "{text}");
+}
+
+#[test]
+fn a_folder_that_has_become_a_link_is_no_place_for_a_command_that_was_meant_for_it() {
+    let trial = free();
+    std::fs::create_dir(trial.workspace.join("sub")).unwrap();
+    std::fs::write(trial.outside.join("kept"), "kept").unwrap();
+    run(&trial, "cd sub");
+    std::fs::rename(trial.workspace.join("sub"), trial.workspace.join("other")).unwrap();
+    std::os::unix::fs::symlink(&trial.outside, trial.workspace.join("sub")).unwrap();
+    let told = trial.failed("Bash", json!({"command": "rm kept"}));
+    assert!(
+        told.contains("nothing was run") && told.contains("a link has come in its place"),
         "{told}"
     );
+    assert!(trial.outside.join("kept").exists());
+    assert_eq!(run(&trial, "pwd -P"), format!("{}\n", trial.workspace.display()));
 }

@@ -4,6 +4,7 @@
 mod asking;
 mod bash;
 mod files;
+mod reach;
 mod sandbox;
 mod search;
 mod trees;

@@ -101,6 +101,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pin
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
+    let reach = equipment.reach.clone();
     let mut servers = Servers::default();
     let skip = Interrupt::new();
     let begin = async {
@@ -122,7 +123,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pin
         crate::output::stdout()?;
     }
     let lived = if on_terminal {
-        let outfit = outfit(settings, place);
+        let outfit = outfit(settings, place, reach);
         runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
     } else {
         let width = crate::paint::Look::stdout().width;
@@ -335,7 +336,7 @@ fn attach(place: Place) -> Attach {
     })
 }
 
-fn outfit(settings: &Settings, place: &Place) -> Outfit {
+fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Outfit {
     let terminal = variable("TERM").unwrap_or_default();
     // Those of VT100's kind, and those that say so, have one colour.
     let is_monochrome = terminal.starts_with("vt") || terminal.ends_with("-m") || terminal.ends_with("-mono");
@@ -355,35 +356,30 @@ fn outfit(settings: &Settings, place: &Place) -> Outfit {
         look: Look::new(80, styles, background),
         terminal,
         files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
-        edit: edit(place.config.as_ref().map(|config| config.join("codelet"))),
+        edit: edit(reach),
     }
 }
 
-/// The user's editor, on a file that is gone afterwards.
-fn edit(own: Option<PathBuf>) -> Edit {
+/// The user's editor, on a file that is gone afterwards. What stands in it is the user's words, so it lies where no command
+/// in the sandbox can put others in their place.
+fn edit(reach: codelet_tools::Reach) -> Edit {
+    const NAME: &str = "prompt.md";
     let editor = variable("VISUAL")
         .or_else(|| variable("EDITOR"))
         .unwrap_or_else(|| "vi".to_owned());
     Arc::new(move |text: &str| {
         let told = |error: std::io::Error| format!("{editor}: {}", words(&error));
-        let mut made = tempfile::Builder::new();
-        made.prefix("codelet-prompt-").suffix(".md");
-        // Commands may write to the folder for temporary files, and none to the user's settings.
-        let beside_settings = own.as_ref().map(|folder| {
-            std::fs::create_dir_all(folder)?;
-            made.tempfile_in(folder)
-        });
-        let mut file = match beside_settings {
-            Some(Ok(file)) => file,
-            _ => made.tempfile().map_err(told)?,
-        };
-        file.write_all(text.as_bytes()).map_err(told)?;
+        let scratch = reach
+            .scratch()
+            .map_err(|why| format!("there is no place for the file that {editor} is to change: {why}"))?;
+        scratch.write(NAME, text).map_err(told)?;
+        let file = scratch.path().join(NAME);
         // The setting may hold arguments, as a shell would read them.
-        let status = Command::new("sh")
+        let status = Command::new("/bin/sh")
             .arg("-c")
             .arg(format!("{editor} \"$1\""))
             .arg("sh")
-            .arg(file.path())
+            .arg(&file)
             .status()
             .map_err(told)?;
         if !status.success() {
@@ -392,7 +388,7 @@ fn edit(own: Option<PathBuf>) -> Edit {
             ));
         }
         // Some editors replace the file, so it is looked up again by its name.
-        let bytes = input::regular(file.path(), LONGEST_PROMPT).map_err(told)?;
+        let bytes = input::regular(&file, LONGEST_PROMPT).map_err(told)?;
         let text = String::from_utf8(bytes).map_err(|_| format!("{editor} has written no UTF-8 text"))?;
         Ok(text.trim_end_matches('\n').to_owned())
     })

@@ -145,7 +145,8 @@ fn lay_out(folder: &Path) -> Result<(), Failure> {
         let path = folder.join(name);
         path.parent()
             .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| std::fs::write(&path, text))
+            // Never through a link that somebody has put there meanwhile.
+            .and_then(|()| std::fs::File::create_new(&path)?.write_all(text.as_bytes()))
             .map_err(|error| Failure::io(&path, &error))
     };
     FILES.iter().try_for_each(|(name, text)| write(name, text))?;

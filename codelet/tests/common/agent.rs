@@ -56,6 +56,8 @@ impl Bench {
         let work = scratch.path().canonicalize().unwrap().join("work");
         std::fs::create_dir_all(home.join(".config/codelet")).unwrap();
         std::fs::create_dir_all(&work).unwrap();
+        // Apart from home and workspace: commands may write all over it.
+        std::fs::create_dir_all(scratch.path().join("tmp")).unwrap();
         // A provider that says nothing is given up after two seconds here, and one that is busy is waited for not much longer.
         let bench = Bench {
             home,
@@ -64,6 +66,11 @@ impl Bench {
         };
         bench.settings("idle_timeout = 1\npatience = 8\n");
         bench
+    }
+
+    /// The folder for temporary files.
+    pub fn tmp(&self) -> PathBuf {
+        self.home.with_file_name("tmp")
     }
 
     /// The user's settings.
@@ -86,6 +93,7 @@ impl Bench {
         let mut command = codelet(args);
         command.env_clear().env("HOME", &self.home).current_dir(&self.work);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("TMPDIR", self.tmp());
         command
     }
 
