@@ -57,14 +57,6 @@ const TABLE: &[(Owner, &str)] = &[
     ),
 ];
 
-/// The names of the table that stand for one place each, as paths.
-pub fn places() -> impl Iterator<Item = (&'static str, Owner)> {
-    let names = TABLE
-        .iter()
-        .flat_map(|(owner, names)| names.split_ascii_whitespace().map(|name| (name, *owner)));
-    names.filter(|(name, _)| !name.contains('*'))
-}
-
 /// Who obeys what stands at this path, by its name alone. File systems differ in which letters are the same to them, and some pass over
 /// signs that nobody sees.
 pub fn obeys(path: &str) -> Option<Owner> {

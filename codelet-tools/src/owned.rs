@@ -51,17 +51,24 @@ impl Owned {
 
     /// Who obeys what stands at a place, by its name, or by the name of a link that leads there.
     fn obeyed(&self, path: &Path) -> Option<Owner> {
-        let below = path.strip_prefix(&self.root).unwrap_or(path);
-        // Links farther down are not looked for.
-        let leads_there = |(name, _): &(&str, Owner)| {
-            let named = self.root.join(name);
-            named
-                .canonicalize()
-                .is_ok_and(|real| real != named && path.starts_with(real))
+        let below = |path: &Path| {
+            path.strip_prefix(&self.root)
+                .unwrap_or(path)
+                .to_string_lossy()
+                .into_owned()
         };
-        orders::obeys(&below.to_string_lossy()).or_else(|| {
-            let (_, owner) = orders::places().find(leads_there)?;
-            Some(owner)
+        orders::obeys(&below(path)).or_else(|| {
+            // Links farther down are not looked for.
+            let top: Vec<PathBuf> = git::entries(&self.root).collect();
+            let is_dotted = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+            let folders = top.iter().filter(is_dotted).filter(|path| !path.is_symlink());
+            let within = folders.flat_map(|folder| git::entries(folder));
+            let mut links = top.iter().cloned().chain(within).filter(|path| path.is_symlink());
+            links.find_map(|link| {
+                let owner = orders::obeys(&below(&link))?;
+                let leads_there = link.canonicalize().is_ok_and(|real| path.starts_with(real));
+                leads_there.then_some(owner)
+            })
         })
     }
 

@@ -302,6 +302,38 @@ fn a_transcript_is_written_where_it_was_asked_for_and_can_be_read_again() {
 }
 
 #[test]
+fn a_transcript_is_not_written_through_a_link_that_a_command_has_put_in_its_place() {
+    let bench = Bench::new();
+    let (precious, made) = (bench.home.join("precious"), bench.home.join("made"));
+    std::fs::write(&precious, "mine").unwrap();
+    for target in [&precious, &made] {
+        let link = json!({"command": format!("ln -sf '{}' t.json", target.display())});
+        let server = Server::start(
+            Wire::Anthropic,
+            Behaviour::replies([Reply::call("Bash", link), Reply::text("Linked.")]),
+        );
+        let args = ["-p", "Link it.", "--permission", "all", "--transcript", "t.json"];
+        ended(&bench.ask(&server, Wire::Anthropic, &args), 0);
+        assert!(!bench.work.join("t.json").is_symlink());
+        assert!(bench.read("t.json").contains("Linked."));
+    }
+    assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
+    assert!(!made.exists());
+    // Nor through one that stands there before the next session: who has put it there, nobody knows.
+    std::fs::remove_file(bench.work.join("t.json")).unwrap();
+    std::os::unix::fs::symlink(&precious, bench.work.join("t.json")).unwrap();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--transcript", "t.json"]);
+    ended(&output, 2);
+    assert!(
+        stderr(&output).contains("name the file that it leads to"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
+}
+
+#[test]
 fn what_was_said_of_an_answer_that_never_ends_is_printed_beside_how_it_failed() {
     let half = |words: &str| Reply::text(words).stopping(Stop::Length);
     // However it fails in the end, what came before is there.

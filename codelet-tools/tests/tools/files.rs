@@ -511,6 +511,44 @@ fn a_secret_in_a_file_is_not_shown() {
 }
 
 #[test]
+fn what_gives_orders_is_changed_under_edit_only_when_somebody_permits_it() {
+    let trial = Trial::new(Permission::Edit);
+    for (name, why) in [
+        ("AGENTS.md", "gives instructions to agents"),
+        ("sub/claude.md", "gives instructions to agents"),
+        (".github/workflows/new.yml", "runs in CI"),
+        (".vscode/tasks.json", "is obeyed by editors"),
+        (".envrc", "is run by shells"),
+        (".codelet/settings.toml", "is Codelet's own"),
+        ("link.md", "gives instructions to agents"),
+    ] {
+        if name == "link.md" {
+            std::os::unix::fs::symlink("AGENTS.md", trial.workspace.join(name)).unwrap();
+        } else {
+            trial.write(name, "old\n");
+        }
+        trial.done("Read", json!({"file_path": name}));
+        let written = trial.failed("Write", json!({"file_path": name, "content": "new\n"}));
+        let edited = trial.failed(
+            "Edit",
+            json!({"file_path": name, "old_string": "old", "new_string": "new"}),
+        );
+        assert!(
+            written.contains(why) && edited.contains(why),
+            "{name}: {written} {edited}"
+        );
+        if name != "link.md" {
+            let ran = trial.failed("Bash", json!({"command": format!("echo new > {name}")}));
+            assert!(ran.contains(why), "{name}: {ran}");
+        }
+        assert_eq!(trial.bytes(name), b"old\n", "{name}");
+    }
+    trial.done("Write", json!({"file_path": "Makefile", "content": "all:\n"}));
+    let trial = Trial::new(Permission::All);
+    trial.done("Write", json!({"file_path": "AGENTS.md", "content": "new\n"}));
+}
+
+#[test]
 fn what_git_obeys_is_not_changed_unless_everything_is_permitted() {
     let trial = Trial::new(Permission::Edit);
     trial.write(".git/config", "[core]\n");

@@ -85,6 +85,12 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
     assert!(!bench.work.join("talk.md").exists());
     terminal.say("/export sp ace.json");
     terminal.wait("is in sp ace.json;");
+    let precious = bench.home.join("precious.json");
+    std::fs::write(&precious, "").unwrap();
+    std::os::unix::fs::symlink(&precious, bench.work.join("link.json")).unwrap();
+    terminal.say("/export link.json --force");
+    terminal.wait("is behind a link");
+    assert_eq!(std::fs::read(&precious).unwrap(), b"");
     terminal.say("/export a.rs --force");
     terminal.wait("is in a.rs;");
     assert!(bench.read("a.rs").starts_with('{'));
