@@ -6,9 +6,10 @@ use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply, Stop};
 use crate::run::{Ending, Run, Step, Taken, words};
+use crate::refused;
 use crate::session::Session;
 use crate::step;
-use codelet_context::conversation::{Report, Signals};
+use codelet_context::conversation::{Earlier, Report, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
@@ -23,7 +24,13 @@ const GO_ON_WITH_ROOM: &str = "Your last answer was cut because the context wind
     that answer ends; repeat nothing.";
 
 /// Carries a prompt that was appended to its end.
-pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+/// `before` is how the conversation was before it: what is refused goes back to that.
+pub(crate) async fn drive(
+    session: &mut Session,
+    before: &Earlier,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Ending {
     let bill_before = session.bill;
     session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
@@ -89,6 +96,9 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
         Ending::Answered(_) | Ending::Interrupted => String::new(),
         _ => run.begun().to_owned(),
     };
+    if ending.is_refusal() {
+        refused::take_turn_back(session, before, listener);
+    }
     listener.on(Event::Over(ending.clone()));
     ending
 }
@@ -226,6 +236,14 @@ fn fail(
                 ));
             }
         }
+    }
+    if let ModelError::Rejected { suspects, said } = &error
+        && refused::leave_out(session, run, (suspects, said), listener)
+    {
+        return;
+    }
+    if let ModelError::Rewritten { how, said } = &error {
+        listener.on(Event::Notice(format!("{how}, as the provider asks for: {said}")));
     }
     run.on_error(error, silence, fastrand::f64());
 }

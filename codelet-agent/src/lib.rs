@@ -50,6 +50,7 @@ pub mod mention;
 pub mod model;
 pub mod permission;
 pub mod picture;
+mod refused;
 pub mod retry;
 pub mod run;
 pub mod scripted;

@@ -1,5 +1,6 @@
 //! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
 
+use codelet_context::conversation::Place;
 use codelet_context::message::Message;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
@@ -174,6 +175,21 @@ pub enum Stop {
     BrokenOff(String),
 }
 
+/// What of a conversation a vendor does not take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Suspects {
+    /// Its words do not tell.
+    Unknown,
+    /// A picture, and its words do not tell which: one of the newest, as those before them were taken.
+    NewestPictures,
+    /// Every picture with a longer side than so many pixels.
+    PicturesAbove(u32),
+    /// Any picture.
+    AllPictures,
+    /// These parts of the request's messages.
+    Parts(Vec<Place>),
+}
+
 /// Why there is no answer. Each carries what the vendor said, without any key.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ModelError {
@@ -222,6 +238,23 @@ pub enum ModelError {
     Refused {
         /// The vendor's words.
         said: String,
+    },
+    /// The vendor does not take something that was said, and with it none of the requests that hold it.
+    #[error("the provider refused the request: {said}")]
+    Rejected {
+        /// The vendor's words.
+        said: String,
+        /// What of it, as far as they tell.
+        suspects: Suspects,
+    },
+    /// The vendor does not take a field of the request, and knows another way to say the same: requests are written so from
+    /// here on.
+    #[error("the provider wants its requests written otherwise: {said}")]
+    Rewritten {
+        /// The vendor's words.
+        said: String,
+        /// What is done about it, a fragment.
+        how: String,
     },
     /// The answer makes no sense: not what the wire says.
     #[error("the provider's answer could not be read: {said}")]

@@ -74,6 +74,16 @@ pub enum Ending {
     Interrupted,
 }
 
+impl Ending {
+    /// Whether what was said would be refused again: the model declined to answer it, or the provider does not take it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Ending::Declined(_) | Ending::Provider(ModelError::Rejected { .. })
+        )
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -147,6 +157,11 @@ const TOO_LONG: u32 = 60;
 const OUTPUT_LIMITS: u32 = 2;
 /// An empty answer is asked for again so often.
 const EMPTY_TRIES: u32 = 2;
+/// So often in a row something that was refused leaves the conversation, and the request is made again: once for what the
+/// provider names, and once more for whatever else it may have meant.
+const LEFT_OUT: u32 = 2;
+/// So often in a row a request is written in another way, as the provider asks for.
+const REWRITTEN: u32 = 4;
 
 #[derive(Clone, PartialEq, Debug)]
 enum Phase {
@@ -173,6 +188,10 @@ pub struct Run {
     refused: String,
     /// Refusals of the length of the answer since the last one.
     output_limits: u32,
+    /// How often something refused has left the conversation since the last answer.
+    left_out: u32,
+    /// How often the request was written in another way since then.
+    rewritten: u32,
     /// The words of an answer whose end was missing so far.
     begun: String,
     /// The last words came before a call that was broken off, so they are no answer.
@@ -197,6 +216,8 @@ impl Run {
             refusals: 0,
             refused: String::new(),
             output_limits: 0,
+            left_out: 0,
+            rewritten: 0,
             begun: String::new(),
             is_broken_off: false,
             acted: false,
@@ -277,6 +298,7 @@ impl Run {
         self.is_known = true;
         self.retries = Retries::default();
         (self.refusals, self.output_limits) = (0, 0);
+        (self.left_out, self.rewritten) = (0, 0);
         self.steps += 1;
         let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
         let words = words(&reply.message);
@@ -392,6 +414,18 @@ impl Run {
         }
     }
 
+    /// How often something that was refused may leave the conversation and the request be made again before it is given up.
+    pub fn may_leave_out(&self) -> u32 {
+        LEFT_OUT - self.left_out
+    }
+
+    /// Something that the provider has refused has left the conversation: it is asked once more.
+    pub fn on_left_out(&mut self) {
+        self.left_out += 1;
+        self.phase = Phase::Ask;
+        self.acted = false;
+    }
+
     /// There was no answer; nothing had come for `silence` when that was known.
     pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
         if let ModelError::TooLong { said, .. } = error {
@@ -415,6 +449,13 @@ impl Run {
         {
             // Less is asked for now.
             self.output_limits += 1;
+            self.phase = Phase::Ask;
+            return;
+        }
+        if let ModelError::Rewritten { .. } = error
+            && self.rewritten < REWRITTEN
+        {
+            self.rewritten += 1;
             self.phase = Phase::Ask;
             return;
         }

@@ -110,6 +110,7 @@ fn event_json(event: &Event) -> Value {
             }
             line
         }
+        Event::TakenBack(turn) => json!({"type": "taken_back", "handle": turn.handle.as_str()}),
         Event::Notice(text) => json!({"type": "notice", "text": text}),
         Event::Over(ending) => json!({"type": "over", "ending": ending.to_string()}),
     }

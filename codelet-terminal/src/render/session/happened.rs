@@ -51,6 +51,11 @@ impl Renderer {
                 self.tool_finished(id, tool, answer, now)
             }
             Event::Compacted { notice, .. } => self.window_compacted(notice),
+            Event::TakenBack(turn) => self.notice(&format!(
+                "This prompt was refused and would be again, so it has left the conversation with everything after it: your next prompt \
+                 is sent without it. /recall {} shows it; if prompts are still refused, /clear starts over.",
+                turn.handle
+            )),
             Event::Notice(text) => self.notice(text),
             Event::Over(ending) => self.over(ending, now),
         }
