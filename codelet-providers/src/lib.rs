@@ -35,6 +35,7 @@ mod provider;
 mod scrubber;
 mod secret;
 mod sort;
+mod suspects;
 mod usage;
 pub mod vendor;
 mod wait;

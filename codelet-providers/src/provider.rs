@@ -8,6 +8,7 @@ use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
 use crate::scrubber::{Kept, Scrubber};
 use crate::sort::{NoHeaders, Refusal, sort};
+use crate::suspects;
 use crate::vendor::Wire;
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
 use codelet_context::tokens::Tokens;
@@ -123,7 +124,8 @@ impl Exchange {
     async fn step(&mut self) -> Result<(), ModelError> {
         let Some(stream) = &mut self.stream else {
             let body = self.settings.body(&self.kept.restored(&self.request));
-            self.stream = Some(self.line.post(body).await?);
+            let posted = self.line.post(body).await;
+            self.stream = Some(posted.map_err(|error| self.blame(error))?);
             return Ok(());
         };
         let frame = match stream.next(self.had_begun, self.ends.at()).await {
@@ -164,9 +166,19 @@ impl Exchange {
                     headers: &NoHeaders,
                     body: &body,
                 };
-                Err(sort(&refusal, self.line.key.as_ref()))
+                Err(self.blame(sort(&refusal, self.line.key.as_ref())))
             }
         }
+    }
+
+    /// An error, with what of the conversation it is about.
+    fn blame(&self, error: ModelError) -> ModelError {
+        let ModelError::Rejected { said, .. } = error else {
+            return error;
+        };
+        let body = self.settings.body(&self.kept.restored(&self.request));
+        let suspects = suspects::find(&said, &body, &self.request.messages);
+        ModelError::Rejected { said, suspects }
     }
 
     /// The stream has ended, by itself or by a failure. A reply that was complete by then is one all the same.
