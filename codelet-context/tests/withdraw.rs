@@ -160,7 +160,10 @@ fn a_refused_turn_leaves_with_all_its_steps_and_what_was_said_before_stands() {
     assert_eq!(messages.len(), before.len() + 1);
     assert!(messages.iter().all(|message| !message.parts.is_empty()));
     let back = conversation.recall(left.handle.as_str(), None).unwrap();
-    assert!(back.contains("user: Now the forbidden thing.") && back.contains("how to do it"), "{back}");
+    assert!(
+        back.contains("user: Now the forbidden thing.") && back.contains("how to do it"),
+        "{back}"
+    );
     let breaks = conversation.breaks();
     assert_eq!(breaks.last().unwrap().cause, Cause::Edit(Reason::Rejected));
     assert_eq!(conversation.history().messages().len(), before.len() + 4);
@@ -199,7 +202,10 @@ fn nothing_leaves_from_a_place_at_which_nothing_can_go() {
 #[test]
 fn a_prompt_whose_picture_was_refused_is_still_a_prompt() {
     let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
-    conversation.append(Message::new(Role::User, vec![Part::text("What is this?"), picture(PIXELS)]));
+    conversation.append(Message::new(
+        Role::User,
+        vec![Part::text("What is this?"), picture(PIXELS)],
+    ));
     let place = Place {
         message: 0,
         part: 1,

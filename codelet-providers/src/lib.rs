@@ -39,6 +39,7 @@ mod suspects;
 mod usage;
 pub mod vendor;
 mod wait;
+mod ways;
 mod window;
 
 pub use body::Thinking;

@@ -160,6 +160,10 @@ impl Exchange {
             Err(Trouble::Garbled(said)) => Err(ModelError::Garbled {
                 said: self.line.scrub(&said),
             }),
+            Err(Trouble::Failed(reason)) => Err(ModelError::Busy {
+                retry_after: None,
+                said: format!("its answer broke off ({})", self.line.scrub(&reason)),
+            }),
             Err(Trouble::Reported(body)) => {
                 let refusal = Refusal {
                     status: None,
@@ -173,10 +177,19 @@ impl Exchange {
 
     /// An error, with what of the conversation it is about.
     fn blame(&self, error: ModelError) -> ModelError {
-        let ModelError::Rejected { said, .. } = error else {
-            return error;
+        let said = match &error {
+            ModelError::Rejected { said, .. }
+            | ModelError::Refused { said }
+            | ModelError::OutputLimit { limit: None, said } => said.clone(),
+            _ => return error,
         };
         let body = self.settings.body(&self.kept.restored(&self.request));
+        if let Some(way) = self.settings.learn(&said, &body) {
+            return ModelError::Rewritten { said, how: way.how() };
+        }
+        if !matches!(error, ModelError::Rejected { .. }) {
+            return error;
+        }
         let suspects = suspects::find(&said, &body, &self.request.messages);
         ModelError::Rejected { said, suspects }
     }

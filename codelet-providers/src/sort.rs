@@ -4,8 +4,8 @@ mod count;
 mod limit;
 
 use crate::secret::Secret;
-use crate::wait::{self, Headers};
 use crate::suspects::is_about_pictures;
+use crate::wait::{self, Headers};
 use codelet_agent::model::{ModelError, Suspects};
 use serde_json::Value;
 
@@ -424,7 +424,10 @@ mod tests {
             (400, "messages.1.content.1.image: Could not process image"),
             (400, "Invalid 'input[4].content[0].image_url'."),
             (404, "No endpoints found that support image input"),
-            (400, "The response was filtered due to the prompt triggering Azure OpenAI's content management policy."),
+            (
+                400,
+                "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+            ),
             (400, "Unable to process input image. Please retry or report"),
             (422, "bad request"),
         ] {
@@ -441,7 +444,8 @@ mod tests {
             let error = sorted(status, message(said));
             assert!(matches!(error, ModelError::Refused { .. }), "{said}: {error:?}");
         }
-        let named = json!({"error": {"message": "Invalid value.", "param": "messages[3].content[0]", "code": "invalid_value"}});
+        let named =
+            json!({"error": {"message": "Invalid value.", "param": "messages[3].content[0]", "code": "invalid_value"}});
         assert!(sorted(400, named).to_string().contains("messages[3].content[0]"));
     }
 

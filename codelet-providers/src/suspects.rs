@@ -37,7 +37,9 @@ pub(crate) fn find(said: &str, body: &str, messages: &[Arc<Message>]) -> Suspect
         return Suspects::PicturesAbove(side);
     }
     let sent: Value = serde_json::from_str(body).unwrap_or_default();
-    let named = named(said, &sent).map(|node| places(node, messages)).unwrap_or_default();
+    let named = named(said, &sent)
+        .map(|node| places(node, messages))
+        .unwrap_or_default();
     let is_picture = |place: &Place| matches!(at(messages, *place), Some(Part::Image(_)));
     if !is_about_pictures {
         return match named.is_empty() {
@@ -57,13 +59,25 @@ pub(crate) fn find(said: &str, body: &str, messages: &[Arc<Message>]) -> Suspect
 
 /// The most pixels of a side that an error names: `… exceed max allowed size for many-image requests: 2000 pixels`.
 fn longest_side(lower: &str) -> Option<u32> {
-    if !["dimension", "resolution", "pixels", "width"].iter().any(|word| lower.contains(word)) {
+    if !["dimension", "resolution", "pixels", "width"]
+        .iter()
+        .any(|word| lower.contains(word))
+    {
         return None;
     }
-    let before = lower.split("pixel").next().filter(|before| before.len() < lower.len())?;
-    let digits = before.trim_end().trim_end_matches(|c: char| !c.is_ascii_digit() && c != ' ');
+    let before = lower
+        .split("pixel")
+        .next()
+        .filter(|before| before.len() < lower.len())?;
+    let digits = before
+        .trim_end()
+        .trim_end_matches(|c: char| !c.is_ascii_digit() && c != ' ');
     let number = digits.rsplit(|c: char| !c.is_ascii_digit() && c != ',').next()?;
-    number.replace(',', "").parse().ok().filter(|side| (64..100_000).contains(side))
+    number
+        .replace(',', "")
+        .parse()
+        .ok()
+        .filter(|side| (64..100_000).contains(side))
 }
 
 /// What the first path that an error names leads to: the block or the message that holds it.
@@ -120,7 +134,11 @@ fn places(node: &Value, messages: &[Arc<Message>]) -> Vec<Place> {
         Part::ToolCall(_) | Part::ToolResult(_) => false,
     };
     let mut places = Vec::new();
-    for (message, said) in messages.iter().enumerate().filter(|(_, said)| said.role != Role::System) {
+    for (message, said) in messages
+        .iter()
+        .enumerate()
+        .filter(|(_, said)| said.role != Role::System)
+    {
         for (part, it) in said.parts.iter().enumerate() {
             match it {
                 Part::ToolResult(result) => {
@@ -224,15 +242,27 @@ mod tests {
         let gemini = json!({"contents": [{"role": "user", "parts": [{"text": "look"},
             {"inlineData": {"mimeType": "image/png", "data": "QkJC"}}]}]});
         for (said, sent, expected) in [
-            ("messages.0.content.1.image: Could not process image", anthropic(), place(1, 1, None)),
+            (
+                "messages.0.content.1.image: Could not process image",
+                anthropic(),
+                place(1, 1, None),
+            ),
             (
                 "messages.2.content.0.tool_result.content.1.image.source.base64: The image was damaged",
                 anthropic(),
                 place(3, 0, 1),
             ),
             ("messages.0.content.0.text: flagged", anthropic(), place(1, 0, None)),
-            ("Invalid 'messages[1].content[1].image_url'. Invalid image.", chat, place(1, 1, None)),
-            ("Invalid 'input[0].content[1].image_url': not an image", responses, place(1, 1, None)),
+            (
+                "Invalid 'messages[1].content[1].image_url'. Invalid image.",
+                chat,
+                place(1, 1, None),
+            ),
+            (
+                "Invalid 'input[0].content[1].image_url': not an image",
+                responses,
+                place(1, 1, None),
+            ),
             (
                 "* GenerateContentRequest.contents[0].parts[1].inline_data: image is invalid",
                 gemini,
@@ -266,7 +296,10 @@ mod tests {
                  many-image requests: 2000 pixels",
                 2_000,
             ),
-            ("At least one of the image dimensions exceed max allowed size: 8,000 pixels", 8_000),
+            (
+                "At least one of the image dimensions exceed max allowed size: 8,000 pixels",
+                8_000,
+            ),
         ] {
             assert_eq!(find(said, "{}", &[]), Suspects::PicturesAbove(side), "{said}");
         }
@@ -274,7 +307,11 @@ mod tests {
 
     #[test]
     fn a_path_to_a_call_or_to_nothing_names_no_part() {
-        for said in ["messages.1.content.0.tool_use.name: too long", "messages.77: bad", "invalid request"] {
+        for said in [
+            "messages.1.content.0.tool_use.name: too long",
+            "messages.77: bad",
+            "invalid request",
+        ] {
             let found = find(said, &anthropic().to_string(), &conversation());
             assert_eq!(found, Suspects::Unknown, "{said}");
         }
