@@ -186,7 +186,7 @@ async fn once(
             let answer = match &reply.stop {
                 Stop::Finished if reply.message.calls().next().is_some() => Answer::Called,
                 Stop::Finished => Answer::Complete(text),
-                Stop::OutputLimit | Stop::Paused => {
+                Stop::OutputLimit | Stop::Paused | Stop::WroteCall => {
                     session.has_thought |= estimate_bytes(text.len()) < summary.max_output / 2;
                     Answer::Cut(text)
                 }

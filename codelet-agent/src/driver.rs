@@ -9,6 +9,7 @@ use crate::refused;
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::step;
+use crate::text_tool_calls;
 use codelet_context::conversation::{Earlier, Report, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{Tokens, estimate_message};
@@ -135,6 +136,12 @@ fn take(
     session.has_thought |= reply.billed.reasoning > 0 || reply.message.parts.iter().any(is_thinking);
     step::prepare_calls(session, &mut reply);
     let report = report(&reply.billed, true);
+    let is_answer = reply.stop == Stop::Finished && reply.message.calls().next().is_none();
+    if is_answer && text_tool_calls::is_call(&words(&reply.message), &session.specs) {
+        reply.stop = Stop::WroteCall;
+        let told = "the model wrote a tool call as text, and it was not run: its server reads no tool calls from what this model writes";
+        listener.on(Event::Notice(told.to_owned()));
+    }
     match run.on_reply(&reply) {
         Taken::Append => session.conversation.replied(reply.message, report),
         // Thinking and fields beside them may be bound to the calls.
@@ -178,6 +185,11 @@ fn take(
 /// What the user's side says of an answer that was broken off.
 fn broken_off(stop: &Stop) -> String {
     let why = match stop {
+        Stop::WroteCall => {
+            return "Your last answer holds a tool call as text, and it was not made. Call tools through the interface that you were given for \
+                    them; write no call into an answer."
+                .to_owned();
+        }
         Stop::BrokenOff(said) => said.as_str(),
         _ => "no reason is known",
     };

@@ -59,4 +59,5 @@ pub mod spelling;
 mod step;
 pub mod surroundings;
 pub mod tally;
+mod text_tool_calls;
 pub mod tool;

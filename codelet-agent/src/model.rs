@@ -170,6 +170,9 @@ pub enum Stop {
     Paused,
     /// The model or the vendor's filter declined to answer, in its words.
     Declined(String),
+    /// The answer is a tool call as text, in the model's own template: its server has not read it as a call. No vendor says
+    /// so; the loop finds it.
+    WroteCall,
     /// The vendor broke the answer off for a fault in it, in its words: a call that it could not read, for example, which is
     /// then not in the message.
     BrokenOff(String),

@@ -64,6 +64,13 @@ pub enum Ending {
         /// How often.
         count: u32,
     },
+    /// The same calls were made again and again, and came to the same.
+    Stale {
+        /// The tool of the last of them.
+        tool: Arc<str>,
+        /// How many in a row.
+        count: u32,
+    },
     /// The model said nothing, or its answer did not end, however often it was asked.
     NoAnswer(String),
     /// The provider gave no answer.
@@ -110,6 +117,10 @@ impl fmt::Display for Ending {
                     "stopped: the same call of {tool} failed {count} times and nothing that could have mended it was done in between"
                 )
             }
+            Ending::Stale { tool, count } => write!(
+                f,
+                "stopped: the last {count} calls, the last one of {tool}, were made before and came to the same"
+            ),
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
             Ending::TooLong(why) => f.write_str(why),
@@ -162,6 +173,10 @@ const EMPTY_TRIES: u32 = 2;
 const LEFT_OUT: u32 = 2;
 /// So often in a row a request is written in another way, as the provider asks for.
 const REWRITTEN: u32 = 4;
+
+/// Why an answer that is a call in words is none.
+const WROTE_CALL: &str = "it wrote a tool call as text, and nothing runs that: the server reads no tool calls from what this model \
+    writes (llama.cpp wants --jinja, vLLM --enable-auto-tool-choice with the --tool-call-parser of the model)";
 
 #[derive(Clone, PartialEq, Debug)]
 enum Phase {
@@ -271,6 +286,7 @@ impl Run {
     /// A compaction was tried.
     pub fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
         self.acted = true;
+        self.tally.forget_seen();
         if let Err(refusal) = came
             && reason.is_forced()
         {
@@ -325,6 +341,13 @@ impl Run {
             Stop::OutputLimit => self.cut_short(&words, "output limit"),
             Stop::WindowFull => self.cut_short(&words, "window"),
             Stop::BrokenOff(ref said) => self.broken_off(said, &words),
+            Stop::WroteCall => match self.empty(WROTE_CALL) {
+                taken if matches!(self.phase, Phase::Over(_)) => taken,
+                _ => {
+                    self.acted = false;
+                    Taken::AppendAndTell
+                }
+            },
             Stop::Paused if !reply.message.parts.is_empty() => {
                 self.begun.push_str(&words);
                 self.pauses += 1;
@@ -467,8 +490,15 @@ impl Run {
     }
 
     /// A tool has answered. What is returned is to be told to the model with the answer.
-    pub fn on_result(&mut self, call: &ToolCall, essence: Essence, went: Went, changes: bool) -> Option<String> {
-        match self.tally.take(call, essence, went, changes) {
+    pub fn on_result(
+        &mut self,
+        call: &ToolCall,
+        essence: Essence,
+        went: Went,
+        changes: bool,
+        shown: Option<u64>,
+    ) -> Option<String> {
+        match self.tally.take(call, essence, went, changes, shown) {
             Finding::Fine => None,
             Finding::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."
@@ -476,6 +506,15 @@ impl Run {
             Finding::Stop(count) => {
                 let tool = call.tool.clone();
                 self.phase = Phase::Over(Ending::Loop { tool, count });
+                None
+            }
+            Finding::TellStale(count) => Some(format!(
+                "The last {count} calls were all made before, with the same result: nothing has changed by them. Go on with the next thing, or \
+                 give your answer."
+            )),
+            Finding::StopStale(count) => {
+                let tool = call.tool.clone();
+                self.phase = Phase::Over(Ending::Stale { tool, count });
                 None
             }
         }

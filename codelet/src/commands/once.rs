@@ -358,7 +358,11 @@ impl Exit {
     pub fn of(ending: &Ending) -> Exit {
         match ending {
             Ending::Answered(_) => Exit::Done,
-            Ending::Declined(_) | Ending::StepLimit(_) | Ending::CostLimit(_) | Ending::Loop { .. } => Exit::Failed,
+            Ending::Declined(_)
+            | Ending::StepLimit(_)
+            | Ending::CostLimit(_)
+            | Ending::Loop { .. }
+            | Ending::Stale { .. } => Exit::Failed,
             Ending::NoAnswer(_) | Ending::Provider(_) => Exit::Provider,
             Ending::TooLong(_) => Exit::TooLong,
             Ending::Interrupted => Exit::Interrupted,
