@@ -65,7 +65,8 @@ pub(crate) async fn drive(
                     occupancy: session.conversation.state("", 0).current,
                     limit: config.limit(),
                 });
-                let bearing = run.bearing(session.parts.model.silence());
+                let prompt = session.conversation.state("", 0).current;
+                let bearing = run.bearing(session.parts.model.silence(prompt));
                 match ask::ask(session, bearing, interrupt, listener).await {
                     Asked::Answered(reply) => owed = take(session, &mut run, *reply, listener),
                     Asked::Failed {
@@ -365,6 +366,7 @@ async fn wait_for(
             cause: cause.to_owned(),
             left,
             next_try: Some(next_try),
+            first_token: None,
         });
         if left.is_zero() {
             return true;

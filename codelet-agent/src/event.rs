@@ -68,6 +68,8 @@ pub enum Event {
         left: Duration,
         /// Which try comes next, counted from 2; none where the provider is given up then.
         next_try: Option<u32>,
+        /// How long the first token of the answer has been waited for, where that is what is waited for.
+        first_token: Option<Duration>,
     },
     /// A tool begins.
     ToolStarted {

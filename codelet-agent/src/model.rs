@@ -15,8 +15,10 @@ pub trait Model: Send + Sync {
     /// What is known of the model.
     fn profile(&self) -> &Profile;
 
-    /// How long it may say nothing before its request counts as failed; none where it always answers at once.
-    fn silence(&self) -> Option<Silence> {
+    /// How long it may say nothing, given a prompt of so many tokens, before its request counts as failed; none where it always
+    /// answers at once.
+    fn silence(&self, prompt: Tokens) -> Option<Silence> {
+        let _ = prompt;
         None
     }
 

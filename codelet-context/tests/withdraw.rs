@@ -10,7 +10,8 @@ use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::usage::Usage;
 use common::{answers, assert_valid, read, result, says};
 
-const PIXELS: &str = "iVBORw0KGgoAAAANSUhEUgAAAB4AAAAeCAAAAAAeW/F+AAAAHElEQVR42mNoIAAYRqVHpUelR6VHpUelR6UHVBoArrhyLxmFuSkAAAAASUVORK5CYII=";
+const PIXELS: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAB4AAAAeCAAAAAAeW/F+AAAAFUlEQVR42mNowAsYRqVHpUelB1IaAJWBwhDsUig/AAAAAElFTkSuQmCC";
 
 fn picture(data: &str) -> Part {
     Part::Image(Image {

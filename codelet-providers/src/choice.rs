@@ -139,6 +139,10 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         headers: address::headers(wire, key.as_ref()).ok_or(ConnectError::BadKey { vendor: vendor.name })?,
         key,
         limits,
+        per_token: match choice.limits {
+            None if is_local => network::READING,
+            _ => Duration::ZERO,
+        },
     };
     let known = lookup(vendor, name);
     let told = match (choice.window, &known) {

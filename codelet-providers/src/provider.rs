@@ -11,7 +11,7 @@ use crate::sort::{NoHeaders, Refusal, sort};
 use crate::suspects;
 use crate::vendor::Wire;
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
-use codelet_context::tokens::Tokens;
+use codelet_context::tokens::{Tokens, estimate_message};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -34,8 +34,8 @@ impl Model for Provider {
         &self.profile
     }
 
-    fn silence(&self) -> Option<Silence> {
-        let limits = self.line.limits;
+    fn silence(&self, prompt: Tokens) -> Option<Silence> {
+        let limits = self.line.reading(prompt).limits;
         Some(Silence {
             first: limits.first_byte,
             between: limits.idle,
@@ -124,7 +124,9 @@ impl Exchange {
     async fn step(&mut self) -> Result<(), ModelError> {
         let Some(stream) = &mut self.stream else {
             let body = self.settings.body(&self.kept.restored(&self.request));
-            let posted = self.line.post(body).await;
+            let messages = self.request.messages.iter();
+            let prompt = messages.map(|message| estimate_message(message)).sum();
+            let posted = self.line.reading(prompt).post(body).await;
             self.stream = Some(posted.map_err(|error| self.blame(error))?);
             return Ok(());
         };

@@ -10,7 +10,8 @@ use codelet_context::conversation::Place;
 use codelet_context::message::Image;
 
 /// A grey square of 30 by 30 pixels.
-const PIXELS: &str = "iVBORw0KGgoAAAANSUhEUgAAAB4AAAAeCAAAAAAeW/F+AAAAHElEQVR42mNoIAAYRqVHpUelR6VHpUelR6UHVBoArrhyLxmFuSkAAAAASUVORK5CYII=";
+const PIXELS: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAB4AAAAeCAAAAAAeW/F+AAAAFUlEQVR42mNowAsYRqVHpUelB1IaAJWBwhDsUig/AAAAAElFTkSuQmCC";
 
 fn prompt(text: &str, pictures: &[&str]) -> Prompt {
     let images = pictures.iter().map(|data| Image {

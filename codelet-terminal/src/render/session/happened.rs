@@ -23,7 +23,12 @@ impl Renderer {
                 self.billed(billed, *cost);
                 Vec::new()
             }
-            Event::Waiting { cause, left, next_try } => self.waits(cause, *left, *next_try, now),
+            Event::Waiting {
+                cause,
+                left,
+                next_try,
+                first_token,
+            } => self.waits(cause, (*left, *next_try, *first_token), now),
             Event::ToolStarted { id, tool, description } => {
                 self.tool_started(Running::new(id.clone(), tool.clone(), description, now), now)
             }
@@ -117,11 +122,17 @@ impl Renderer {
         }
     }
 
-    fn waits(&mut self, cause: &str, left: Duration, next_try: Option<u32>, now: Duration) -> Vec<Line<'static>> {
+    fn waits(
+        &mut self,
+        cause: &str,
+        (left, next_try, first_token): (Duration, Option<u32>, Option<Duration>),
+        now: Duration,
+    ) -> Vec<Line<'static>> {
         let doing = Doing::Waiting {
             cause: cause.to_owned(),
             left,
             next_try,
+            first_token,
         };
         self.set_doing(doing, now);
         // Nothing stands below the lines of a plain terminal: it is told once for each try and cause.
