@@ -254,6 +254,7 @@ impl Quiet {
             cause: cause.to_owned(),
             left: limit.saturating_sub(silence),
             next_try,
+            first_token: (!self.has_begun).then_some(silence),
         }))
     }
 

@@ -106,7 +106,8 @@ async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, l
     // A provider that says nothing is waited for no longer than for an answer; the engine's own summary is at hand.
     let patience = session.settings.limits.patience;
     let mut left = patience.total;
-    let limits = session.parts.model.silence();
+    let prompt = session.conversation.state("", 0).current;
+    let limits = session.parts.model.silence(prompt);
     let mut made = 0;
     while let Some(delay) = tries.next_delay() {
         tokio::select! {
@@ -186,7 +187,7 @@ async fn once(
             let answer = match &reply.stop {
                 Stop::Finished if reply.message.calls().next().is_some() => Answer::Called,
                 Stop::Finished => Answer::Complete(text),
-                Stop::OutputLimit | Stop::Paused => {
+                Stop::OutputLimit | Stop::Paused | Stop::WroteCall => {
                     session.has_thought |= estimate_bytes(text.len()) < summary.max_output / 2;
                     Answer::Cut(text)
                 }

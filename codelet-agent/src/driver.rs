@@ -5,10 +5,12 @@ use crate::compaction;
 use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply, Stop};
+use crate::refused;
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::step;
-use codelet_context::conversation::{Report, Signals};
+use crate::text_tool_calls;
+use codelet_context::conversation::{Earlier, Report, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
@@ -23,7 +25,13 @@ const GO_ON_WITH_ROOM: &str = "Your last answer was cut because the context wind
     that answer ends; repeat nothing.";
 
 /// Carries a prompt that was appended to its end.
-pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+/// `before` is how the conversation was before it: what is refused goes back to that.
+pub(crate) async fn drive(
+    session: &mut Session,
+    before: &Earlier,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Ending {
     let bill_before = session.bill;
     session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
@@ -57,7 +65,8 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
                     occupancy: session.conversation.state("", 0).current,
                     limit: config.limit(),
                 });
-                let bearing = run.bearing(session.parts.model.silence());
+                let prompt = session.conversation.state("", 0).current;
+                let bearing = run.bearing(session.parts.model.silence(prompt));
                 match ask::ask(session, bearing, interrupt, listener).await {
                     Asked::Answered(reply) => owed = take(session, &mut run, *reply, listener),
                     Asked::Failed {
@@ -89,6 +98,9 @@ pub(crate) async fn drive(session: &mut Session, interrupt: &Interrupt, listener
         Ending::Answered(_) | Ending::Interrupted => String::new(),
         _ => run.begun().to_owned(),
     };
+    if ending.is_refusal() {
+        refused::take_turn_back(session, before, listener);
+    }
     listener.on(Event::Over(ending.clone()));
     ending
 }
@@ -125,6 +137,12 @@ fn take(
     session.has_thought |= reply.billed.reasoning > 0 || reply.message.parts.iter().any(is_thinking);
     step::prepare_calls(session, &mut reply);
     let report = report(&reply.billed, true);
+    let is_answer = reply.stop == Stop::Finished && reply.message.calls().next().is_none();
+    if is_answer && text_tool_calls::is_call(&words(&reply.message), &session.specs) {
+        reply.stop = Stop::WroteCall;
+        let told = "the model wrote a tool call as text, and it was not run: its server reads no tool calls from what this model writes";
+        listener.on(Event::Notice(told.to_owned()));
+    }
     match run.on_reply(&reply) {
         Taken::Append => session.conversation.replied(reply.message, report),
         // Thinking and fields beside them may be bound to the calls.
@@ -168,6 +186,11 @@ fn take(
 /// What the user's side says of an answer that was broken off.
 fn broken_off(stop: &Stop) -> String {
     let why = match stop {
+        Stop::WroteCall => {
+            return "Your last answer holds a tool call as text, and it was not made. Call tools through the interface that you were given for \
+                    them; write no call into an answer."
+                .to_owned();
+        }
         Stop::BrokenOff(said) => said.as_str(),
         _ => "no reason is known",
     };
@@ -226,6 +249,14 @@ fn fail(
                 ));
             }
         }
+    }
+    if let ModelError::Rejected { suspects, said } = &error
+        && refused::leave_out(session, run, (suspects, said), listener)
+    {
+        return;
+    }
+    if let ModelError::Rewritten { how, said } = &error {
+        listener.on(Event::Notice(format!("{how}, as the provider asks for: {said}")));
     }
     run.on_error(error, silence, fastrand::f64());
 }
@@ -335,6 +366,7 @@ async fn wait_for(
             cause: cause.to_owned(),
             left,
             next_try: Some(next_try),
+            first_token: None,
         });
         if left.is_zero() {
             return true;

@@ -3,7 +3,7 @@
 use crate::model::Billed;
 use crate::run::Ending;
 use codelet_context::body::Body;
-use codelet_context::conversation::Conversation;
+use codelet_context::conversation::{Conversation, Withdrawn};
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_context::price::PriceCard;
@@ -68,6 +68,8 @@ pub enum Event {
         left: Duration,
         /// Which try comes next, counted from 2; none where the provider is given up then.
         next_try: Option<u32>,
+        /// How long the first token of the answer has been waited for, where that is what is waited for.
+        first_token: Option<Duration>,
     },
     /// A tool begins.
     ToolStarted {
@@ -113,6 +115,9 @@ pub enum Event {
         /// What came of it.
         notice: Notice,
     },
+    /// The model declined to answer the prompt, or the provider does not take what was said since: all of it has left the
+    /// conversation, so that the next prompt is answered. Of no use to who makes no next one.
+    TakenBack(Withdrawn),
     /// Something that the user should know.
     Notice(String),
     /// The run is over.

@@ -1,5 +1,6 @@
 //! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
 
+use codelet_context::conversation::Place;
 use codelet_context::message::Message;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
@@ -14,8 +15,10 @@ pub trait Model: Send + Sync {
     /// What is known of the model.
     fn profile(&self) -> &Profile;
 
-    /// How long it may say nothing before its request counts as failed; none where it always answers at once.
-    fn silence(&self) -> Option<Silence> {
+    /// How long it may say nothing, given a prompt of so many tokens, before its request counts as failed; none where it always
+    /// answers at once.
+    fn silence(&self, prompt: Tokens) -> Option<Silence> {
+        let _ = prompt;
         None
     }
 
@@ -169,9 +172,27 @@ pub enum Stop {
     Paused,
     /// The model or the vendor's filter declined to answer, in its words.
     Declined(String),
+    /// The answer is a tool call as text, in the model's own template: its server has not read it as a call. No vendor says
+    /// so; the loop finds it.
+    WroteCall,
     /// The vendor broke the answer off for a fault in it, in its words: a call that it could not read, for example, which is
     /// then not in the message.
     BrokenOff(String),
+}
+
+/// What of a conversation a vendor does not take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Suspects {
+    /// Its words do not tell.
+    Unknown,
+    /// A picture, and its words do not tell which: one of the newest, as those before them were taken.
+    NewestPictures,
+    /// Every picture with a longer side than so many pixels.
+    PicturesAbove(u32),
+    /// Any picture.
+    AllPictures,
+    /// These parts of the request's messages.
+    Parts(Vec<Place>),
 }
 
 /// Why there is no answer. Each carries what the vendor said, without any key.
@@ -222,6 +243,23 @@ pub enum ModelError {
     Refused {
         /// The vendor's words.
         said: String,
+    },
+    /// The vendor does not take something that was said, and with it none of the requests that hold it.
+    #[error("the provider refused the request: {said}")]
+    Rejected {
+        /// The vendor's words.
+        said: String,
+        /// What of it, as far as they tell.
+        suspects: Suspects,
+    },
+    /// The vendor does not take a field of the request, and knows another way to say the same: requests are written so from
+    /// here on.
+    #[error("the provider wants its requests written otherwise: {said}")]
+    Rewritten {
+        /// The vendor's words.
+        said: String,
+        /// What is done about it, a fragment.
+        how: String,
     },
     /// The answer makes no sense: not what the wire says.
     #[error("the provider's answer could not be read: {said}")]

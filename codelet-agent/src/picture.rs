@@ -26,15 +26,29 @@ pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Why a picture of this form cannot be sent, a fragment about it; `None` where it can.
-pub fn trouble(bytes: &[u8]) -> Option<String> {
-    let size = match media_type(bytes)? {
+/// Width and height of a picture that is whole.
+fn size(bytes: &[u8]) -> Option<(u32, u32)> {
+    match media_type(bytes)? {
         "image/png" => png(bytes),
         "image/jpeg" => jpeg(bytes),
         "image/gif" => gif(bytes),
         _ => webp(bytes),
-    };
-    match size {
+    }
+}
+
+/// The longer side of a picture, in pixels; `None` where it is only an address, or cannot be read.
+pub(crate) fn longer_side(image: &Image) -> Option<u32> {
+    if image.is_url {
+        return None;
+    }
+    let bytes = base64::engine::general_purpose::STANDARD.decode(image.data.as_str());
+    size(&bytes.ok()?).map(|(width, height)| width.max(height))
+}
+
+/// Why a picture of this form cannot be sent, a fragment about it; `None` where it can.
+pub fn trouble(bytes: &[u8]) -> Option<String> {
+    media_type(bytes)?;
+    match size(bytes) {
         None | Some((0, _) | (_, 0)) => Some("it is cut off or damaged".to_owned()),
         Some((width, height)) if width.max(height) > SIDE => Some(format!(
             "it has {} x {} pixels; {} on a side are the most that can be shown, so make it smaller first",

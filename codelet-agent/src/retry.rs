@@ -114,6 +114,8 @@ impl Retries {
             ModelError::TooLong { .. }
             | ModelError::OutputLimit { .. }
             | ModelError::Credentials { .. }
+            | ModelError::Rejected { .. }
+            | ModelError::Rewritten { .. }
             | ModelError::Refused { .. } => return None,
         };
         if self.made >= MOST {

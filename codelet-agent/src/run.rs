@@ -64,6 +64,13 @@ pub enum Ending {
         /// How often.
         count: u32,
     },
+    /// The same calls were made again and again, and came to the same.
+    Stale {
+        /// The tool of the last of them.
+        tool: Arc<str>,
+        /// How many in a row.
+        count: u32,
+    },
     /// The model said nothing, or its answer did not end, however often it was asked.
     NoAnswer(String),
     /// The provider gave no answer.
@@ -72,6 +79,16 @@ pub enum Ending {
     TooLong(String),
     /// The user interrupted.
     Interrupted,
+}
+
+impl Ending {
+    /// Whether what was said would be refused again: the model declined to answer it, or the provider does not take it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Ending::Declined(_) | Ending::Provider(ModelError::Rejected { .. })
+        )
+    }
 }
 
 impl fmt::Display for Ending {
@@ -100,6 +117,10 @@ impl fmt::Display for Ending {
                     "stopped: the same call of {tool} failed {count} times and nothing that could have mended it was done in between"
                 )
             }
+            Ending::Stale { tool, count } => write!(
+                f,
+                "stopped: the last {count} calls, the last one of {tool}, were made before and came to the same"
+            ),
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
             Ending::TooLong(why) => f.write_str(why),
@@ -147,6 +168,15 @@ const TOO_LONG: u32 = 60;
 const OUTPUT_LIMITS: u32 = 2;
 /// An empty answer is asked for again so often.
 const EMPTY_TRIES: u32 = 2;
+/// So often in a row something that was refused leaves the conversation, and the request is made again: once for what the
+/// provider names, and once more for whatever else it may have meant.
+const LEFT_OUT: u32 = 2;
+/// So often in a row a request is written in another way, as the provider asks for.
+const REWRITTEN: u32 = 4;
+
+/// Why an answer that is a call in words is none.
+const WROTE_CALL: &str = "it wrote a tool call as text, and nothing runs that: the server reads no tool calls from what this model \
+    writes (llama.cpp wants --jinja, vLLM --enable-auto-tool-choice with the --tool-call-parser of the model)";
 
 #[derive(Clone, PartialEq, Debug)]
 enum Phase {
@@ -173,6 +203,10 @@ pub struct Run {
     refused: String,
     /// Refusals of the length of the answer since the last one.
     output_limits: u32,
+    /// How often something refused has left the conversation since the last answer.
+    left_out: u32,
+    /// How often the request was written in another way since then.
+    rewritten: u32,
     /// The words of an answer whose end was missing so far.
     begun: String,
     /// The last words came before a call that was broken off, so they are no answer.
@@ -197,6 +231,8 @@ impl Run {
             refusals: 0,
             refused: String::new(),
             output_limits: 0,
+            left_out: 0,
+            rewritten: 0,
             begun: String::new(),
             is_broken_off: false,
             acted: false,
@@ -250,6 +286,7 @@ impl Run {
     /// A compaction was tried.
     pub fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
         self.acted = true;
+        self.tally.forget_seen();
         if let Err(refusal) = came
             && reason.is_forced()
         {
@@ -277,6 +314,7 @@ impl Run {
         self.is_known = true;
         self.retries = Retries::default();
         (self.refusals, self.output_limits) = (0, 0);
+        (self.left_out, self.rewritten) = (0, 0);
         self.steps += 1;
         let calls: Vec<ToolCall> = reply.message.calls().cloned().collect();
         let words = words(&reply.message);
@@ -303,6 +341,13 @@ impl Run {
             Stop::OutputLimit => self.cut_short(&words, "output limit"),
             Stop::WindowFull => self.cut_short(&words, "window"),
             Stop::BrokenOff(ref said) => self.broken_off(said, &words),
+            Stop::WroteCall => match self.empty(WROTE_CALL) {
+                taken if matches!(self.phase, Phase::Over(_)) => taken,
+                _ => {
+                    self.acted = false;
+                    Taken::AppendAndTell
+                }
+            },
             Stop::Paused if !reply.message.parts.is_empty() => {
                 self.begun.push_str(&words);
                 self.pauses += 1;
@@ -392,6 +437,18 @@ impl Run {
         }
     }
 
+    /// How often something that was refused may leave the conversation and the request be made again before it is given up.
+    pub fn may_leave_out(&self) -> u32 {
+        LEFT_OUT - self.left_out
+    }
+
+    /// Something that the provider has refused has left the conversation: it is asked once more.
+    pub fn on_left_out(&mut self) {
+        self.left_out += 1;
+        self.phase = Phase::Ask;
+        self.acted = false;
+    }
+
     /// There was no answer; nothing had come for `silence` when that was known.
     pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
         if let ModelError::TooLong { said, .. } = error {
@@ -418,6 +475,13 @@ impl Run {
             self.phase = Phase::Ask;
             return;
         }
+        if let ModelError::Rewritten { .. } = error
+            && self.rewritten < REWRITTEN
+        {
+            self.rewritten += 1;
+            self.phase = Phase::Ask;
+            return;
+        }
         let patience = &self.limits.patience;
         self.phase = match self.retries.after(&error, silence, patience, self.is_known, jitter) {
             Some(wait) => Phase::Wait(error.to_string(), wait),
@@ -426,8 +490,15 @@ impl Run {
     }
 
     /// A tool has answered. What is returned is to be told to the model with the answer.
-    pub fn on_result(&mut self, call: &ToolCall, essence: Essence, went: Went, changes: bool) -> Option<String> {
-        match self.tally.take(call, essence, went, changes) {
+    pub fn on_result(
+        &mut self,
+        call: &ToolCall,
+        essence: Essence,
+        went: Went,
+        changes: bool,
+        shown: Option<u64>,
+    ) -> Option<String> {
+        match self.tally.take(call, essence, went, changes, shown) {
             Finding::Fine => None,
             Finding::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."
@@ -435,6 +506,15 @@ impl Run {
             Finding::Stop(count) => {
                 let tool = call.tool.clone();
                 self.phase = Phase::Over(Ending::Loop { tool, count });
+                None
+            }
+            Finding::TellStale(count) => Some(format!(
+                "The last {count} calls were all made before, with the same result: nothing has changed by them. Go on with the next thing, or \
+                 give your answer."
+            )),
+            Finding::StopStale(count) => {
+                let tool = call.tool.clone();
+                self.phase = Phase::Over(Ending::Stale { tool, count });
                 None
             }
         }

@@ -270,7 +270,7 @@ impl Session {
         let said = Message::new(Role::User, parts);
         self.remind(estimate_message(&said), interrupt, listener).await;
         self.conversation.append(said);
-        let ending = driver::drive(self, interrupt, listener).await;
+        let ending = driver::drive(self, &before, interrupt, listener).await;
         self.paused = (ending == Ending::Interrupted).then_some((before, prompt));
         ending
     }

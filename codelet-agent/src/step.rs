@@ -97,7 +97,7 @@ pub(crate) async fn call_tools(
     let room = room(session.conversation.config().window(), session.conversation.density());
     let bound = bound(room, &outputs);
     let mut results = Vec::with_capacity(calls.len());
-    let mut failed = HashSet::new();
+    let mut tried = HashSet::new();
     for (call, output) in calls.iter().zip(outputs) {
         let was_run = output.is_some();
         let output = output.unwrap_or_else(|| match unbegun.contains(&call.id) {
@@ -112,10 +112,11 @@ pub(crate) async fn call_tools(
             (false, true) => Went::OutOfTime,
             (false, false) => Went::Wrong,
         };
-        // The same call twice in one reply is one try: the model has not seen yet that it fails.
-        let mut is_first = || failed.insert(tally::key(call, essence, went));
-        let note = if was_run && (output.success || is_first()) {
-            run.on_result(call, essence, went, changes)
+        // The same call twice in one reply is one try: the model has not seen yet how it goes.
+        let is_first = tried.insert(tally::key(call, essence, went));
+        let note = if was_run && (output.success || is_first) {
+            let shown = is_first.then(|| output.text.hash());
+            run.on_result(call, essence, went, changes, shown)
         } else {
             None
         };

@@ -1,8 +1,8 @@
-//! The loop guard: counts calls that fail again and again in the same way.
+//! The loop guard: counts calls that fail again and again in the same way, and calls that succeed and bring nothing new.
 
 use crate::essence::Essence;
 use codelet_context::message::{ActionKind, ToolCall};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// So many failures of the same call with nothing new in between, and the model is told.
@@ -12,13 +12,30 @@ pub const STOP: u32 = 6;
 /// So many failures of the same call, whatever happened in between, and the run stops; the model is told at each third of it.
 pub const MOST: u32 = 60;
 
+/// So many calls in a row that were all made before with the same result, and the model is told.
+pub const STALE_TELL: u32 = 4;
+/// So many of them, all changes of files or lists of what is to be done, and the run stops.
+pub const STALE_CHANGES: u32 = 6;
+/// So many of any kind, and the run stops: who waits for something asks again and again, and sees the same for a while.
+pub const STALE_MOST: u32 = 30;
+
 /// Counts failures of equal calls: of the same tool, with the same [`Essence`].
 ///
 /// What may have changed a call's situation starts its count anew: a successful change of files that of every call, so that
 /// the same test may fail six times while it is worked on; a successful command that of commands, and not that of edits:
 /// who fails to edit a file prints it with `cat`, and fails again. The larger count begins anew only when the call succeeds.
+///
+/// A call that succeeds is stale where the same call has had the same result before. Stale calls in a row are counted until
+/// something new is seen: another call, or another result, as whoever polls waits for.
 #[derive(Clone, Debug, Default)]
-pub struct Tally(HashMap<(Arc<str>, u64), Failures>);
+pub struct Tally {
+    failures: HashMap<(Arc<str>, u64), Failures>,
+    /// Calls with their results, as hashes.
+    seen: HashSet<(Arc<str>, u64, u64)>,
+    /// Stale calls in a row, and how many of them, the newest, were changes.
+    stale: u32,
+    stale_changes: u32,
+}
 
 /// How often a call has failed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,28 +67,47 @@ pub enum Finding {
     Tell(u32),
     /// The run is to stop: it has failed so often.
     Stop(u32),
+    /// The model is to be told that so many calls in a row have brought nothing new.
+    TellStale(u32),
+    /// The run is to stop: so many have.
+    StopStale(u32),
 }
 
 impl Tally {
     /// Takes note of how a call with this essence went. `changes` says that a successful call of this kind may have changed
-    /// the world.
-    pub fn take(&mut self, call: &ToolCall, essence: Essence, went: Went, changes: bool) -> Finding {
+    /// the world; `shown` is what it has shown, as a hash, and none where the model has not seen yet how the same call went.
+    pub fn take(
+        &mut self,
+        call: &ToolCall,
+        essence: Essence,
+        went: Went,
+        changes: bool,
+        shown: Option<u64>,
+    ) -> Finding {
         let kind = call.action.kind;
+        let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), essence.timed, shown)));
+        if is_new {
+            (self.stale, self.stale_changes) = (0, 0);
+        }
         if went == Went::Well {
             for essence in [essence.timed, essence.untimed] {
-                self.0.remove(&(call.tool.clone(), essence));
+                self.failures.remove(&(call.tool.clone(), essence));
+            }
+            if !is_new {
+                // What was done before and came to the same has changed nothing.
+                return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo));
             }
             let is_change = changes && kind == ActionKind::Change;
             // A list of what is to be done changes nothing that a call could depend on.
             let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo);
-            for failures in self.0.values_mut() {
+            for failures in self.failures.values_mut() {
                 if is_change || (is_other && !failures.is_change) {
                     failures.lately = 0;
                 }
             }
             return Finding::Fine;
         }
-        let failures = self.0.entry(key(call, essence, went)).or_default();
+        let failures = self.failures.entry(key(call, essence, went)).or_default();
         failures.is_change = kind == ActionKind::Change;
         failures.lately += 1;
         failures.in_all += 1;
@@ -82,6 +118,25 @@ impl Tally {
             (_, all) if all % (MOST / 3) == 0 => Finding::Tell(all),
             _ => Finding::Fine,
         }
+    }
+}
+
+impl Tally {
+    fn stale(&mut self, is_change: bool) -> Finding {
+        self.stale += 1;
+        self.stale_changes = if is_change { self.stale_changes + 1 } else { 0 };
+        match (self.stale, self.stale_changes) {
+            (stale @ STALE_MOST.., _) => Finding::StopStale(stale),
+            (_, changes @ STALE_CHANGES..) => Finding::StopStale(changes),
+            (stale, _) if stale % STALE_TELL == 0 => Finding::TellStale(stale),
+            _ => Finding::Fine,
+        }
+    }
+
+    /// What was seen before is not in sight any more: whoever looks again sees something new.
+    pub fn forget_seen(&mut self) {
+        self.seen.clear();
+        (self.stale, self.stale_changes) = (0, 0);
     }
 }
 
@@ -122,7 +177,79 @@ mod tests {
             description: "".into(),
             parameters: json!({"type": "object", "properties": {"a": {}, "b": {}, "command": {}, "timeout": {}}}),
         };
-        tally.take(call, essence(call, Some(&spec)), went, changes)
+        tally.take(call, essence(call, Some(&spec)), went, changes, None)
+    }
+
+    /// Successful calls with what each has shown: what is found of them.
+    fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<Finding> {
+        let mut tally = Tally::default();
+        let spec = |call: &ToolCall| ToolSpec {
+            name: call.tool.clone(),
+            description: "".into(),
+            parameters: json!({"type": "object"}),
+        };
+        let mut take = |(call, shown): (ToolCall, u64)| {
+            let changes = !matches!(call.action.kind, ActionKind::Read);
+            tally.take(
+                &call,
+                essence(&call, Some(&spec(&call))),
+                Went::Well,
+                changes,
+                Some(shown),
+            )
+        };
+        calls.into_iter().map(&mut take).collect()
+    }
+
+    #[test]
+    fn the_same_write_is_told_of_and_then_stopped() {
+        use Finding::*;
+        let same = (0..7).map(|_| (call("Write", r#"{"a":1}"#), 7));
+        assert_eq!(well(same), [Fine, Fine, Fine, Fine, TellStale(4), Fine, StopStale(6)]);
+    }
+
+    #[test]
+    fn lists_of_what_is_to_be_done_that_go_back_and_forth_are_stopped() {
+        let lists = (0..9).map(|n| (call("Todo", [r#"{"a":1}"#, r#"{"a":2}"#][n % 2]), n as u64 % 2));
+        assert!(well(lists).contains(&Finding::StopStale(STALE_CHANGES)));
+    }
+
+    #[test]
+    fn a_command_whose_output_changes_is_never_stopped() {
+        let polls = (0..200).map(|n| (call("Bash", r#"{"command":"progress"}"#), n));
+        assert!(well(polls).iter().all(|found| *found == Finding::Fine));
+    }
+
+    #[test]
+    fn who_waits_for_something_sees_the_same_for_a_while() {
+        let polls = (0..200).map(|n| (call("Bash", r#"{"command":"is it there"}"#), n / 25));
+        assert!(!well(polls).iter().any(|found| matches!(found, Finding::StopStale(_))));
+        let for_ever = (0..200).map(|_| (call("Bash", r#"{"command":"is it there"}"#), 1));
+        assert_eq!(well(for_ever)[STALE_MOST as usize], Finding::StopStale(STALE_MOST));
+    }
+
+    #[test]
+    fn a_new_call_in_between_makes_the_old_ones_worth_repeating() {
+        let work = (0..200).map(|n| match n % 3 {
+            0 => (call("Edit", &json!({ "a": n }).to_string()), 1),
+            _ => (call("Bash", r#"{"command":"cargo test"}"#), 2),
+        });
+        assert!(well(work).iter().all(|found| *found == Finding::Fine));
+    }
+
+    #[test]
+    fn a_change_that_is_made_again_does_not_start_the_count_of_failures_anew() {
+        let mut tally = Tally::default();
+        let [write, test] = [call("Write", r#"{"a":1}"#), call("Bash", r#"{"a":2}"#)];
+        let of = |call: &ToolCall| essence(call, None);
+        let mut stopped = None;
+        for count in 1..=STOP {
+            tally.take(&write, of(&write), Went::Well, true, Some(1));
+            if let Finding::Stop(of) = tally.take(&test, of(&test), Went::Wrong, true, Some(2)) {
+                stopped = Some((count, of));
+            }
+        }
+        assert!(stopped.is_some(), "the same test of the same text fails the same way");
     }
 
     /// Nine calls that fail, each a little different: what is found of them.
@@ -174,6 +301,7 @@ mod tests {
                     assert_eq!(of, count);
                     return (told, count);
                 }
+                found => panic!("{found:?}"),
             }
             take(&mut tally, &call(other, "{}"), Went::Well, changes);
         }

@@ -9,6 +9,7 @@ mod fates;
 mod light;
 mod undo;
 mod warned;
+mod withdraw;
 
 use crate::body::Body;
 use crate::breaks::Break;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 pub use due::{Due, EditKind};
 pub use earlier::Earlier;
 pub use edits::{Edit, Refusal};
+pub use withdraw::{Place, Withdrawn};
 
 /// What one reply was reported to cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -119,6 +121,12 @@ pub struct Conversation {
     valid: Option<History>,
     /// What the next compactions attend to.
     focus: Option<String>,
+    /// Messages of the history that are told otherwise, by their number: without what a provider has refused.
+    withdrawn: BTreeMap<usize, Arc<Message>>,
+    /// The history as those tell it; none where nothing was refused.
+    told: Option<Box<History>>,
+    /// Pictures that were refused by the model that is asked now.
+    refused: Vec<withdraw::Refused>,
 }
 
 impl Conversation {
@@ -157,6 +165,9 @@ impl Conversation {
             archived: Archived::default(),
             valid: None,
             focus: None,
+            withdrawn: BTreeMap::new(),
+            told: None,
+            refused: Vec::new(),
         }
     }
 
@@ -251,7 +262,12 @@ impl Conversation {
             self.close_last_reply();
         }
         self.history.append(message.clone());
-        let tokens = self.history.estimates().last().copied().unwrap_or(0);
+        let number = self.history.messages().len() - 1;
+        let message = self.without_refused(message, number);
+        if let Some(told) = self.told.as_mut().filter(|told| told.messages().len() == number) {
+            told.append(message.clone());
+        }
+        let tokens = self.standing().estimates().last().copied().unwrap_or(0);
         if message.is_prompt() {
             self.newest_prompt = tokens;
         } else if message.role == Role::System {
@@ -262,7 +278,7 @@ impl Conversation {
         self.shown.messages += 1;
         self.shown.tokens += tokens;
         self.shown.bytes += strategy::bytes(&message) as u64;
-        let (number, ratio) = (self.history.messages().len() - 1, self.occupancy.ratio());
+        let ratio = self.occupancy.ratio();
         let pinned = self.pins.messages();
         self.economy
             .append(&message, number, self.history.index(), ratio, &pinned);
@@ -332,6 +348,7 @@ impl Conversation {
     /// Another model, or other settings. Attempts to compact count from the beginning.
     pub fn configure(&mut self, config: CompactionConfig) {
         self.config = config;
+        self.refused.clear();
         let economics = self.economy.economics().clone();
         self.economy.configure(economics, self.config.window());
         self.begin_attempts_anew();

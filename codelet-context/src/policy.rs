@@ -182,6 +182,8 @@ pub enum Reason {
     Refused,
     /// The cache has expired, so an edit is free.
     Cold,
+    /// The provider does not take a part of it, or has refused to answer.
+    Rejected,
 }
 
 impl Reason {
@@ -193,6 +195,7 @@ impl Reason {
             Reason::Asked => "asked",
             Reason::Refused => "refused",
             Reason::Cold => "cold",
+            Reason::Rejected => "rejected",
         }
     }
 

@@ -1,13 +1,15 @@
 //! The body of a request: settings around the conversation, which the formats write as it came.
 
-use crate::catalogue::Thinks;
+use crate::catalogue::{self, Thinks};
 use crate::marks::{self, Lifetime};
 use crate::vendor::Wire;
+use crate::ways::{Way, Ways};
 use codelet_agent::model::{Request, ToolSpec};
-use codelet_context::message::{Message, Part, Role};
+use codelet_context::message::{Extra, Message, Part, Role};
 use codelet_context::tokens::Tokens;
 use codelet_transcript::{Document, Format, Maker, Retelling, ids, pictures, write};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// What a model that sees no pictures is told instead of one.
 const UNSEEN: &str = "[an image, left out: this model sees none]";
@@ -42,6 +44,8 @@ pub(crate) struct Settings {
     pub thinking: Thinking,
     pub shows_thinking: bool,
     pub lifetime: Lifetime,
+    /// How its server wants requests written, as far as it has said so.
+    pub ways: Arc<Ways>,
 }
 
 impl Settings {
@@ -60,12 +64,13 @@ impl Settings {
             last.insert("cache_control".to_owned(), marks::of(self.lifetime));
         }
         let max_output = request.max_output.unwrap_or(self.max_output).max(1);
-        let envelope = match self.wire {
+        let mut envelope = match self.wire {
             Wire::Anthropic => self.anthropic(tools, max_output),
             Wire::Chat => self.chat(tools, max_output, request),
             Wire::Responses => self.responses(tools, max_output, request),
             Wire::Gemini => self.gemini(tools, max_output),
         };
+        self.ways.apply(&mut envelope);
         let document = Document {
             format: format(self.wire),
             messages,
@@ -73,6 +78,22 @@ impl Settings {
             warnings: Vec::new(),
         };
         write(&document, document.format).expect("all four forms of a request are written")
+    }
+
+    /// Takes note of how a server that has refused this request in these words wants it written.
+    pub(crate) fn learn(&self, said: &str, body: &str) -> Option<Way> {
+        let Ok(Value::Object(sent)) = serde_json::from_str(body) else {
+            return None;
+        };
+        self.ways.learn(said, &sent)
+    }
+
+    /// Whether replies that call tools have to bring their thinking back, be there any or not: DeepSeek from V4 on and Kimi
+    /// refuse a request without the field, also where another model has made the reply or nothing was thought.
+    fn wants_reasoning(&self) -> bool {
+        self.wire == Wire::Chat
+            && (self.ways.has(Way::WithReasoning)
+                || self.thinking != Thinking::Off && catalogue::wants_reasoning(&self.model))
     }
 
     /// The longest answer to ask for where only its counts are read, on the wires that send them last. A budget for thinking
@@ -111,6 +132,7 @@ impl Settings {
     /// What can carry a mark for the cache; none where the vendor takes no marks.
     fn carries(&self) -> Option<fn(&Part) -> bool> {
         match self.wire {
+            _ if self.ways.has(Way::WithoutMarks) => None,
             Wire::Anthropic => Some(marks::is_block),
             Wire::Chat if self.vendor == "openrouter" && self.model.starts_with("anthropic/") => Some(marks::is_words),
             _ => None,
@@ -131,6 +153,7 @@ impl Settings {
             }
         };
         let own = self.maker();
+        let wants_reasoning = self.wants_reasoning();
         let mut retelling = Retelling::new(|maker: &Maker| *maker == own);
         for (index, message) in request.messages.iter().enumerate() {
             note(&mut edges, index, out.len());
@@ -147,6 +170,9 @@ impl Settings {
                     Some(_) if matches!(self.wire, Wire::Anthropic | Wire::Gemini) => message.role = Role::User,
                     _ => {}
                 }
+            }
+            if wants_reasoning {
+                with_reasoning(&mut message);
             }
             self.pictures(&mut message);
             ids::spell(&mut message, format(self.wire));
@@ -326,6 +352,21 @@ impl Settings {
     }
 }
 
+/// The field for thinking.
+const REASONING: &str = "reasoning_content";
+
+/// Puts an empty thought on a reply that calls tools and has none.
+fn with_reasoning(message: &mut Message) {
+    let has_thought = || message.parts.iter().any(|part| matches!(part, Part::Thinking(_)));
+    if message.role != Role::Assistant || message.calls().next().is_none() || has_thought() {
+        return;
+    }
+    let extra = message.extra.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let mut extra: Map<String, Value> = extra.collect();
+    extra.entry(REASONING).or_insert_with(|| Value::from(""));
+    message.extra = Extra::new(extra);
+}
+
 /// The form that a wire's conversations are written in.
 pub(crate) fn format(wire: Wire) -> Format {
     match wire {
@@ -393,7 +434,6 @@ fn tools(specs: &[ToolSpec], wire: Wire) -> Vec<Value> {
 mod tests {
     use super::*;
     use codelet_context::message::{Image, ToolCall, ToolResult};
-    use std::sync::Arc;
 
     fn settings(wire: Wire) -> Settings {
         Settings {
@@ -406,6 +446,7 @@ mod tests {
             thinking: Thinking::Usual,
             shows_thinking: false,
             lifetime: Lifetime::FiveMinutes,
+            ways: Arc::default(),
         }
     }
 
@@ -501,6 +542,36 @@ mod tests {
         bare.push(Message::user("hi"));
         let gemini = written(&settings(Wire::Gemini), bare);
         assert_eq!(gemini["systemInstruction"]["parts"][0]["text"], "one");
+    }
+
+    #[test]
+    fn a_model_that_wants_its_thinking_back_finds_the_field_on_every_reply_that_calls() {
+        let asked = |model: &str, thinking| {
+            let settings = Settings {
+                model: model.to_owned(),
+                thinks: Thinks::Effort,
+                thinking,
+                ..settings(Wire::Chat)
+            };
+            written(&settings, picture())["messages"][1]["reasoning_content"].clone()
+        };
+        for model in [
+            "deepseek-v4-pro",
+            "deepseek/deepseek-v4-flash",
+            "moonshotai/kimi-k2.5",
+            "kimi-k2-thinking",
+        ] {
+            assert_eq!(asked(model, Thinking::Usual), "", "{model}");
+        }
+        for model in ["deepseek-chat", "deepseek-v3", "kimi-k2", "gpt-5.4"] {
+            assert_eq!(asked(model, Thinking::Usual), Value::Null, "{model}");
+        }
+        assert_eq!(asked("deepseek-v4-pro", Thinking::Off), Value::Null);
+        let learned = settings(Wire::Chat);
+        let body = learned.body(&request(picture()));
+        let said = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+        assert_eq!(learned.learn(said, &body), Some(Way::WithReasoning));
+        assert_eq!(written(&learned, picture())["messages"][1]["reasoning_content"], "");
     }
 
     #[test]

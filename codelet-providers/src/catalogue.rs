@@ -55,6 +55,96 @@ pub fn find(vendor: &str, model: &str) -> Option<Known> {
     exact(model).or_else(|| exact(price::undated(model)?))
 }
 
+/// The figures of a model that is asked through a gateway or under a name that no vendor's list has.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Figures {
+    pub window: Tokens,
+    pub max_output: Tokens,
+    pub sees_images: bool,
+}
+
+/// Families of models whose members are named faster than they are listed: how names begin, and the figures that every
+/// member has at least. The longest beginning counts.
+const FAMILIES: &[(&str, Tokens, Tokens, bool)] = &[
+    ("gpt-5", 400_000, 128_000, true),
+    ("gpt-6", 400_000, 128_000, true),
+    ("gpt-4.1", 1_047_576, 32_768, true),
+    ("gpt-4o", 128_000, 16_384, true),
+    ("o3", 200_000, 100_000, true),
+    ("o4", 200_000, 100_000, true),
+    ("claude", 200_000, 32_000, true),
+    ("gemini-2.5", 1_048_576, 65_536, true),
+    ("gemini-3", 1_048_576, 65_536, true),
+    ("deepseek-v4", 1_000_000, 128_000, false),
+    ("glm-4.6", 200_000, 16_384, false),
+    ("glm-4.7", 200_000, 65_536, false),
+    ("glm-5", 200_000, 65_536, false),
+    ("kimi-k2", 131_072, 16_384, false),
+];
+/// Models of a family that chat and do not think have the window and the answers of older ones.
+const CHATS: (&str, Tokens, Tokens) = ("-chat", 128_000, 16_384);
+
+/// The figures of the model that this name means, whoever serves it: of the model of that name, without what gateways put
+/// before it (`azure/`, `openai/`) or behind it (`:nitro`), or of its family. None where nothing like it is known.
+pub(crate) fn like(name: &str) -> Option<Figures> {
+    let name = name.to_ascii_lowercase();
+    let name = name.rsplit('/').next().unwrap_or(&name);
+    let name = name.split([':', '@']).next().unwrap_or(name);
+    // Gateways spell versions with a dash and put a vendor before the name with a dot.
+    let name = ["openai.", "anthropic.", "us.anthropic.", "eu.anthropic."]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name);
+    let own = |known: &Known| known.model.rsplit('/').next() == Some(name);
+    let listed = known().find(|known| known.vendor != "openrouter" && known.model == name);
+    let listed = listed
+        .or_else(|| {
+            let plain = price::undated(name)?;
+            known().find(|known| known.vendor != "openrouter" && known.model == plain)
+        })
+        .or_else(|| known().find(own));
+    if let Some(known) = listed {
+        return Some(Figures {
+            window: known.window,
+            max_output: known.max_output,
+            sees_images: known.sees_images,
+        });
+    }
+    let is_of = |family: &str| {
+        let rest = name.strip_prefix(family);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '_']))
+    };
+    let families = FAMILIES.iter().filter(|(family, ..)| is_of(family));
+    let (family, window, max_output, sees_images) = *families.max_by_key(|(family, ..)| family.len())?;
+    let is_chat = family.starts_with("gpt-") && name.contains(CHATS.0);
+    let (window, max_output) = match is_chat {
+        true => (CHATS.1.min(window), CHATS.2.min(max_output)),
+        false => (window, max_output),
+    };
+    Some(Figures {
+        window,
+        max_output,
+        sees_images,
+    })
+}
+
+/// Whether a model refuses replies that call tools without the field for thinking, whoever serves it: DeepSeek from V4 on
+/// (`deepseek-reasoner` is V4, too), and Kimi's models that think.
+pub(crate) fn wants_reasoning(model: &str) -> bool {
+    let name = model.to_ascii_lowercase();
+    let version = |stem: &str| {
+        let digits = &name[name.find(stem)? + stem.len()..];
+        let end = digits
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(digits.len());
+        digits[..end].trim_end_matches('.').parse::<f64>().ok()
+    };
+    name.contains("deepseek-reasoner")
+        || version("deepseek-v").is_some_and(|version| version >= 4.0)
+        || version("kimi-k").is_some_and(|version| version >= 2.5)
+        || name.contains("kimi") && name.contains("thinking")
+}
+
 /// What a vendor's model costs, also where only a price card knows it.
 pub fn price(vendor: &str, model: &str) -> Option<PriceCard> {
     let card = || {
@@ -220,6 +310,28 @@ mod tests {
                 .filter_map(|known| known.price)
                 .all(|card| card.marks.is_none())
         );
+    }
+
+    #[test]
+    fn a_name_that_no_list_has_has_the_figures_of_its_model_or_its_family() {
+        for (name, window, max_output) in [
+            ("azure/gpt-5.4", 1_050_000, 128_000),
+            ("azure/gpt-5.1", 400_000, 128_000),
+            ("gpt-5.3-codex-spark", 128_000, 32_000),
+            ("gpt-5.2-codex", 400_000, 128_000),
+            ("gpt-5-codex", 400_000, 128_000),
+            ("openai/gpt-5.9-mini-2027-01-02", 400_000, 128_000),
+            ("GPT-5.1-Codex", 400_000, 128_000),
+            ("gpt-5.7-chat-latest", 128_000, 16_384),
+            ("anthropic.claude-fable-9", 200_000, 32_000),
+            ("z-ai/glm-4.6:exacto", 204_800, 16_384),
+        ] {
+            let figures = like(name).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!((figures.window, figures.max_output), (window, max_output), "{name}");
+        }
+        for name in ["gpt-50", "my-finetune", "o30", "gpt-neo"] {
+            assert_eq!(like(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -140,6 +140,10 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         headers: address::headers(wire, key.as_ref()).ok_or(ConnectError::BadKey { vendor: vendor.name })?,
         key,
         limits,
+        per_token: match choice.limits {
+            None if is_local => network::READING,
+            _ => Duration::ZERO,
+        },
     };
     let known = lookup(vendor, name);
     let told = match (choice.window, &known) {
@@ -156,6 +160,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
         thinking: choice.thinking.clone(),
         shows_thinking: choice.shows_thinking,
+        ways: Arc::default(),
         lifetime: profile.price.as_ref().map_or(choice.lifetime, |card| card.lifetime),
     };
     Ok(Box::new(Provider {
@@ -210,16 +215,19 @@ fn lookup(vendor: &Vendor, name: &str) -> Option<Known> {
 }
 
 fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, told: Option<Tokens>) -> Profile {
+    let like = catalogue::like(name).filter(|_| known.is_none() && !vendor.is_local);
     let window = choice
         .window
         .or(told)
         .or(known.map(|known| known.window))
+        .or(like.map(|like| like.window))
         .unwrap_or(match vendor.name {
             "ollama" => window::OLLAMA,
             _ => SAFE_WINDOW,
         })
         .min(choice.most_window.unwrap_or(Tokens::MAX));
-    let longest = known.map_or(SAFE_OUTPUT, |known| known.max_output);
+    let like_output = || like.map_or(SAFE_OUTPUT, |like| like.max_output);
+    let longest = known.map_or_else(like_output, |known| known.max_output);
     let usual = longest.min(USUAL_OUTPUT).min(window / 4).max(1);
     Profile {
         name: format!("{}/{name}", vendor.name),
@@ -227,7 +235,8 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
         max_output: choice.max_output.unwrap_or(usual),
         sees_images: choice
             .sees_images
-            .unwrap_or(known.is_some_and(|known| known.sees_images)),
+            .or(known.map(|known| known.sees_images))
+            .unwrap_or(like.is_some_and(|like| like.sees_images)),
         price: choice
             .price
             .clone()

@@ -4,6 +4,7 @@
 pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod gemini;
+mod reason;
 pub(crate) mod responses;
 
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -14,6 +15,8 @@ use serde_json::{Map, Value};
 pub(crate) enum Trouble {
     /// The vendor reports an error; the frame as it came.
     Reported(String),
+    /// The vendor has broken the answer off, for this reason.
+    Failed(String),
     /// A frame makes no sense.
     Garbled(String),
 }
@@ -407,9 +410,13 @@ mod tests {
         ] {
             assert_eq!(end(reason, None, json!([])), Stop::Declined(reason.to_owned()));
         }
-        // A reason that nobody here knows is an end like any other where there is an answer.
-        assert_eq!(end("DONE_EARLY", None, json!([{"text": "All of it"}])), Stop::Finished);
-        assert_eq!(end("DONE_EARLY", None, json!([])), broken("DONE_EARLY"));
+        // A reason that nobody here knows is no end, however much there is of an answer.
+        for parts in [json!([{"text": "All of it"}]), json!([])] {
+            assert_eq!(
+                end("DONE_EARLY", None, parts),
+                broken("it ended for a reason that is not known: DONE_EARLY")
+            );
+        }
         assert_eq!(end("STOP", None, json!([])), Stop::Finished);
         let long = end("MALFORMED_FUNCTION_CALL", Some(&"x".repeat(9_000)), json!([]));
         assert!(matches!(long, Stop::BrokenOff(words) if words.len() < 500));

@@ -35,9 +35,11 @@ mod provider;
 mod scrubber;
 mod secret;
 mod sort;
+mod suspects;
 mod usage;
 pub mod vendor;
 mod wait;
+mod ways;
 mod window;
 
 pub use body::Thinking;

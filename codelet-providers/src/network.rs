@@ -5,6 +5,7 @@ use crate::secret::{Secret, Secrets};
 use crate::sort::{Refusal, sort};
 use crate::wait::Received;
 use codelet_agent::model::ModelError;
+use codelet_context::tokens::Tokens;
 use futures_util::stream;
 use rig_core::http_client::HeaderMap;
 use rig_core::http_client::framing::SseFramer;
@@ -48,13 +49,20 @@ impl TimeLimits {
         idle: Duration::from_secs(60),
     };
 
-    /// For a server on the user's own machine, which may read a prompt for minutes: 10 seconds, 15 minutes, 5 minutes.
+    /// For a server on the user's own machine: 10 seconds, 2 minutes beside the time in which it [reads](READING) the prompt,
+    /// 5 minutes.
     pub const LOCAL: TimeLimits = TimeLimits {
         connect: Duration::from_secs(10),
-        first_byte: Duration::from_secs(900),
+        first_byte: Duration::from_secs(120),
         idle: Duration::from_secs(300),
     };
 }
+
+/// How long a server on the user's own machine may take to read a token of the prompt: models of 7 to 30 billion parameters
+/// read 30 to 100 tokens in a second on a processor alone, ten times as many on a graphics card.
+pub(crate) const READING: Duration = Duration::from_millis(33);
+/// Nobody waits longer than this for the first byte, however long the prompt is.
+const LONGEST_READING: Duration = Duration::from_secs(900);
 
 /// How a provider is reached, beside its address.
 #[derive(Clone, Debug, Default)]
@@ -108,9 +116,25 @@ pub(crate) struct Line {
     /// What no error may show: the key, and what the address holds besides the way.
     pub secrets: Secrets,
     pub limits: TimeLimits,
+    /// What the wait for the first byte grows by with each token of the prompt.
+    pub per_token: Duration,
 }
 
 impl Line {
+    /// The same for a prompt of this length.
+    pub(crate) fn reading(&self, prompt: Tokens) -> Line {
+        let tokens = u32::try_from(prompt).unwrap_or(u32::MAX);
+        let first_byte = self.limits.first_byte;
+        let longer = first_byte.saturating_add(self.per_token.saturating_mul(tokens));
+        Line {
+            limits: TimeLimits {
+                first_byte: longer.min(LONGEST_READING.max(first_byte)),
+                ..self.limits
+            },
+            ..self.clone()
+        }
+    }
+
     /// Posts a body, and opens the stream of frames that answers it.
     pub(crate) async fn post(&self, body: String) -> Result<Stream, ModelError> {
         // The body is asked for when the connection stands: the time for the first byte begins then.

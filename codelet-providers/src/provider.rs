@@ -8,9 +8,10 @@ use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
 use crate::scrubber::{Kept, Scrubber};
 use crate::sort::{NoHeaders, Refusal, sort};
+use crate::suspects;
 use crate::vendor::Wire;
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
-use codelet_context::tokens::Tokens;
+use codelet_context::tokens::{Tokens, estimate_message};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
@@ -33,8 +34,8 @@ impl Model for Provider {
         &self.profile
     }
 
-    fn silence(&self) -> Option<Silence> {
-        let limits = self.line.limits;
+    fn silence(&self, prompt: Tokens) -> Option<Silence> {
+        let limits = self.line.reading(prompt).limits;
         Some(Silence {
             first: limits.first_byte,
             between: limits.idle,
@@ -123,7 +124,10 @@ impl Exchange {
     async fn step(&mut self) -> Result<(), ModelError> {
         let Some(stream) = &mut self.stream else {
             let body = self.settings.body(&self.kept.restored(&self.request));
-            self.stream = Some(self.line.post(body).await?);
+            let messages = self.request.messages.iter();
+            let prompt = messages.map(|message| estimate_message(message)).sum();
+            let posted = self.line.reading(prompt).post(body).await;
+            self.stream = Some(posted.map_err(|error| self.blame(error))?);
             return Ok(());
         };
         let frame = match stream.next(self.had_begun, self.ends.at()).await {
@@ -158,15 +162,38 @@ impl Exchange {
             Err(Trouble::Garbled(said)) => Err(ModelError::Garbled {
                 said: self.line.scrub(&said),
             }),
+            Err(Trouble::Failed(reason)) => Err(ModelError::Busy {
+                retry_after: None,
+                said: format!("its answer broke off ({})", self.line.scrub(&reason)),
+            }),
             Err(Trouble::Reported(body)) => {
                 let refusal = Refusal {
                     status: None,
                     headers: &NoHeaders,
                     body: &body,
                 };
-                Err(sort(&refusal, &self.line.secrets))
+                Err(self.blame(sort(&refusal, &self.line.secrets)))
             }
         }
+    }
+
+    /// An error, with what of the conversation it is about.
+    fn blame(&self, error: ModelError) -> ModelError {
+        let said = match &error {
+            ModelError::Rejected { said, .. }
+            | ModelError::Refused { said }
+            | ModelError::OutputLimit { limit: None, said } => said.clone(),
+            _ => return error,
+        };
+        let body = self.settings.body(&self.kept.restored(&self.request));
+        if let Some(way) = self.settings.learn(&said, &body) {
+            return ModelError::Rewritten { said, how: way.how() };
+        }
+        if !matches!(error, ModelError::Rejected { .. }) {
+            return error;
+        }
+        let suspects = suspects::find(&said, &body, &self.request.messages);
+        ModelError::Rejected { said, suspects }
     }
 
     /// The stream has ended, by itself or by a failure. A reply that was complete by then is one all the same.

@@ -4,9 +4,67 @@ mod count;
 mod limit;
 
 use crate::secret::Secrets;
+use crate::suspects::is_about_pictures;
 use crate::wait::{self, Headers};
-use codelet_agent::model::ModelError;
+use codelet_agent::model::{ModelError, Suspects};
 use serde_json::Value;
+
+/// Words about what was said.
+const SAID: &[&str] = &[
+    "messages.",
+    "messages[",
+    "messages:",
+    "'messages",
+    "`messages",
+    "input[",
+    "input.",
+    "contents[",
+    "contents.",
+    "content policy",
+    "content_policy",
+    "content filter",
+    "content_filter",
+    "content management policy",
+    "data_inspection_failed",
+    "usage policy",
+    "usage policies",
+    "safety",
+    "sensitive",
+    "flagged",
+    "prohibited",
+    "invalid_prompt",
+    "document",
+    "pdf",
+];
+/// Words about what a request says beside it: what is wrong there is wrong without a word of the conversation, too.
+const SETTINGS: &[&str] = &[
+    "model",
+    "tool",
+    "function",
+    "schema",
+    "parameter",
+    "field",
+    "property",
+    "argument",
+    "extra inputs",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "temperature",
+    "thinking",
+    "reasoning",
+    "effort",
+    "stream",
+    "api version",
+    "api-version",
+    "header",
+    "account",
+    "organization",
+    "region",
+    "location",
+    "billing",
+    "cache_control",
+];
 
 /// So much of a vendor's words is passed on, in bytes.
 const LONGEST: usize = 1_000;
@@ -58,6 +116,10 @@ pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
         403 => ModelError::Credentials { said },
         // Within a stream there is no status, and what has begun was accepted: the vendor failed.
         0 if !words.is_bad_request() => ModelError::Busy { retry_after, said },
+        _ if words.is_about_what_was_said(status) => ModelError::Rejected {
+            said,
+            suspects: Suspects::Unknown,
+        },
         404 => ModelError::Refused {
             said: format!("{said} (is the model's name right, and the address?)"),
         },
@@ -123,6 +185,11 @@ impl Words {
             (None, _) => body.to_owned(),
         };
         shorten(&mut said);
+        // Some name the place beside the message.
+        let place = text("param").filter(|place| place.contains(['.', '[']) && !said.contains(place));
+        if let Some(place) = place {
+            said = format!("{said} ({place})");
+        }
         // A line each: a number among the codes is no part of what is said.
         let lower = format!("{said}\n{}", codes.join("\n")).to_ascii_lowercase();
         let kind = codes.iter().find(|code| code.chars().any(char::is_alphabetic));
@@ -202,6 +269,15 @@ impl Words {
             "slow_down",
         ];
         self.has_code(&codes)
+    }
+
+    /// It is about the conversation, so that every later request would be refused with it; a model that sees no pictures is
+    /// told of by some gateways as one that is not there.
+    fn is_about_what_was_said(&self, status: u16) -> bool {
+        if is_about_pictures(&self.lower) && matches!(status, 0 | 400 | 404 | 413 | 415 | 422) {
+            return true;
+        }
+        matches!(status, 0 | 400 | 422) && (self.says(SAID) || !self.says(SETTINGS))
     }
 
     fn is_bad_request(&self) -> bool {
@@ -341,6 +417,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_with_the_conversation_is_told_from_what_is_wrong_beside_it() {
+        for (status, said) in [
+            (400, "messages.1.content.1.image: Could not process image"),
+            (400, "Invalid 'input[4].content[0].image_url'."),
+            (404, "No endpoints found that support image input"),
+            (
+                400,
+                "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+            ),
+            (400, "Unable to process input image. Please retry or report"),
+            (422, "bad request"),
+        ] {
+            let error = sorted(status, message(said));
+            assert!(matches!(error, ModelError::Rejected { .. }), "{said}: {error:?}");
+        }
+        for (status, said) in [
+            (400, "nosuch/one is not a valid model ID"),
+            (400, "tools.3.custom.input_schema: JSON schema is invalid"),
+            (400, "Unsupported parameter: 'reasoning_effort'"),
+            (404, "no such page"),
+            (402, "pay first"),
+        ] {
+            let error = sorted(status, message(said));
+            assert!(matches!(error, ModelError::Refused { .. }), "{said}: {error:?}");
+        }
+        let named =
+            json!({"error": {"message": "Invalid value.", "param": "messages[3].content[0]", "code": "invalid_value"}});
+        assert!(sorted(400, named).to_string().contains("messages[3].content[0]"));
+    }
+
+    #[test]
     fn the_key_is_in_no_error() {
         let key = Secret::new("sk-ant-0123456789abcdefghijklmnopqrstuvwxyz");
         let secrets = Secrets::of(Some(&key), &"https://gate.example".parse().unwrap());
@@ -359,7 +466,7 @@ mod tests {
     #[test]
     fn a_page_of_words_is_cut() {
         match sorted(400, message(&"é".repeat(10_000))) {
-            ModelError::Refused { said } => assert!(said.len() < 1_100),
+            ModelError::Rejected { said, .. } => assert!(said.len() < 1_100),
             other => panic!("{other:?}"),
         }
     }

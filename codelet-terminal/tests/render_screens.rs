@@ -297,6 +297,7 @@ fn session() -> Vec<(u64, Event)> {
                 cause: "the provider is busy: overloaded".to_owned(),
                 left: Duration::from_secs(5),
                 next_try: Some(2),
+                first_token: None,
             },
         ),
         (23, asking(3, 101_900)),

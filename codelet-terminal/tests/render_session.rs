@@ -91,6 +91,7 @@ fn a_countdown_stands_below_and_leaves_nothing_behind() {
         cause: "busy".to_owned(),
         left: at(left),
         next_try: Some(2),
+        first_token: None,
     };
     assert!(renderer.on(&waiting(3), at(1)).is_empty());
     assert_eq!(text(&renderer.live(5, at(1))), "busy; try 2 in 3 s\n");
@@ -120,6 +121,7 @@ fn the_reason_of_a_wait_is_told_on_three_rows_at_most_with_when_it_ends() {
                 cause: cause.to_owned(),
                 left: at(3),
                 next_try: Some(2),
+                first_token: None,
             },
             at(1),
         );
@@ -142,6 +144,7 @@ fn a_wait_that_was_worth_it_leaves_one_line_with_its_reason() {
         cause: cause.to_owned(),
         left: at(3),
         next_try: Some(2),
+        first_token: None,
     };
     let mut renderer = Renderer::new(look());
     renderer.on(&waiting("429: slow down"), at(1));
@@ -386,7 +389,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         (words(), 0u64..100).prop_map(|(cause, left)| Event::Waiting {
             cause,
             left: at(left),
-            next_try: Some(2)
+            next_try: Some(2),
+            first_token: (left % 2 == 0).then(|| at(left)),
         }),
         (id(), words()).prop_map(|(id, description)| started(id, &description)),
         (id(), words()).prop_map(|(id, text)| Event::ToolPrinted {
@@ -431,4 +435,24 @@ fn the_time_of_a_call_is_its_own_and_not_that_of_the_person_who_is_asked() {
     assert!(text(&renderer.live(5, at(50))).contains("make · 1 s\n"));
     renderer.set_asked(false, at(60));
     assert!(text(&renderer.live(5, at(62))).contains("make · 3 s\n"));
+}
+
+#[test]
+fn while_the_first_token_is_waited_for_the_status_says_so_with_the_time_and_the_way_out() {
+    let mut renderer = Renderer::new(look());
+    renderer.on(&asking(), at(1));
+    renderer.on(
+        &Event::Waiting {
+            cause: "the provider has not answered yet".to_owned(),
+            left: at(200),
+            next_try: None,
+            first_token: Some(at(45)),
+        },
+        at(46),
+    );
+    let status = text(&[renderer.status(at(46))]);
+    assert!(
+        status.contains("waiting for the first token, 45 s · Esc interrupts"),
+        "{status}"
+    );
 }

@@ -40,6 +40,7 @@ pub fn event(loading: Loading) -> Event {
         cause: cause(&loading),
         left: loading.left,
         next_try: Some(loading.asked + 1),
+        first_token: None,
     }
 }
 

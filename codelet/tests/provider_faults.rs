@@ -263,6 +263,38 @@ fn refusal(status: u16, retry: Option<RetryAfter>) -> Reply {
     Reply::new().failing(Fault::Refuse(refusal))
 }
 
+/// A request that is refused with these words.
+fn refused_for(said: &str) -> Reply {
+    let body = json!({"error": {"type": "invalid_request_error", "message": said}});
+    Reply::new().failing(Fault::Refuse(Refusal::status(400).body(body.to_string())))
+}
+
+const WITHOUT_THE_PICTURE: Then = Then {
+    words: "a marker with a handle in place of the picture",
+    holds: |played| {
+        let results = played.last().results();
+        assert!(
+            results[0].1.contains("refused by the provider"),
+            "{}: {results:?}",
+            played.label
+        );
+    },
+};
+
+const NOT_RUN: Then = Then {
+    words: "the text of the call, and the word that it was not made",
+    holds: |played| {
+        assert_eq!(played.last().results(), [], "{}", played.label);
+        assert!(played.last().holds("it was not made"), "{}", played.label);
+    },
+};
+
+/// A grey square.
+const PICTURE: &[u8] = include_bytes!("common/square.png");
+
+/// What stands behind the tables.
+const BEHIND: &str = include_str!("common/provider-faults.md");
+
 const WAYS: &[Way] = &[
     Way {
         what: "an answer in words",
@@ -496,6 +528,57 @@ const WAYS: &[Way] = &[
         then: NO_REQUEST,
     },
     Way {
+        what: "a picture in an output that it cannot read",
+        replies: |_| {
+            let mut replies = vec![Reply::call("Read", json!({"file_path": "p.png"}))];
+            replies.push(refused_for("messages.2.content.0.image: Could not process image"));
+            after(replies)
+        },
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 3,
+        says: "note: the provider does not take what was said",
+        then: WITHOUT_THE_PICTURE,
+    },
+    Way {
+        what: "a prompt that it flags",
+        replies: |_| vec![refused_for("Your prompt was flagged as violating our usage policy.")],
+        window: None,
+        args: &[],
+        exit: 3,
+        requests: 1,
+        says: "error: the provider refused the request",
+        then: NO_REQUEST,
+    },
+    Way {
+        what: "a tool call as text, then a proper answer",
+        replies: |_| {
+            after(vec![Reply::text(
+                "<tool_call>\n{\"name\": \"LS\", \"arguments\": {\"path\": \".\"}}\n</tool_call>",
+            )])
+        },
+        window: None,
+        args: &[],
+        exit: 0,
+        requests: 2,
+        says: "note: the model wrote a tool call as text",
+        then: NOT_RUN,
+    },
+    Way {
+        what: "nothing but tool calls as text",
+        replies: |_| {
+            let call = "```json\n{\"name\": \"LS\", \"arguments\": {\"path\": \".\"}}\n```";
+            (0..3).map(|_| Reply::text(call)).collect()
+        },
+        window: None,
+        args: &[],
+        exit: 3,
+        requests: 3,
+        says: "error: the model gave no answer: it wrote a tool call as text",
+        then: NOT_RUN,
+    },
+    Way {
         what: "a stream that is cut behind thinking",
         replies: |wire| cut_behind(THINKING_CAME, wire),
         window: None,
@@ -564,7 +647,7 @@ fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
          | the provider | the user sees | the next request holds | requests | status |\n|---|---|---|---|---|\n{table}\n\
          ## When the user interrupts\n\nCtrl-C while the answer comes, once an event of a kind has come. The status is that of `-p`; \
          in a session the next prompt is sent with what the\nuser has seen.\n\n\
-         | the answer so far | the user sees | the next request holds | status |\n|---|---|---|---|\n{interruptions}"
+         | the answer so far | the user sees | the next request holds | status |\n|---|---|---|---|\n{interruptions}\n{BEHIND}"
     );
     let path = codelet_testkit::workspace().join("docs/provider-faults.md");
     if std::env::var_os("CODELET_BLESS").is_some() {
@@ -584,6 +667,7 @@ fn play(way: &Way, wire: Wire) -> String {
     bench.file("notes.txt", &"A line of notes that says little.\n".repeat(300));
     bench.file("a.txt", "words of a\n");
     bench.file("b.txt", "words of b\n");
+    std::fs::write(bench.work.join("p.png"), PICTURE).unwrap();
     let mut replies = (way.replies)(wire);
     if way.window.is_some() {
         replies.insert(0, Reply::call("Read", json!({"file_path": "notes.txt"})));

@@ -332,7 +332,7 @@ impl Model for Mute {
         &self.profile
     }
 
-    fn silence(&self) -> Option<Silence> {
+    fn silence(&self, _: u64) -> Option<Silence> {
         Some(Silence {
             first: self.limit,
             between: self.limit,

@@ -225,7 +225,7 @@ async fn a_model_that_declines_ends_the_run_in_its_words() {
 }
 
 #[tokio::test]
-async fn a_model_that_declines_in_the_middle_of_a_call_leaves_its_words_and_no_open_call() {
+async fn a_model_that_declines_in_the_middle_of_a_call_leaves_no_open_call() {
     let mut declined = calls("Look", &["a"]).unwrap();
     declined.message.parts.insert(0, Part::text("I begin, but"));
     declined.stop = Stop::Declined("not this".to_owned());
@@ -236,11 +236,11 @@ async fn a_model_that_declines_in_the_middle_of_a_call_leaves_its_words_and_no_o
     assert_eq!(stage.prompt("Do evil.").await, over);
     assert_eq!(stage.prompt("Do it all the same.").await, over);
     assert_eq!(stage.prompt("Do good.").await, Ending::Answered("Gladly.".to_owned()));
-    shape(
-        &stage,
-        2,
-        "user: Do evil.\nassistant: I begin, but\nuser: Do it all the same.\nuser: Do good.",
-    );
+    // What was declined is not said again.
+    let asked = format!("{:?}", stage.asked(2));
+    assert!(!asked.contains("evil") && !asked.contains("all the same"), "{asked}");
+    assert!(asked.contains("Do good."));
+    assert!(format!("{:?}", stage.session.said()).contains("I begin, but"));
     stage.check_requests();
     stage
         .session

@@ -203,3 +203,59 @@ async fn in_a_window_of_four_thousand_tokens_the_system_prompt_and_the_prompt_st
         assert!(texts.contains(&prompt));
     }
 }
+
+#[tokio::test]
+async fn a_call_that_succeeds_and_changes_nothing_is_told_of_and_then_stopped() {
+    let again = || {
+        let model = Scripted::by(profile(200_000), |_| calls("Do", &["write it"]));
+        Stage::of(model, Settings::default())
+    };
+    let mut stage = again();
+    let ending = stage.prompt("Write it.").await;
+    assert!(matches!(ending, Ending::Stale { count: 6, .. }), "{ending:?}");
+    assert_eq!(stage.count(), 7);
+    let told = format!("{:?}", stage.asked(5));
+    assert!(told.contains("The last 4 calls were all made before"), "{told}");
+    assert!(ending.to_string().contains("came to the same"), "{ending}");
+}
+
+#[tokio::test]
+async fn calls_that_go_back_and_forth_between_two_states_are_stopped() {
+    let mut turn = 0;
+    let model = Scripted::by(profile(200_000), move |_| {
+        turn += 1;
+        calls("Do", &[["one", "two"][turn % 2]])
+    });
+    let mut stage = Stage::of(model, Settings::default());
+    let ending = stage.prompt("Plan it.").await;
+    assert!(matches!(ending, Ending::Stale { .. }), "{ending:?}");
+    assert_eq!(stage.count(), 8);
+}
+
+#[tokio::test]
+async fn a_tool_call_written_as_text_is_told_of_and_is_no_answer() {
+    const CALL: &str = "<tool_call>\n{\"name\": \"Look\", \"arguments\": {\"what\": \"around\"}}\n</tool_call>";
+    let model = Scripted::by(profile(200_000), |_| says(CALL));
+    let mut stage = Stage::of(model, Settings::default());
+    let ending = stage.prompt("Look around.").await;
+    assert!(
+        matches!(&ending, Ending::NoAnswer(why) if why.contains("tool call as text")),
+        "{ending:?}"
+    );
+    assert_eq!(stage.count(), 3);
+    let is_told = |event: &Event| matches!(event, Event::Notice(text) if text.contains("tool call as text"));
+    assert!(stage.heard.iter().any(is_told));
+    let is_run = |event: &Event| matches!(event, Event::ToolStarted { .. });
+    assert!(!stage.heard.iter().any(is_run), "nothing is run");
+}
+
+#[tokio::test]
+async fn a_model_that_goes_on_properly_after_a_call_as_text_gives_only_its_answer() {
+    const CALL: &str = "```json\n{\"name\": \"Look\", \"arguments\": {\"what\": \"around\"}}\n```";
+    let mut stage = Stage::scripted([says(CALL), calls("Look", &["around"]), says("I have looked.")]);
+    let ending = stage.prompt("Look around.").await;
+    assert_eq!(ending, Ending::Answered("I have looked.".to_owned()));
+    let told = format!("{:?}", stage.asked(1));
+    assert!(told.contains("holds a tool call as text"), "{told}");
+    stage.check_requests();
+}

@@ -7,6 +7,7 @@ mod common;
 mod compaction;
 mod goes_on;
 mod limits;
+mod refused;
 mod reminders;
 mod waits;
 

@@ -14,7 +14,7 @@ impl Conversation {
     /// It takes some milliseconds where much has been said since it was done last, and no time else. Call it before each
     /// reply, while it is waited for. Nothing is shown otherwise by it, and who never calls it has slower compactions.
     pub fn look_ahead(&mut self) {
-        let index = self.history.index();
+        let index = self.standing().index();
         let budget = self.budget();
         // Where everything is looked at still, less than fills the room can not be passed over.
         let least = match self.candidates.is_all() {
@@ -28,7 +28,7 @@ impl Conversation {
         }
         let room = self.candidates.room_ahead(budget.saturating_mul(4) as usize);
         self.looked_ahead = index.position;
-        self.candidates = compact::look_ahead(&self.history, room, &self.candidates);
+        self.candidates = compact::look_ahead(self.standing(), room, &self.candidates);
     }
 }
 

@@ -135,7 +135,7 @@ impl Conversation {
     /// The messages of which a compaction for its price shortens nothing, ascending: the last reply and what came after it,
     /// which no model has read yet, and the prompts that are shown whole.
     pub(super) fn untouchable(&self) -> Vec<usize> {
-        let messages = self.history.messages();
+        let messages = self.standing().messages();
         let unsent = turn::unsent_from(messages);
         let shown = self.view.messages.iter().filter(|message| message.role == Role::User);
         let mut known: ByHash<Vec<&Body>> = ByHash::default();
@@ -154,8 +154,8 @@ impl Conversation {
 
     /// What they weigh in the window, with the system prompt and the definitions of tools.
     fn fixed(&self) -> Tokens {
-        let estimates = self.history.estimates();
-        let messages = self.history.messages().iter();
+        let estimates = self.standing().estimates();
+        let messages = self.standing().messages().iter();
         let system = messages.zip(estimates).filter(|(it, _)| it.role == Role::System);
         let system: Tokens = system.map(|(_, estimate)| estimate).sum();
         let untouchable: Tokens = self.untouchable().into_iter().map(|at| estimates[at]).sum();
@@ -174,7 +174,7 @@ impl Conversation {
             // Past the threshold, no lighter edit is enough.
             Reason::Price if self.config.should_compact(pressure.effective) => None,
             Reason::Price | Reason::Cold => way,
-            Reason::Full | Reason::Asked | Reason::Refused => None,
+            Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => None,
         };
         may.then_some(Due { reason, way })
     }
@@ -251,12 +251,12 @@ impl Conversation {
 
     /// What came after the last reply, and that reply, if it is still to be answered: estimates of the calls and outputs.
     pub(super) fn unseen(&self) -> Tokens {
-        let messages = self.history.messages();
+        let messages = self.standing().messages();
         let Some(reply) = messages.iter().rposition(|message| message.role == Role::Assistant) else {
             return 0;
         };
         match messages[reply].calls().next() {
-            Some(_) => self.history.estimates()[reply..].iter().sum(),
+            Some(_) => self.standing().estimates()[reply..].iter().sum(),
             None => 0,
         }
     }
@@ -276,7 +276,7 @@ impl Conversation {
             };
             *weight += tokens::estimate_part(part);
         }
-        let estimates = self.history.estimates();
+        let estimates = self.standing().estimates();
         let pinned: Tokens = self.pins.messages().into_iter().map(|at| estimates[at]).sum();
         let notes: usize = self.pins.texts().into_iter().map(str::len).sum();
         let parts = [

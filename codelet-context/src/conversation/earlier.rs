@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// and going back computes them anew.
 #[derive(Clone, Debug)]
 pub struct Earlier {
-    messages: Vec<Arc<Message>>,
+    pub(super) messages: Vec<Arc<Message>>,
     /// All the rest, with an empty history.
-    rest: Box<Conversation>,
+    pub(super) rest: Box<Conversation>,
 }
 
 impl Conversation {
@@ -55,6 +55,9 @@ impl Conversation {
                 archived: Archived::default(),
                 valid: None,
                 focus: self.focus.clone(),
+                withdrawn: self.withdrawn.clone(),
+                told: None,
+                refused: self.refused.clone(),
             }),
         }
     }
@@ -67,6 +70,9 @@ impl Conversation {
         let Earlier { messages, rest } = earlier;
         let later = std::mem::replace(self, *rest);
         messages.into_iter().for_each(|message| self.history.append(message));
+        if !self.withdrawn.is_empty() {
+            self.tell_again();
+        }
         self.tracker.keep_bill(&later.tracker);
         self.economy.keep_breaks(&later.economy, &self.view.messages);
         self.config = later.config;

@@ -157,7 +157,7 @@ impl Conversation {
         without_fates: bool,
     ) -> Compaction {
         compact::compact_among(
-            &self.history,
+            self.standing(),
             &Options {
                 target: aim.target,
                 pins: &self.pins.messages(),
@@ -291,7 +291,7 @@ impl Conversation {
         // No price is worth what the model has not read yet, nor what the user has said.
         let spared = match reason {
             Reason::Price | Reason::Cold => self.untouchable(),
-            Reason::Full | Reason::Asked | Reason::Refused => Vec::new(),
+            Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => Vec::new(),
         };
         let done = self.build(aim, written, &spared);
         if reason == Reason::Asked && self.focus.is_some() && done.after.tokens >= self.shown.tokens {
@@ -349,7 +349,7 @@ impl Conversation {
         let mut answered: HashSet<&str> = HashSet::new();
         let mut open = 0;
         let mut in_reply = false;
-        for message in self.history.messages().iter().rev() {
+        for message in self.standing().messages().iter().rev() {
             match message.role {
                 Role::Assistant => {
                     in_reply = true;

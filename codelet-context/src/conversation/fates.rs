@@ -21,9 +21,9 @@ impl Conversation {
 
     /// Every edit point takes the reminders that others supersede, also where nothing else has to go.
     fn settle(&self, fates: &mut [Fate]) {
-        let messages = self.history.messages();
+        let messages = self.standing().messages();
         let mut gone: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (message, part) in reminder::settlement(messages, self.history.course().reminding()).gone {
+        for (message, part) in reminder::settlement(messages, self.standing().course().reminding()).gone {
             gone.entry(message).or_default().push(part);
         }
         for (at, gone) in gone {

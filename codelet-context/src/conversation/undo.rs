@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// What was shown before a compaction.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
-    before: Before,
+    pub(super) before: Before,
     /// Which edit it was.
     edit: usize,
 }
 
 #[derive(Clone, Debug)]
-enum Before {
+pub(super) enum Before {
     /// The whole view, and the length of the one that took its place: what stands behind that was appended since.
     Whole { messages: Vec<Arc<Message>>, end: usize },
     /// The messages that a light edit changed, where they stand.
@@ -146,7 +146,7 @@ impl Conversation {
     }
 
     /// The figures of a view that was rebuilt.
-    fn resize(&mut self, size: Size, tokens: Tokens) {
+    pub(super) fn resize(&mut self, size: Size, tokens: Tokens) {
         self.shown = size;
         self.occupancy
             .rebuilt_as(size.tokens.saturating_add(self.overhead), tokens);

@@ -1,7 +1,7 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, parameters, parse, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, is_cut_before, parameters, parse, reason, str,
 };
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -118,9 +118,9 @@ impl Frames for Anthropic {
             "message_delta" => {
                 self.usage(event.get("usage"), deltas);
                 if let Some(delta) = event.get("delta") {
-                    self.stop = str(delta, "stop_reason")
-                        .map(|reason| stop(reason, delta))
-                        .or(self.stop.take());
+                    if let Some(reason) = str(delta, "stop_reason") {
+                        self.stop = Some(stop(reason, delta)?);
+                    }
                 }
             }
             "message_stop" => {
@@ -212,15 +212,10 @@ fn say(kind: fn(String) -> Delta, text: Option<&str>, deltas: &mut Deltas) {
     deltas.extend(text.filter(|text| !text.is_empty()).map(|text| kind(text.to_owned())));
 }
 
-fn stop(reason: &str, delta: &Value) -> Stop {
-    match reason {
-        "max_tokens" => Stop::OutputLimit,
-        "model_context_window_exceeded" => Stop::WindowFull,
-        "pause_turn" => Stop::Paused,
-        "refusal" => {
-            let details = delta.get("stop_details");
-            declined(reason, details.and_then(|details| str(details, "explanation")))
-        }
-        _ => Stop::Finished,
+fn stop(reason: &str, delta: &Value) -> Result<Stop, Trouble> {
+    if reason == "pause_turn" {
+        return Ok(Stop::Paused);
     }
+    let details = delta.get("stop_details");
+    reason::stop(reason, details.and_then(|details| str(details, "explanation")))
 }

@@ -1,8 +1,8 @@
 //! Chat Completions chunks: one message that grows, its calls by index, and the counts in a chunk of their own.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, is_cut_before, parameters,
-    parse, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, parameters, parse,
+    reason, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -10,9 +10,6 @@ use serde_json::{Map, Value, json};
 
 /// The names under which servers send thinking in the open.
 const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
-
-/// Parts of reasons to stop that are the vendor's fault or the model's, and no end.
-const FAULTS: [&str; 2] = ["malformed_function_call", "unexpected_tool_call"];
 
 #[derive(Default)]
 pub(crate) struct Chat {
@@ -53,24 +50,15 @@ impl Chat {
         }
         match str(choice, "finish_reason") {
             None => {}
-            Some("error") => return Err(Trouble::Reported(frame.to_owned())),
-            Some(reason) => self.stop = Some(self.stop_of(reason)),
+            Some("error") if choice.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(Trouble::Reported(frame.to_owned()));
+            }
+            Some(reason) => {
+                let words = Some(self.refusal.as_str()).filter(|words| !words.is_empty());
+                self.stop = Some(reason::stop(reason, words)?);
+            }
         }
         Ok(())
-    }
-
-    fn stop_of(&self, reason: &str) -> Stop {
-        match reason {
-            "length" | "model_length" => Stop::OutputLimit,
-            "content_filter" | "refusal" => {
-                declined(reason, Some(self.refusal.as_str()).filter(|words| !words.is_empty()))
-            }
-            // What Gemini says of a call that it could not spell, through servers that speak this wire for it.
-            reason if FAULTS.iter().any(|fault| reason.to_ascii_lowercase().contains(fault)) => {
-                broken_off(reason, None)
-            }
-            _ => Stop::Finished,
-        }
     }
 
     fn delta(&mut self, delta: &Value, deltas: &mut Deltas) {

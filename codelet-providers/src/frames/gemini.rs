@@ -1,7 +1,7 @@
 //! Gemini's chunks: parts of one content. There is no event that ends the reply; a reason to finish does.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, parse, reasoned, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, parse, reason, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -15,8 +15,6 @@ pub(crate) struct Gemini {
     usage: Inclusive,
     told: Told,
     stop: Option<Stop>,
-    /// A reason to stop that nobody here knows.
-    unknown: Option<String>,
     /// The counts came with the reason to stop, or behind it.
     is_counted: bool,
     /// How much of the answer has come, in bytes and parts that are no text.
@@ -24,17 +22,15 @@ pub(crate) struct Gemini {
 }
 
 impl Gemini {
-    fn candidate(&mut self, candidate: &Value, deltas: &mut Deltas) {
+    fn candidate(&mut self, candidate: &Value, deltas: &mut Deltas) -> Result<(), Trouble> {
         let parts = candidate.get("content").and_then(|content| content.get("parts"));
         for part in parts.and_then(Value::as_array).into_iter().flatten() {
             self.part(part, deltas);
         }
         if let Some(reason) = str(candidate, "finishReason") {
-            let words = str(candidate, "finishMessage");
-            let stop = stop(reason, words);
-            self.unknown = stop.is_none().then(|| reasoned(reason, words));
-            self.stop = Some(stop.unwrap_or(Stop::Finished));
+            self.stop = Some(stop(reason, str(candidate, "finishMessage"))?);
         }
+        Ok(())
     }
 
     fn part(&mut self, part: &Value, deltas: &mut Deltas) {
@@ -99,7 +95,7 @@ impl Frames for Gemini {
             self.stop = Some(declined(reason, str(feedback, "blockReasonMessage")));
         }
         if let Some(candidate) = inner.get("candidates").and_then(|candidates| candidates.get(0)) {
-            self.candidate(candidate, deltas);
+            self.candidate(candidate, deltas)?;
         }
         self.is_counted |= usage.is_some() && self.stop.is_some();
         Ok(false)
@@ -118,15 +114,12 @@ impl Frames for Gemini {
     }
 
     fn finish(&mut self) -> Option<Whole> {
-        let mut stop = self.stop.take()?;
+        let stop = self.stop.take()?;
         let mut parts = std::mem::take(&mut self.parts);
         parts.retain(|part| {
             part.as_object()
                 .is_none_or(|part| !is_plain(part) || part["text"] != "")
         });
-        if let Some(reason) = self.unknown.take().filter(|_| parts.is_empty()) {
-            stop = Stop::BrokenOff(reason);
-        }
         for part in &mut parts {
             if let Some(args) = part.get_mut("functionCall").and_then(|call| call.get_mut("args"))
                 && !args.is_object()
@@ -142,20 +135,12 @@ impl Frames for Gemini {
     }
 }
 
-/// What a reason means; none of one that nobody here knows.
-fn stop(reason: &str, words: Option<&str>) -> Option<Stop> {
-    Some(match reason {
-        "STOP" => Stop::Finished,
-        "MAX_TOKENS" => Stop::OutputLimit,
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => declined(reason, words),
+/// What a reason means.
+fn stop(reason: &str, words: Option<&str>) -> Result<Stop, Trouble> {
+    Ok(match reason {
+        "LANGUAGE" => declined(reason, words),
         reason if reason.starts_with("IMAGE_") => declined(reason, words),
-        "MALFORMED_FUNCTION_CALL"
-        | "UNEXPECTED_TOOL_CALL"
-        | "TOO_MANY_TOOL_CALLS"
-        | "MALFORMED_RESPONSE"
-        | "MISSING_THOUGHT_SIGNATURE"
-        | "NO_IMAGE"
-        | "OTHER" => broken_off(reason, words),
-        _ => return None,
+        "MISSING_THOUGHT_SIGNATURE" | "NO_IMAGE" | "OTHER" => broken_off(reason, words),
+        reason => return reason::stop(reason, words),
     })
 }

@@ -1,6 +1,6 @@
 //! OpenAI's response events: items that are added, grow and are done.
 
-use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, is_cut_before, parameters, parse, str};
+use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, is_cut_before, parameters, parse, reason, str};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -167,10 +167,7 @@ impl Frames for Responses {
                 let reason = details
                     .and_then(|details| str(details, "reason"))
                     .unwrap_or("max_output_tokens");
-                let stop = match reason {
-                    "content_filter" => declined(reason, None),
-                    _ => Stop::OutputLimit,
-                };
+                let stop = reason::stop(reason, None)?;
                 self.end(response, stop, deltas);
                 return Ok(true);
             }

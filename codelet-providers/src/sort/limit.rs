@@ -34,7 +34,16 @@ const TOO_LONG: &[&str] = &[
     "request_too_large",
     "request entity too large",
     "too large for model with",
+    "exceeds max length",
+    "exceed max length",
+    "context_overflow",
+    "context overflow",
+    "context_window_exceeded",
+    "prompt_too_long",
+    "prompt_tokens_exceeded",
 ];
+/// Numbers of errors that say the same, whatever their words: Z.AI's for a prompt that passes the longest.
+const TOO_LONG_CODES: [u64; 1] = [1261];
 
 /// Words after which the limit stands.
 const BEFORE_LIMIT: &[&str] = &[
@@ -67,7 +76,12 @@ pub(super) fn too_long(status: u16, words: &Words, error: &Value) -> Option<Opti
         return None;
     }
     let passed = words.lower.split(['\n', '.']).find_map(Passed::of);
-    if status != 413 && !words.says(TOO_LONG) && passed.is_none() {
+    let code = error.get("code").and_then(|code| match code {
+        Value::String(code) => code.parse().ok(),
+        code => code.as_u64(),
+    });
+    let is_coded = code.is_some_and(|code| TOO_LONG_CODES.contains(&code));
+    if status != 413 && !is_coded && !words.says(TOO_LONG) && passed.is_none() {
         return None;
     }
     // A limit on tokens in a minute has the same words as one on tokens in a request.
@@ -386,6 +400,18 @@ mod tests {
                 Some(262_144),
             ),
             (413, json!("<html>Payload Too Large</html>"), None),
+            (
+                400,
+                json!({"error": {"code": "1261", "message": "Prompt exceeds max length"}}),
+                None,
+            ),
+            (400, json!({"error": {"code": 1261, "message": "提示词超长"}}), None),
+            (
+                400,
+                json!({"error": {"type": "context_overflow", "message": "The request does not fit"}}),
+                None,
+            ),
+            (400, message("model_context_window_exceeded"), None),
             (
                 429,
                 message(

@@ -1,7 +1,7 @@
 //! Everything that goes wrong, and what it is sorted into.
 
 use crate::kit::{KEY, ask, beginning, block_on, choice, hasty, model, name, request};
-use codelet_agent::model::{Delta, ModelError};
+use codelet_agent::model::{Delta, ModelError, Suspects};
 use codelet_providers::{Choice, Secret, connect};
 use codelet_testkit::server::{Behaviour, End, Fault, Gate, Refusal, Reply, RetryAfter, Server, Trouble, Window, Wire};
 use futures_util::StreamExt;
@@ -30,13 +30,12 @@ fn statuses_are_sorted_by_what_can_be_done() {
                 "{wire:?} {status}: {error:?}"
             );
         }
-        for status in [400, 404] {
-            let error = error(wire, Reply::status(status));
-            assert!(
-                matches!(error, ModelError::Refused { .. }),
-                "{wire:?} {status}: {error:?}"
-            );
-        }
+        let error_of = |status| error(wire, Reply::status(status));
+        let unknown = error_of(404);
+        assert!(matches!(unknown, ModelError::Refused { .. }), "{wire:?}: {unknown:?}");
+        let bad = error_of(400);
+        let is_refused = matches!(bad, ModelError::Refused { .. } | ModelError::Rejected { .. });
+        assert!(is_refused, "{wire:?}: {bad:?}");
         assert!(
             matches!(error(wire, Reply::status(413)), ModelError::TooLong { .. }),
             "{wire:?}"
@@ -454,4 +453,82 @@ fn an_answer_is_whole_although_the_server_neither_ends_the_stream_nor_closes_it(
             began.elapsed()
         );
     }
+}
+
+fn refused_for(said: &str) -> Reply {
+    let body = json!({"error": {"type": "invalid_request_error", "message": said}});
+    Reply::new().failing(Fault::Refuse(Refusal::status(400).body(body.to_string())))
+}
+
+#[test]
+fn a_limit_that_a_gateway_wants_under_another_name_is_sent_so_from_then_on() {
+    let said =
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    let server = Server::start(
+        Wire::Chat,
+        Behaviour::replies([refused_for(said), Reply::text("One."), Reply::text("Two.")]),
+    );
+    let choice = Choice {
+        model: "azure/gpt-5.1".to_owned(),
+        window: Some(400_000),
+        ..choice(&server, Wire::Chat)
+    };
+    block_on(async {
+        let model = connect(&choice).await.unwrap();
+        let first = ask(&*model, request(beginning())).await;
+        assert!(
+            matches!(&first.end, Err(ModelError::Rewritten { how, .. }) if how.contains("max_completion_tokens")),
+            "{:?}",
+            first.end
+        );
+        for _ in 0..2 {
+            ask(&*model, request(beginning())).await.end.unwrap();
+        }
+    });
+    let bodies: Vec<serde_json::Value> = server
+        .record()
+        .exchanges
+        .iter()
+        .map(|exchange| serde_json::from_slice(&exchange.request.body).unwrap())
+        .collect();
+    assert!(bodies[0].get("max_tokens").is_some());
+    for body in &bodies[1..] {
+        assert_eq!(body.get("max_tokens"), None);
+        assert_eq!(body["max_completion_tokens"], bodies[0]["max_tokens"]);
+    }
+}
+
+#[test]
+fn what_a_vendor_names_of_the_conversation_is_found_in_it() {
+    for (wire, path) in [
+        (Wire::Anthropic, "messages.0.content.2.text"),
+        (Wire::Chat, "messages[2].content"),
+        (Wire::Responses, "input[1].content"),
+        (Wire::Gemini, "contents[1].parts[0]"),
+    ] {
+        let found = error(wire, refused_for(&format!("{path}: this was flagged")));
+        let ModelError::Rejected { suspects, .. } = found else {
+            panic!("{wire:?}: {found:?}");
+        };
+        let is_of_the_prompt = |place: &codelet_context::conversation::Place| place.message == 2;
+        let is_named = matches!(&suspects, Suspects::Parts(places) if places.iter().all(is_of_the_prompt));
+        assert!(is_named || suspects == Suspects::Unknown, "{wire:?}: {suspects:?}");
+    }
+}
+
+#[test]
+fn a_server_on_this_machine_has_longer_for_a_longer_prompt() {
+    let server = Server::start(Wire::Chat, Behaviour::replies([]));
+    let (short, long, endless) = block_on(async {
+        let model = connect(&choice(&server, Wire::Chat)).await.unwrap();
+        let first = |prompt| model.silence(prompt).unwrap().first.as_secs();
+        (first(0), first(20_000), first(10_000_000))
+    });
+    assert_eq!((short, long, endless), (120, 780, 900));
+    let named = Choice {
+        limits: Some(codelet_providers::TimeLimits::CLOUD),
+        ..choice(&server, Wire::Chat)
+    };
+    let model = block_on(connect(&named)).unwrap();
+    assert_eq!(model.silence(20_000).unwrap().first, Duration::from_secs(60));
 }

@@ -42,6 +42,7 @@ enum Doing {
         cause: String,
         left: Duration,
         next_try: Option<u32>,
+        first_token: Option<Duration>,
     },
     /// Something that no event tells of.
     Busy(&'static str),
@@ -307,7 +308,9 @@ impl Renderer {
                 let words = format!("{}{}{}", look.pick("→ ", "> "), clean(tool, 1), look.pick(" …", " ..."));
                 out.push(Line::from(Span::styled(words, dim)));
             }
-            Doing::Waiting { cause, left, next_try } => {
+            Doing::Waiting {
+                cause, left, next_try, ..
+            } => {
                 out.extend(self.waiting(&clean(cause, 1), *left, *next_try));
             }
             _ => {}
@@ -336,6 +339,19 @@ impl Renderer {
             (Doing::Thinking, _) => Some("thinking".to_owned()),
             (Doing::Writing, _) => Some("writing".to_owned()),
             (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
+            (
+                Doing::Waiting {
+                    first_token: Some(waited),
+                    ..
+                },
+                _,
+            ) => {
+                let dot = self.look.pick("·", "-");
+                Some(format!(
+                    "waiting for the first token, {} {dot} Esc interrupts",
+                    clock(*waited)
+                ))
+            }
             (Doing::Waiting { next_try, left, .. }, _) => Some(then_in(*next_try, *left)),
             (Doing::Busy(words), _) => Some((*words).to_owned()),
             (Doing::Tools, _) => match self.running.as_slice() {

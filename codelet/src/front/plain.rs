@@ -132,7 +132,9 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 self.said.clear();
                 self.wipe();
             }
-            Event::Waiting { cause, left, next_try } => self.count_down(&cause, left, next_try),
+            Event::Waiting {
+                cause, left, next_try, ..
+            } => self.count_down(&cause, left, next_try),
             Event::Compacted { mut notice, .. } => {
                 // Nobody can type it here.
                 notice.can_undo = false;

@@ -81,7 +81,9 @@ fn event_json(event: &Event) -> Value {
         Event::Calling { tool } => json!({"type": "calling", "tool": tool}),
         Event::Void => json!({"type": "void"}),
         Event::Billed { billed, cost } => json!({"type": "billed", "usage": billed_json(billed), "cost": cost}),
-        Event::Waiting { cause, left, next_try } => {
+        Event::Waiting {
+            cause, left, next_try, ..
+        } => {
             json!({"type": "waiting", "cause": cause, "left_ms": left.as_millis() as u64, "next_try": next_try})
         }
         Event::ToolStarted { id, tool, description } => {
@@ -110,6 +112,7 @@ fn event_json(event: &Event) -> Value {
             }
             line
         }
+        Event::TakenBack(turn) => json!({"type": "taken_back", "handle": turn.handle.as_str()}),
         Event::Notice(text) => json!({"type": "notice", "text": text}),
         Event::Over(ending) => json!({"type": "over", "ending": ending.to_string()}),
     }

@@ -23,7 +23,12 @@ impl Renderer {
                 self.billed(billed, *cost);
                 Vec::new()
             }
-            Event::Waiting { cause, left, next_try } => self.waits(cause, *left, *next_try, now),
+            Event::Waiting {
+                cause,
+                left,
+                next_try,
+                first_token,
+            } => self.waits(cause, (*left, *next_try, *first_token), now),
             Event::ToolStarted { id, tool, description } => {
                 self.tool_started(Running::new(id.clone(), tool.clone(), description, now), now)
             }
@@ -51,6 +56,11 @@ impl Renderer {
                 self.tool_finished(id, tool, answer, now)
             }
             Event::Compacted { notice, .. } => self.window_compacted(notice),
+            Event::TakenBack(turn) => self.notice(&format!(
+                "This prompt was refused and would be again, so it has left the conversation with everything after it: your next prompt \
+                 is sent without it. /recall {} shows it; if prompts are still refused, /clear starts over.",
+                turn.handle
+            )),
             Event::Notice(text) => self.notice(text),
             Event::Over(ending) => self.over(ending, now),
         }
@@ -112,11 +122,17 @@ impl Renderer {
         }
     }
 
-    fn waits(&mut self, cause: &str, left: Duration, next_try: Option<u32>, now: Duration) -> Vec<Line<'static>> {
+    fn waits(
+        &mut self,
+        cause: &str,
+        (left, next_try, first_token): (Duration, Option<u32>, Option<Duration>),
+        now: Duration,
+    ) -> Vec<Line<'static>> {
         let doing = Doing::Waiting {
             cause: cause.to_owned(),
             left,
             next_try,
+            first_token,
         };
         self.set_doing(doing, now);
         // Nothing stands below the lines of a plain terminal: it is told once for each try and cause.

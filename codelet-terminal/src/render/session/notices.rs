@@ -132,7 +132,11 @@ impl Renderer {
                 let words = self.interrupted(open.len() as u64, now);
                 out.extend(self.labelled(Role::Warning, "interrupted", &words));
             }
-            Ending::Declined(_) | Ending::StepLimit(_) | Ending::CostLimit(_) | Ending::Loop { .. } => {
+            Ending::Declined(_)
+            | Ending::StepLimit(_)
+            | Ending::CostLimit(_)
+            | Ending::Loop { .. }
+            | Ending::Stale { .. } => {
                 out.extend(self.labelled(
                     Role::Warning,
                     "stopped:",

@@ -1,0 +1,260 @@
+//! Fields that a server does not take, and how the same is said to it instead: learned from its refusal, once for each
+//! session with it.
+//!
+//! Gateways and servers of one's own speak a vendor's wire without all of its fields, and models behind one vendor differ.
+//! What is known is a table: a field is named otherwise, or goes, or has to be there.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// One way in which requests are written otherwise than usual.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Way {
+    /// A field under another name.
+    Renamed(&'static str, &'static str),
+    /// Without a field, at the top of a request.
+    Without(&'static str),
+    /// Without marks for the cache, which stand on parts and tools.
+    WithoutMarks,
+    /// Without a word about strict schemas on tools.
+    WithoutStrict,
+    /// With the field for thinking on replies that call tools, empty where there is none.
+    WithReasoning,
+}
+
+impl Way {
+    /// What is done, for the user.
+    pub(crate) fn how(self) -> String {
+        match self {
+            Way::Renamed(from, to) => format!("{from} is sent as {to} from here on"),
+            Way::Without(field) => format!("{field} is left out from here on"),
+            Way::WithoutMarks => "cache_control is left out from here on".to_owned(),
+            Way::WithoutStrict => "strict is left out from here on".to_owned(),
+            Way::WithReasoning => "reasoning_content goes with every tool call from here on".to_owned(),
+        }
+    }
+}
+
+/// Names of the same limit.
+const RENAMED: &[(&str, &str)] = &[
+    ("max_tokens", "max_completion_tokens"),
+    ("max_completion_tokens", "max_tokens"),
+    ("max_output_tokens", "max_tokens"),
+];
+/// Fields that a request can go without.
+const OPTIONAL: &[&str] = &[
+    "stream_options",
+    "reasoning_effort",
+    "reasoning",
+    "thinking",
+    "output_config",
+    "prompt_cache_key",
+    "include",
+    "store",
+];
+/// Words with which a field is refused, and not its value.
+const REFUSES: &[&str] = &[
+    "unsupported",
+    "not supported",
+    "not support",
+    "unrecognized",
+    "unknown",
+    "unexpected",
+    "not permitted",
+    "not allowed",
+    "extra inputs",
+    "extra_forbidden",
+    "additional propert",
+    "invalid parameter",
+    "unknown_parameter",
+];
+
+/// The ways of one server.
+#[derive(Default, Debug)]
+pub(crate) struct Ways(Mutex<BTreeSet<Way>>);
+
+impl Ways {
+    /// Takes note of what a refusal of this request asks for; none where it asks for nothing that is known, or for what is
+    /// done already.
+    pub(crate) fn learn(&self, said: &str, sent: &Map<String, Value>) -> Option<Way> {
+        let way = asked_for(&said.to_ascii_lowercase(), sent)?;
+        let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Back and forth between two names would be a loop.
+        let is_back = matches!(way, Way::Renamed(from, to) if ways.contains(&Way::Renamed(to, from)));
+        (!is_back && ways.insert(way)).then_some(way)
+    }
+
+    pub(crate) fn has(&self, way: Way) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&way)
+    }
+
+    /// Writes the fields around a conversation as they are wanted.
+    pub(crate) fn apply(&self, fields: &mut Map<String, Value>) {
+        for way in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            match way {
+                Way::Renamed(from, to) => {
+                    if let Some(value) = fields.shift_remove(*from) {
+                        fields.insert((*to).to_owned(), value);
+                    }
+                }
+                Way::Without(field) => drop(fields.shift_remove(*field)),
+                Way::WithoutStrict => {
+                    let tools = fields.get_mut("tools").and_then(Value::as_array_mut);
+                    for tool in tools.into_iter().flatten().filter_map(Value::as_object_mut) {
+                        tool.shift_remove("strict");
+                    }
+                }
+                Way::WithoutMarks | Way::WithReasoning => {}
+            }
+        }
+    }
+}
+
+/// What a refusal in these words asks for.
+fn asked_for(lower: &str, sent: &Map<String, Value>) -> Option<Way> {
+    if names(lower, "reasoning_content")
+        && ["must be passed", "missing", "required", "must provide"]
+            .iter()
+            .any(|word| lower.contains(word))
+    {
+        return Some(Way::WithReasoning);
+    }
+    let refuses = REFUSES.iter().any(|word| lower.contains(word));
+    for (from, to) in RENAMED {
+        if refuses && sent.contains_key(*from) && names(lower, from) && names(lower, to) {
+            return Some(Way::Renamed(from, to));
+        }
+    }
+    if !refuses {
+        return None;
+    }
+    if let Some(field) = OPTIONAL
+        .iter()
+        .find(|field| sent.contains_key(**field) && names_field(lower, field))
+    {
+        return Some(Way::Without(field));
+    }
+    if names(lower, "cache_control") {
+        return Some(Way::WithoutMarks);
+    }
+    (lower.contains("tools") && names_field(lower, "strict")).then_some(Way::WithoutStrict)
+}
+
+/// Whether a text holds this name, and not as a part of another one.
+fn names(lower: &str, name: &str) -> bool {
+    places(lower, name).next().is_some()
+}
+
+/// The same where it stands as the name of a field: in quotes, in a path, or behind a word for fields.
+fn names_field(lower: &str, name: &str) -> bool {
+    places(lower, name).any(|at| {
+        let before = &lower[..at];
+        let behind = &lower[at + name.len()..];
+        before.ends_with(['\'', '"', '`', '.', '[', '('])
+            || (before.trim_end().is_empty() || before.ends_with('\n')) && behind.starts_with(':')
+            || [
+                "parameter",
+                "parameter:",
+                "parameters:",
+                "field",
+                "field:",
+                "argument",
+                "argument:",
+                "property",
+                "param:",
+                "supplied:",
+            ]
+            .iter()
+            .any(|word| before.trim_end().ends_with(word))
+    })
+}
+
+fn places<'a>(lower: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    lower
+        .match_indices(name)
+        .map(|(at, _)| at)
+        .filter(move |at| !lower[..*at].ends_with(is_inside) && !lower[at + name.len()..].starts_with(is_inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sent() -> Map<String, Value> {
+        let sent = json!({"model": "m", "stream": true, "stream_options": {"include_usage": true}, "messages": null,
+            "max_tokens": 9, "reasoning_effort": "low", "thinking": {}, "prompt_cache_key": "s", "store": false,
+            "tools": [{"type": "function", "name": "Read", "strict": false}]});
+        sent.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_field_that_is_refused_is_named_otherwise_or_left_out() {
+        use Way::*;
+        for (said, way) in [
+            (
+                "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+                Renamed("max_tokens", "max_completion_tokens"),
+            ),
+            (
+                "Unrecognized request argument supplied: reasoning_effort",
+                Without("reasoning_effort"),
+            ),
+            ("thinking: Extra inputs are not permitted", Without("thinking")),
+            ("Unknown parameter: 'stream_options'.", Without("stream_options")),
+            (
+                "property 'prompt_cache_key' is unsupported",
+                Without("prompt_cache_key"),
+            ),
+            ("body.store: extra_forbidden", Without("store")),
+            (
+                "messages.0.content.0.text.cache_control: Extra inputs are not permitted",
+                WithoutMarks,
+            ),
+            ("Unknown parameter: 'tools[0].strict'.", WithoutStrict),
+            (
+                "The `reasoning_content` in the thinking mode must be passed back to the API.",
+                WithReasoning,
+            ),
+            (
+                "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+                WithReasoning,
+            ),
+        ] {
+            assert_eq!(asked_for(&said.to_ascii_lowercase(), &sent()), Some(way), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_refused_or_a_word_that_looks_like_a_field_asks_for_nothing() {
+        for said in [
+            "max_tokens is too large: 99999. This model supports at most 4096 completion tokens",
+            "Invalid value: 'low'. Supported values of reasoning_effort are 'high'",
+            "your plan does not include this; unknown store",
+            "tools.0.input_schema: unknown keyword",
+        ] {
+            assert_eq!(asked_for(&said.to_ascii_lowercase(), &sent()), None, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_learned_is_learned_once_and_written_so() {
+        let ways = Ways::default();
+        let said = "Use 'max_completion_tokens' instead of max_tokens, which is not supported";
+        assert!(ways.learn(said, &sent()).is_some());
+        assert_eq!(ways.learn(said, &sent()), None);
+        let mut fields = sent();
+        ways.apply(&mut fields);
+        assert_eq!(
+            (fields.get("max_tokens"), &fields["max_completion_tokens"]),
+            (None, &json!(9))
+        );
+        let back = "max_completion_tokens is not supported, use max_tokens";
+        assert_eq!(ways.learn(back, &fields), None, "no server has both");
+        assert!(ways.learn("Unknown parameter: 'tools[0].strict'", &fields).is_some());
+        ways.apply(&mut fields);
+        assert_eq!(fields["tools"][0].get("strict"), None);
+    }
+}
