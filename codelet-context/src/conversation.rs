@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 pub use due::{Due, EditKind};
 pub use earlier::Earlier;
-pub use edits::{Edit, Refusal};
+pub use edits::{DoesNotFit, Edit, Refusal};
 
 /// What one reply was reported to cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
