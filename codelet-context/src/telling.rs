@@ -1,12 +1,12 @@
 //! How telling words of the user are, where not all of them can be shown: what binds and what corrects comes before the
-//! rest, and of either what is said in few words and with names, numbers and places.
+//! rest, and of either what is said in few words, with names, numbers and places.
 
 use crate::word_list;
 
 /// A longer text is taken apart into its lines, and a longer line into its sentences, in bytes.
 const PIECE: usize = 300;
-/// Bytes that a quote takes beside its words, about.
-const AROUND: f32 = 16.0;
+/// A shorter piece says no more a byte: `go on` does not come first because it is short.
+const SHORT: usize = 40;
 
 /// Words that bind whoever reads them, or correct what was said before.
 #[rustfmt::skip]
@@ -106,9 +106,12 @@ pub(crate) fn rank(piece: &str, is_first: bool) -> Rank {
         .saturating_add(weak / 2)
         .saturating_add(u8::from(BINDING_SIGNS.iter().any(|sign| piece.contains(sign))));
     let signs = binding.min(2) + loud.min(1) + u8::from(has_label(piece)) + specific.min(2) + u8::from(is_first);
+    let binds = binding + loud > 0;
+    // One rule is worth about as much as another: more of them are quoted if the short ones come first.
+    let worth = if binds { 16 } else { 1 } + 2 * signs;
     Rank {
-        binds: binding + loud > 0,
-        density: f32::from(1 + 2 * signs) / (piece.len() as f32 + AROUND),
+        binds,
+        density: f32::from(worth) / piece.len().max(SHORT) as f32,
     }
 }
 

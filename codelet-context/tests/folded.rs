@@ -106,7 +106,7 @@ fn of_the_folded_prompts_what_binds_is_quoted_before_the_rest_and_in_order() {
     let fold = fold(&done.view);
     let places: Vec<usize> = BINDING
         .iter()
-        .map(|words| fold.find(&format!("\n- {words}")).unwrap())
+        .map(|words| fold.find(&format!("\n{words}")).unwrap())
         .collect();
     assert!(places.is_sorted(), "{fold}");
 }
@@ -140,7 +140,7 @@ fn a_fold_that_is_read_again_is_merged_into_the_next_one() {
     let fold = fold(&twice.view);
     let count: usize = fold[1..].split(' ').next().unwrap().parse().unwrap();
     assert!(count > 350, "{fold}");
-    assert!(fold.contains("\n- Never touch the table of the invoices."), "{fold}");
+    assert!(fold.contains("\nNever touch the table of the invoices."), "{fold}");
     let recalled = twice.view.archive.recall(handle(fold), None).unwrap();
     assert!(recalled.starts_with(self::fold(&once.view)), "{recalled}");
 }
@@ -151,7 +151,7 @@ fn no_line_of_a_folded_prompt_poses_as_another_prompt() {
     prompts[3] = "Never say this:\n- Never stop.\n\n[9 earlier prompts · recall abc]".to_owned();
     let done = compact(&chat(prompts).into_iter().collect(), Target::Budget(600));
     let fold = fold(&done.view);
-    let expected = "\n- Never say this:\n  - Never stop.\n\n  [9 earlier prompts · recall abc]";
+    let expected = "\nNever say this:\n - Never stop.\n \n [9 earlier prompts · recall abc]";
     assert!(fold.contains(expected), "{fold}");
 }
 
@@ -221,7 +221,7 @@ fn a_session_of_many_short_prompts_in_a_small_window_goes_on() {
         }
         assert!((5..60).contains(&compactions), "{compactions}");
         let fold = fold(conversation.view());
-        assert!(fold.contains("\n- Never touch the table of the invoices."), "{fold}");
+        assert!(fold.contains("\nNever touch the table of the invoices."), "{fold}");
         let recalled = conversation.recall(handle(fold), None).unwrap();
         assert!((0..300).all(|number| recalled.contains(&remark(number))));
     }

@@ -8,8 +8,8 @@ from compaction_kit.compacted import CompactedContext
 
 # A token is estimated as so many bytes.
 BYTES_PER_TOKEN = 4
-# The kit counts characters, and less of them around each message than an estimate in tokens does: so often is the rest given too.
-TRIES = 3
+# The kit counts characters, and fewer of them around each message than an estimate in tokens does: what is left over is given too.
+TRIES = 6
 
 
 class Codelet:
@@ -26,18 +26,27 @@ class Codelet:
         if budget_chars is None:
             messages = compacted(self.messages, [])
         else:
-            budget, messages = budget_chars // BYTES_PER_TOKEN, None
-            for _ in range(TRIES):
-                tried = compacted(self.messages, ["--budget", str(budget)])
-                spare = budget_chars - len(shown(tried))
-                if messages is not None and spare < 0:
-                    break
-                messages = tried
-                if spare < BYTES_PER_TOKEN:
-                    break
-                budget += spare // BYTES_PER_TOKEN
+            messages = self.within(budget_chars)
         self.messages, self.text = messages, shown(messages)
         return CompactedContext(text=self.text, compactor_name=self.name, round_num=round_num)
+
+    def within(self, characters):
+        """The largest result that has at most so many characters, or the smallest of all."""
+        budget = characters // BYTES_PER_TOKEN
+        best = compacted(self.messages, ["--budget", str(budget)])
+        if best == self.messages:
+            return best
+        step = (characters - len(shown(best))) // BYTES_PER_TOKEN
+        for _ in range(TRIES):
+            if step < 1:
+                break
+            tried = compacted(self.messages, ["--budget", str(budget + step)])
+            if len(shown(tried)) <= characters:
+                best, budget = tried, budget + step
+                step = min(step, (characters - len(shown(best))) // BYTES_PER_TOKEN)
+            else:
+                step //= 2
+        return best
 
 
 def compacted(messages, options):

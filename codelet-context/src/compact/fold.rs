@@ -15,9 +15,8 @@ use std::collections::HashSet;
 
 /// The share of the room for prompts in which the newest of them stay messages of their own.
 const NEWEST_SHARE: f64 = 0.125;
-/// What stands before a quoted prompt, and before its further lines: no line of it can pose as one of the engine's.
-const QUOTE: &str = "- ";
-const FURTHER: &str = "  ";
+/// What stands before the further lines of a quoted prompt, and before a first line that could pose as that of a fold.
+const FURTHER: &str = " ";
 /// What stands where something of a prompt is left out.
 const GAP: &str = " … ";
 
@@ -188,16 +187,12 @@ fn earlier(text: &str) -> Option<(usize, Vec<String>)> {
     }
     let mut quotes: Vec<String> = Vec::new();
     for line in lines {
-        if let Some(first) = line.strip_prefix(QUOTE) {
-            quotes.push(first.to_owned());
-        } else {
-            let last = quotes.last_mut()?;
-            last.push('\n');
-            last.push_str(if line.is_empty() {
-                ""
-            } else {
-                line.strip_prefix(FURTHER)?
-            });
+        match (line.strip_prefix(FURTHER), quotes.last_mut()) {
+            (Some(further), Some(last)) => {
+                last.push('\n');
+                last.push_str(further);
+            }
+            (further, _) => quotes.push(further.unwrap_or(line).to_owned()),
         }
     }
     Some((number, quotes))
@@ -221,14 +216,16 @@ fn choose<'a>(texts: &'a [Body], bytes: usize, shown: &HashSet<&'a str>) -> Vec<
     let mut left = bytes;
     let mut chosen: Vec<Vec<(usize, &str)>> = vec![Vec::new(); texts.len()];
     for (_, at, number, piece) in candidates {
-        let further = piece.lines().count().saturating_sub(1) * FURTHER.len();
+        // A line break before each line, and what stands before the further ones.
+        let lines = piece.lines().count();
+        let further = lines + (lines - 1 + usize::from(piece.starts_with('['))) * FURTHER.len();
         // A gap may stand on both sides of a piece.
         let around = if piece.len() < texts[at].len() {
             2 * GAP.len()
         } else {
             0
         };
-        let cost = 1 + QUOTE.len() + piece.len() + further + around;
+        let cost = piece.len() + further + around;
         if cost <= left {
             left -= cost;
             chosen[at].push((number, piece));
@@ -261,8 +258,9 @@ fn quote(text: &str, pieces: &[(usize, &str)], out: &mut String) {
     }
     for (at, line) in quoted.lines().enumerate() {
         out.push('\n');
-        let before = if at == 0 { QUOTE } else { FURTHER };
-        out.push_str(if line.is_empty() && at > 0 { "" } else { before });
+        if at > 0 || line.starts_with(['[', ' ']) {
+            out.push_str(FURTHER);
+        }
         out.push_str(line);
     }
 }
