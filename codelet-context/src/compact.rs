@@ -11,6 +11,7 @@
 mod archived;
 mod division;
 mod fate;
+mod fold;
 mod mended;
 mod offered;
 mod quote;
@@ -20,6 +21,7 @@ mod told;
 
 pub(crate) use archived::Archived;
 pub(crate) use division::{Cut, Rise};
+pub(crate) use fold::is_fold;
 pub(crate) use quote::look_ahead;
 pub(crate) use room::UNSEEN_SHARE;
 
@@ -27,7 +29,7 @@ pub use result::{Compaction, Fate, FateKind, Size, TurnCount, Warning};
 
 use crate::anchor::Anchor;
 use crate::candidates::Candidates;
-use crate::draft::{self, Class, Draft};
+use crate::draft::{self, Draft};
 use crate::history::History;
 use crate::labels;
 use crate::message::{Message, Nature, Origin, Part, Role};
@@ -43,6 +45,7 @@ use crate::tokens::{self, Tokens};
 use crate::turn::{self, Turn};
 use crate::view::View;
 use division::{Demand, Division};
+use fold::Fold;
 use mended::Mended;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -341,7 +344,7 @@ impl<'a> Work<'a> {
             let kept = select::by_anchor(&self.turns, &self.anchors);
             let mut drafts = self.select(kept.start, kept.start);
             self.apply_strategies(&mut drafts, kept.start);
-            return self.finish(kept, drafts, None);
+            return self.finish(kept, drafts, None, None);
         };
         let messages = self.history.messages();
         let last = select::last_complete(messages, self.history.course().steps());
@@ -369,31 +372,46 @@ impl<'a> Work<'a> {
         let floor = budget.saturating_sub(room::overhead(&drafts));
         let facts = division.map_or(room::share(budget, told::FACTS_SHARE), |division| division.summary);
         room::make_room(&mut drafts, floor.saturating_sub(facts), &mut self.archive);
-        let is_steady = self.rise.is_some();
-        if room::squeeze(&mut drafts, floor, is_steady, &mut self.archive) {
-            return self.finish(kept, drafts, Some(budget));
+        if room::squeeze(&mut drafts, floor, &mut self.archive) {
+            return self.finish(kept, drafts, None, Some(budget));
         }
-        // Not even so: nothing but the last step.
+        // Not even so: nothing but the last step, and the oldest prompts fold.
         let mut drafts = self.last_step(last, budget);
-        let floor = budget.saturating_sub(room::overhead(&drafts));
-        if !room::squeeze(&mut drafts, floor, is_steady, &mut self.archive) {
+        room::shorten(&mut drafts, budget, last_cap, division, &mut self.archive);
+        let floor = budget.saturating_sub(self.told_beside_prompts(&drafts, budget));
+        let mut fold = match room::squeeze(&mut drafts, floor, &mut self.archive) {
+            true => None,
+            false => self.fold(&mut drafts, floor),
+        };
+        let folded = fold.as_ref().map_or(0, Fold::estimate);
+        if room::whole(&drafts) + folded > floor {
             // Each to the end at once: not everything that was cut gently can be cut further, and this is the smallest there is.
             drafts = self.last_step(last, budget);
-            for class in Class::ALL {
-                if room::whole(&drafts) > floor {
-                    let free = drafts.iter_mut().filter(|draft| !draft.spared);
-                    draft::shorten(free, class, 0, &mut self.archive);
-                }
-            }
+            let free = drafts.iter_mut().filter(|draft| !draft.spared);
+            room::shorten_to_the_end(free, &mut self.archive);
+            fold = fold::fold(&mut drafts, 0, &mut self.archive);
         }
-        self.finish(
-            Kept {
-                start: last,
-                anchor: None,
-            },
-            drafts,
-            Some(budget),
-        )
+        let kept = Kept {
+            start: last,
+            anchor: None,
+        };
+        self.finish(kept, drafts, fold, Some(budget))
+    }
+
+    /// Folds the oldest prompts so that everything takes at most this room; reminders are cut only where nothing is left to
+    /// be folded.
+    fn fold(&mut self, drafts: &mut Vec<Draft>, room: Tokens) -> Option<Fold> {
+        let mut folded = drafts.clone();
+        let fold = fold::fold(&mut folded, room, &mut self.archive);
+        let weighs = |fold: &Option<Fold>| fold.as_ref().map_or(0, Fold::estimate);
+        let over = (room::whole(&folded) + weighs(&fold)).saturating_sub(room);
+        if over == 0 {
+            *drafts = folded;
+            return fold;
+        }
+        let all = room::whole(drafts);
+        room::squeeze_standing(drafts, all.saturating_sub(over), self.rise.is_some(), &mut self.archive);
+        fold::fold(drafts, room, &mut self.archive)
     }
 
     /// From where on the messages are kept if those take at most `limit`, and what stays of all.
@@ -448,6 +466,7 @@ impl<'a> Work<'a> {
     fn select(&mut self, start: usize, last: usize) -> Vec<Draft> {
         let messages = self.history.messages();
         let first_prompt = self.turns.first().map_or(0, |turn| turn.0.start);
+        let answered = messages.iter().rposition(|message| message.is_prompt());
         let mut drafts = Vec::new();
         let standing = self.history.course().standing();
         let standing = &standing[..standing.partition_point(|&index| index < start)];
@@ -472,6 +491,7 @@ impl<'a> Work<'a> {
             drafts.extend(draft.map(|draft| Draft {
                 pinned,
                 is_last,
+                is_answered: Some(index) == answered,
                 spared: self.spared.binary_search(&index).is_ok(),
                 ..draft
             }));
@@ -549,16 +569,24 @@ impl<'a> Work<'a> {
     }
 
     /// Tells the rest, and puts the view together.
-    fn finish(mut self, kept: Kept, drafts: Vec<Draft>, budget: Option<Tokens>) -> Compaction {
-        let bytes = self.summary_bytes(kept.start, &drafts, budget);
+    fn finish(mut self, kept: Kept, drafts: Vec<Draft>, fold: Option<Fold>, budget: Option<Tokens>) -> Compaction {
+        let folded = fold.as_ref().map_or(0, Fold::estimate);
+        let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
         let shown = self.shown_blocks(&drafts);
         let archived = self.archive_rest(&drafts);
         let (summary, Choice { taken, candidates }) = self.summarise(kept.start, &drafts, &shown, bytes, budget);
         let fates = match self.without_fates {
             true => Vec::new(),
-            false => fate::fates(self.history, &drafts, &taken, &self.offered),
+            false => {
+                let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
+                fate::fates(self.history, &drafts, &taken, &self.offered, folded)
+            }
         };
-        let view = view_of(self.history.messages(), drafts, summary, self.archive);
+        // A summary that tells nothing is left out beside a fold, whose first line says enough, and where it does not fit.
+        let tells = summary.len() > labels::SUMMARY.len();
+        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts) <= budget;
+        let summary = (tells || fold.is_none() && budget.is_none_or(has_room)).then_some(summary);
+        let view = view_of(self.history.messages(), drafts, fold, summary, self.archive);
         let size = Size::of(&view.messages);
         let mut warnings = Vec::new();
         if let Some(budget) = budget.filter(|&budget| size.tokens > budget) {
@@ -591,12 +619,21 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What is kept, shared with the history where it is as it was, with the summary behind it.
-fn view_of(history: &[Arc<Message>], drafts: Vec<Draft>, summary: String, archive: Archive) -> View {
+/// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
+/// behind it all.
+fn view_of(
+    history: &[Arc<Message>],
+    drafts: Vec<Draft>,
+    fold: Option<Fold>,
+    summary: Option<String>,
+    archive: Archive,
+) -> View {
     let mut view = View {
-        messages: Vec::with_capacity(drafts.len() + 2),
+        messages: Vec::with_capacity(drafts.len() + 3),
         archive,
     };
+    let first_folded = fold.as_ref().and_then(|fold| fold.sources.first().copied());
+    let fold_at = first_folded.map(|first| drafts.partition_point(|draft| draft.source < first));
     view.messages.extend(drafts.into_iter().map(|draft| {
         let source = &history[draft.source];
         if **source == draft.message {
@@ -605,11 +642,16 @@ fn view_of(history: &[Arc<Message>], drafts: Vec<Draft>, summary: String, archiv
             Arc::new(draft.message)
         }
     }));
+    if let (Some(at), Some(fold)) = (fold_at, fold) {
+        view.messages.insert(at, Arc::new(fold.message));
+    }
     let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
     // A reply that the vendor goes on with stays the last word.
     let paused = view.messages.pop_if(|last| last.is_paused());
-    view.messages.push(say(Origin::Summary, summary));
-    view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
+    if let Some(summary) = summary {
+        view.messages.push(say(Origin::Summary, summary));
+        view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
+    }
     view.messages.extend(paused);
     strategy::pair(&mut view);
     view

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 pub use due::{Due, EditKind};
 pub use earlier::Earlier;
-pub use edits::{Edit, Refusal};
+pub use edits::{DoesNotFit, Edit, Refusal};
 pub use withdraw::{Place, Withdrawn};
 
 /// What one reply was reported to cost.

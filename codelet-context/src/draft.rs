@@ -16,7 +16,7 @@ pub(crate) const REASON: &str = "compaction";
 const SHORT_STRING: usize = 160;
 
 /// What a marker calls words of the user, the system or the assistant.
-const WORDS: &str = "text";
+pub(crate) const WORDS: &str = "text";
 
 /// Parameters are never replaced by a marker alone while they are shorter than this, in bytes.
 const FEWEST_BYTES: usize = 640;
@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     pub is_last: bool,
     /// Nothing of it may be shortened, whatever the budget.
     pub spared: bool,
+    /// It is the prompt that is being answered: its words stay whole, whatever the budget.
+    pub is_answered: bool,
 }
 
 impl Draft {
@@ -58,6 +60,7 @@ impl Draft {
             pinned: false,
             is_last: false,
             spared: false,
+            is_answered: false,
         })
     }
 
@@ -75,7 +78,7 @@ pub(crate) enum Class {
     Calls,
     /// The assistant's words, and its thinking where no vendor checks it.
     Answers,
-    /// The system prompt, reminders, and what a harness put beside the user's words.
+    /// Reminders, and what a harness put beside the user's words.
     Standing,
     /// Pictures and files of the user.
     Files,
@@ -84,16 +87,14 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub const ALL: [Class; 6] = [
-        Class::Results,
-        Class::Calls,
-        Class::Answers,
-        Class::Standing,
-        Class::Files,
-        Class::Prompts,
-    ];
+    /// What tools and the assistant have said.
+    pub const BULK: [Class; 3] = [Class::Results, Class::Calls, Class::Answers];
 
-    fn of(role: Role, part: &Part) -> Option<Class> {
+    /// `None` for what is never shortened: the system prompt, and what a vendor wants back as it is.
+    pub fn of(role: Role, part: &Part) -> Option<Class> {
+        if role == Role::System {
+            return None;
+        }
         match part {
             Part::ToolResult(_) => Some(Class::Results),
             Part::ToolCall(_) => Some(Class::Calls),
@@ -107,8 +108,7 @@ impl Class {
             // What the vendor's own tools do in a reply belongs together, and what others rest on has to come back.
             Part::Opaque(opaque) => match (role, &opaque.nature) {
                 (Role::Assistant, _) | (_, Nature::Reference | Nature::Pending) => None,
-                (Role::User, _) => Some(Class::Files),
-                (Role::System, _) => Some(Class::Standing),
+                (Role::User | Role::System, _) => Some(Class::Files),
             },
             // A vendor refuses altered thinking.
             Part::Thinking(_) => None,
@@ -123,7 +123,10 @@ pub(crate) fn shorten<'a>(
     cap: Tokens,
     archive: &mut Archive,
 ) {
-    for draft in drafts {
+    for draft in drafts
+        .into_iter()
+        .filter(|draft| class != Class::Prompts || !draft.is_answered)
+    {
         let role = draft.message.role;
         for part in &mut draft.message.parts {
             if Class::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
@@ -134,7 +137,7 @@ pub(crate) fn shorten<'a>(
 }
 
 /// A text to be cut: where it was cut before, the whole that is kept under its handle, so that nothing is cut twice.
-fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
+pub(crate) fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
     match &text.cut {
         None => Some(text.body.clone()),
         Some(handle) => archive.get(handle.as_str()).map(|removed| removed.body.clone()),

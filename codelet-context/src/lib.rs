@@ -185,6 +185,7 @@ mod showing;
 pub mod strategy;
 mod summary;
 pub mod summary_request;
+mod telling;
 mod testrun;
 pub mod todo;
 pub mod tokens;

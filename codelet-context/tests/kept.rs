@@ -97,26 +97,6 @@ fn a_prompt_that_is_hardly_longer_than_its_marker_is_never_cut_for_quoted_lines(
 }
 
 #[test]
-fn where_not_all_prompts_fit_the_oldest_give_way_and_the_newest_last() {
-    let history = chat(120);
-    let done = compact(&history, Target::Budget(6_000));
-    assert!(done.after.tokens <= 6_000, "{} tokens", done.after.tokens);
-    let whole: Vec<bool> = own_words(&done)
-        .iter()
-        .map(|words| words.starts_with("Prompt "))
-        .collect();
-    assert_eq!(whole.len(), 120);
-    assert!(whole[0], "what the session began with");
-    assert!(!whole[1] && whole[119]);
-    let first = whole.iter().skip(1).position(|whole| *whole).unwrap();
-    assert!(
-        whole[1 + first..].iter().all(|whole| *whole),
-        "from some prompt on all are whole"
-    );
-    assert!(first < 80, "no more give way than have to: {first}");
-}
-
-#[test]
 fn a_huge_prompt_is_cut_and_the_short_ones_beside_it_are_not() {
     let mut messages: Vec<Message> = vec![Message::user(format!("Read this.\n{}", output(1, 2_000)))];
     messages.extend(step(1, 100));
@@ -146,6 +126,7 @@ fn of_a_prompt_that_was_cut_no_line_that_is_left_is_quoted_again_however_long() 
     let history: History = [Message::user(format!("Which of these do we use?\n{table}"))]
         .into_iter()
         .chain((0..3).flat_map(|number| step(number, 60)))
+        .chain([Message::user("And which of them do we need?")])
         .collect();
     let done = compact(&history, Target::Budget(3_000));
     let own = own_words(&done).join("\n");

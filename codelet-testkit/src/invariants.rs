@@ -91,6 +91,7 @@ fn compacted(messages: &[Message], target: Target) -> Result<Compaction, String>
     figures_are_of_the_result(messages, &done)?;
     is_never_larger(&done)?;
     budget_is_kept_or_the_warning_is_true(&history, target, &done)?;
+    what_is_answered_stays_whole(messages, &done.view)?;
     prompts_survive(messages, &done.view)?;
     handles_restore(messages, &done.view)?;
     nothing_is_lost(messages, &done.view)?;
@@ -114,6 +115,7 @@ fn compacted_again(once: &Compaction, target: Target) -> Kept {
     let history = history(&first);
     let twice = compact(&history, target);
     is_valid(&with_last_word(&twice, &first), "the second result")?;
+    what_is_answered_stays_whole(&first, &twice.view)?;
     ensure(twice.after.tokens <= once.after.tokens, || {
         format!(
             "the second compaction grew from {} to {} tokens",
@@ -254,7 +256,23 @@ fn budget_is_kept_or_the_warning_is_true(history: &History, target: Target, done
     })
 }
 
-/// Each text of the user's own stands in the view, verbatim or cut with a handle that has it.
+/// The system prompt, and the words of the prompt that is being answered, stand in the view byte for byte.
+fn what_is_answered_stays_whole(messages: &[Message], view: &View) -> Kept {
+    let system = messages.iter().filter(|message| message.role == Role::System);
+    let answered = messages.iter().rfind(|message| message.is_prompt());
+    for message in system.chain(answered) {
+        for text in own_texts(message).filter(|text| !text.body.is_blank()) {
+            let of_same_role = view.messages.iter().filter(|shown| shown.role == message.role);
+            let stands = of_same_role
+                .flat_map(|shown| own_texts(shown))
+                .any(|shown| shown.body == text.body);
+            ensure(stands, || format!("not whole: {}", shape::line(message, 200)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Each text of the user's own stands in the view, verbatim or cut or folded with a handle that has it.
 fn prompts_survive(messages: &[Message], view: &View) -> Kept {
     let shown: Vec<&codelet_context::message::Text> = view
         .messages
@@ -271,7 +289,7 @@ fn prompts_survive(messages: &[Message], view: &View) -> Kept {
         for text in own_texts(message).filter(|text| !text.body.is_blank()) {
             let words = text.body.as_str();
             let survives = whole.contains(words)
-                || cut.contains(words)
+                || cut.iter().any(|whole| whole.contains(words))
                 || shown.iter().any(|shown| shown.body.as_str().contains(words));
             ensure(survives, || format!("a prompt is gone: {}", shape::line(message, 200)))?;
         }
@@ -282,7 +300,13 @@ fn prompts_survive(messages: &[Message], view: &View) -> Kept {
                 _ => continue,
             };
             let stands = view.messages.iter().any(|shown| shown.parts.contains(part));
-            let survives = stands || cut.contains(file.as_str());
+            // What stands for it may have folded with the prompt.
+            let is_named = |handle: &Handle| cut.iter().any(|whole| whole.contains(handle.as_str()));
+            let is_folded = || {
+                let mut kept = view.archive.iter();
+                kept.any(|(handle, removed)| removed.body == *file && is_named(handle))
+            };
+            let survives = stands || cut.contains(file.as_str()) || is_folded();
             ensure(survives, || format!("a file is gone: {}", shape::line(message, 200)))?;
         }
     }
@@ -344,6 +368,14 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
     for part in view.messages.iter().flat_map(|message| &message.parts) {
         for handle in handles(part) {
             let text = kept(handle.as_str())?;
+            // What a fold gives back is all the prompts that it stands for.
+            let is_fold = view
+                .archive
+                .get(handle.as_str())
+                .is_some_and(|removed| &*removed.tool == "prompts");
+            if is_fold {
+                continue;
+            }
             ensure(original.contains(text), || {
                 let start: String = text.chars().take(200).collect();
                 format!("handle {handle} restores what was never there: {start}")

@@ -3,6 +3,7 @@
 mod arrows;
 mod bench_agent;
 mod bench_terminal;
+mod conformance;
 mod fixtures;
 mod real_model;
 mod seeds;
@@ -15,6 +16,7 @@ cargo xtask fixtures [--check] write the generated fixtures, or say which differ
 cargo xtask seeds              write first inputs for the fuzzers, from the fixtures
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
+cargo xtask conformance        measure what is still there after five compactions
 cargo xtask real-model [--large] run the agent against a real server with a real model";
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["seeds"] => seeds::write(root),
         ["bench-agent"] => bench_agent::run(root),
         ["bench-terminal"] => bench_terminal::run(root),
+        ["conformance"] => conformance::run(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
         _ => return Err(Trouble::Usage),

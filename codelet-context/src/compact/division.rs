@@ -45,21 +45,8 @@ pub(super) struct Division {
     pub standing: Tokens,
     /// How they are cut, if a later compaction is to cut them alike.
     pub cut: Option<Cut>,
-    /// The prompt that no model has seen.
-    pub fresh: Option<Fresh>,
-}
-
-/// A prompt that no model has seen, and that is longer than the share of prompts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fresh {
-    /// The message of the history.
-    pub source: usize,
-    /// The room for its words.
-    pub words: Tokens,
-    /// What each of the other prompts may weigh.
-    pub others: Tokens,
-    /// The room for all pictures and files of the user.
-    pub files: Tokens,
+    /// The room for all pictures and files of the user, where it is more than their share.
+    pub files: Option<Tokens>,
 }
 
 /// What a division is made for.
@@ -74,8 +61,11 @@ pub(super) struct Demand<'a> {
     pub listed: &'a dyn Fn() -> Tokens,
 }
 
-/// What has to stay beside the texts that stand and the older steps, each within its share.
+/// What has to stay beside the texts that stand and the older steps: the system prompt and the prompt that is being answered
+/// whole, everything else within its share.
 struct Rest {
+    system: Tokens,
+    answered: Tokens,
     last: Tokens,
     prompts: Tokens,
     files: Tokens,
@@ -85,38 +75,7 @@ struct Rest {
 
 impl Rest {
     fn all(&self) -> Tokens {
-        self.last + self.prompts + self.files + self.summary + self.frame
-    }
-}
-
-/// The newest prompt, if no model has seen it and it is longer than its share.
-#[derive(Clone, Copy)]
-struct Newest {
-    source: usize,
-    /// The words within the share of prompts, and how much longer they are.
-    words: Tokens,
-    more_words: Tokens,
-    /// What each prompt may weigh within that share.
-    cap: Tokens,
-    /// The pictures and files of the user within their share, and how much more those of this prompt weigh.
-    files: Tokens,
-    more_files: Tokens,
-}
-
-impl Newest {
-    fn excess(self) -> Tokens {
-        self.more_words + self.more_files
-    }
-
-    /// The room for it where so much is left. Words come first: a file that gives way can be read back as a whole.
-    fn within(self, left: Tokens) -> Fresh {
-        let words = self.more_words.min(left);
-        Fresh {
-            source: self.source,
-            words: self.words + words,
-            others: self.cap,
-            files: self.files + self.more_files.min(left - words),
-        }
+        self.system + self.answered + self.last + self.prompts + self.files + self.summary + self.frame
     }
 }
 
@@ -127,9 +86,14 @@ impl Demand<'_> {
         let weights = self.standing();
         let heaviest = weights.iter().copied().max().unwrap_or(0);
         let earlier = rise.and_then(|rise| rise.cut).filter(|cut| cut.heaviest == heaviest);
-        let is_heavy = weights.iter().sum::<Tokens>() > share(budget, room::STANDING_SHARE) || earlier.is_some();
-        let newest = rise.and_then(|_| self.newest(budget));
-        if !is_heavy && newest.is_none() {
+        let head = self.system() + weights.iter().sum::<Tokens>();
+        let is_heavy = head > share(budget, room::STANDING_SHARE) || earlier.is_some();
+        let prompts_share = share(budget, room::PROMPTS_SHARE);
+        let answered = self.answered();
+        // What the words of the prompt that is being answered, and files that no model has seen, take beyond their share.
+        let more_words = rise.map_or(0, |_| answered.saturating_sub(prompts_share));
+        let more_files = rise.map_or(0, |_| self.unseen_files().saturating_sub(self.files(budget)));
+        if !is_heavy && more_words + more_files == 0 {
             return None;
         }
         let most = rise.map_or(budget, |rise| rise.standing.max(budget));
@@ -140,20 +104,22 @@ impl Demand<'_> {
         }
         let (standing, cut) = match !is_heavy || (fits && earlier.is_none()) {
             true => (Tokens::MAX, None),
-            false => steady_cap(&weights, most, earlier),
+            false => steady_cap(&weights, most.saturating_sub(rest.system + more_words), earlier),
         };
         let stands = weights.iter().map(|weight| standing.min(*weight)).sum::<Tokens>() + rest.all();
-        let excess = newest.map_or(0, Newest::excess);
-        let up_to = rise.filter(|_| excess > 0).map_or(0, |rise| rise.fresh);
-        let budget = budget.max(stands.min(most)).max((stands + excess).min(up_to));
+        let usual = stands - more_words;
+        let up_to = rise
+            .filter(|_| more_words + more_files > 0)
+            .map_or(0, |rise| rise.fresh);
+        let budget = budget.max(usual.min(most)).max((stands + more_files).min(up_to));
         let left = budget.saturating_sub(stands);
         Some(Division {
             budget,
-            steps: share(budget, room::KEPT_SHARE).min(left.saturating_sub(excess) + rest.last),
+            steps: share(budget, room::KEPT_SHARE).min(left.saturating_sub(more_files) + rest.last),
             summary: rest.summary,
             standing,
             cut,
-            fresh: newest.map(|newest| newest.within(left)),
+            files: (more_files > 0).then(|| rest.files + more_files.min(left)),
         })
     }
 
@@ -163,12 +129,38 @@ impl Demand<'_> {
         draft::weights(free, Class::Standing)
     }
 
+    fn system(&self) -> Tokens {
+        let system = self.drafts.iter().filter(|draft| draft.message.role == Role::System);
+        system.map(Draft::estimate).sum()
+    }
+
+    /// What the words of the prompt weigh that is being answered.
+    fn answered(&self) -> Tokens {
+        let answered = self.drafts.iter().filter(|draft| draft.is_answered);
+        draft::weights(answered, Class::Prompts).into_iter().sum()
+    }
+
+    /// What its pictures and files weigh, if no model has seen them yet.
+    fn unseen_files(&self) -> Tokens {
+        let Some(draft) = self.drafts.iter().find(|draft| draft.is_answered) else {
+            return 0;
+        };
+        let mut behind = self.history.messages()[draft.source..].iter();
+        match behind.any(|message| message.role == Role::Assistant) {
+            true => 0,
+            false => draft::weights([draft], Class::Files).into_iter().sum(),
+        }
+    }
+
     /// See [`Rest`], of a budget of this size.
     fn rest(&self, budget: Tokens) -> Rest {
-        let prompts = draft::weights(self.drafts.iter(), Class::Prompts);
+        let others = self.drafts.iter().filter(|draft| !draft.is_answered);
+        let prompts = draft::weights(others, Class::Prompts);
         let prompt_cap = room::prompt_cap(prompts.clone(), budget);
         let told = share(budget, told::FACTS_SHARE).max((self.listed)());
         Rest {
+            system: self.system(),
+            answered: self.answered(),
             last: self.last(budget),
             prompts: prompts.into_iter().map(|weight| weight.min(prompt_cap)).sum(),
             files: self.files(budget),
@@ -195,33 +187,6 @@ impl Demand<'_> {
             draft.estimate().saturating_sub(elsewhere.chain(cut).sum())
         };
         stay.map(weigh).sum()
-    }
-
-    /// See [`Newest`].
-    fn newest(&self, budget: Tokens) -> Option<Newest> {
-        let messages = self.history.messages();
-        let source = messages.iter().rposition(|message| message.is_prompt())?;
-        if messages[source..].iter().any(|message| message.role == Role::Assistant) {
-            return None;
-        }
-        let draft = self
-            .drafts
-            .iter()
-            .find(|draft| draft.source == source && !draft.spared)?;
-        let cap = room::prompt_cap(draft::weights(self.drafts.iter(), Class::Prompts), budget);
-        let words = draft::weights([draft], Class::Prompts);
-        let within: Tokens = words.iter().map(|weight| cap.min(*weight)).sum();
-        let own_files: Tokens = draft::weights([draft], Class::Files).into_iter().sum();
-        let files = self.files(budget);
-        let newest = Newest {
-            source,
-            words: within,
-            more_words: words.iter().sum::<Tokens>() - within,
-            cap,
-            files,
-            more_files: own_files.saturating_sub(files),
-        };
-        (newest.excess() > 0).then_some(newest)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::message::{Part, Role};
 use std::borrow::Cow;
 
 /// What becomes of each message of a history when these drafts and lines of it are shown; `offered` is the reply that the
-/// newest prompt answers.
-pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usize]) -> Vec<Fate> {
+/// newest prompt answers, and `folded` the prompts that stand in the fold.
+pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usize], folded: &[usize]) -> Vec<Fate> {
     let index = history.index();
     let mut lines = vec![0_usize; history.messages().len()];
     for &line in taken {
@@ -46,6 +46,9 @@ pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usiz
                         whole: (0..message.parts.len()).filter(stands).collect(),
                         ..Fate::new(FateKind::Shortened, why)
                     }
+                }
+                None if folded.binary_search(&at).is_ok() => {
+                    Fate::new(FateKind::Excerpted, "folded with the oldest prompts")
                 }
                 None => match quoted {
                     Some(lines) => Fate::new(FateKind::Excerpted, lines),

@@ -1,6 +1,6 @@
 //! How what is kept as messages is made to fit its part of the budget.
 
-use super::division::{Division, Fresh};
+use super::division::Division;
 use crate::draft::{self, Class, Draft};
 use crate::labels;
 use crate::message::{Message, Part, Role};
@@ -22,18 +22,18 @@ pub const UNSEEN_SHARE: f64 = 0.7;
 const CALLS_SHARE: f64 = 0.2;
 /// The same for the assistant's words: of a long answer that much stays, beside what stands before it.
 const ANSWERS_SHARE: f64 = 0.3;
-/// The same for the system prompt, reminders and what a harness put at the head: nothing stands for them in a summary, so
-/// they are cut to it only where they do not fit beside what else has to stay.
+/// The same for reminders and what a harness put at the head: nothing stands for them in a summary, so they are cut to it
+/// only where they do not fit beside what else has to stay.
 pub const STANDING_SHARE: f64 = 0.5;
 /// The share of a budget that the user's pictures and files may take before the oldest of them give way to markers.
 pub const FILES_SHARE: f64 = 0.3;
-/// The share of a budget that prompts may take before the huge ones among them are shortened.
-const PROMPTS_SHARE: f64 = 0.17;
-/// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is shortened only where not even prompts
-/// would fit otherwise.
+/// The share of a budget that prompts may take before the huge ones among them are shortened, other than the one that is
+/// being answered.
+pub const PROMPTS_SHARE: f64 = 0.17;
+/// A prompt of fewer tokens, or of a smaller part of the budget, is not huge: it is folded where not even prompts fit.
 const HUGE_PROMPT: Tokens = 500;
 const HUGE_PART: Tokens = 20;
-/// Cut down to fewer tokens than this, a prompt is hardly more than its marker: then the oldest ones give way to theirs.
+/// Cut down to fewer tokens than this, a prompt is hardly more than its marker.
 const LEAST_PROMPT: Tokens = 60;
 /// In a session, what stands is cut in so many steps: the places of cuts would else move with every small change beside it.
 pub const CUTS: Tokens = 16;
@@ -116,51 +116,46 @@ pub fn shorten(
         Some(division) => Reach::Free.shorten(drafts, Class::Standing, division.standing, archive),
         None => fairly(drafts, Class::Standing, STANDING_SHARE, archive),
     }
-    let fresh = division.and_then(|division| division.fresh);
-    files_give_way(
-        drafts,
-        fresh.map_or(share(budget, FILES_SHARE), |fresh| fresh.files),
-        archive,
-    );
-    shorten_prompts(drafts, budget, fresh, archive);
-}
-
-/// Shortens prompts to their share; the one that no model has seen, to its room.
-fn shorten_prompts(drafts: &mut [Draft], budget: Tokens, fresh: Option<Fresh>, archive: &mut Archive) {
-    let usual = || prompt_cap(draft::weights(drafts.iter(), Class::Prompts), budget);
-    let others = fresh.map_or_else(usual, |fresh| fresh.others);
-    for draft in drafts.iter_mut().filter(|draft| Reach::Free.holds(draft)) {
-        let cap = match fresh.filter(|fresh| fresh.source == draft.source) {
-            Some(fresh) => draft::fair_cap(draft::weights([&*draft], Class::Prompts), fresh.words),
-            None => others,
-        };
-        draft::shorten([draft], Class::Prompts, cap, archive);
-    }
+    let files = division.and_then(|division| division.files);
+    files_give_way(drafts, files.unwrap_or(share(budget, FILES_SHARE)), archive);
+    let others = drafts.iter().filter(|draft| !draft.is_answered);
+    let cap = prompt_cap(draft::weights(others, Class::Prompts), budget);
+    Reach::Free.shorten(drafts, Class::Prompts, cap, archive);
 }
 
 /// Shortens what tools and the assistant said until everything takes at most this room, as far as that goes: the last
-/// complete step when what stands before it is as short as it can be, and nothing that is pinned.
+/// complete step when what stands before it is as short as it can be, and nothing that is pinned. Whether it does.
 pub fn make_room(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    let earlier = Class::ALL[..3].iter().map(|&class| (Reach::Earlier, class));
-    let free = Class::ALL[..3].iter().map(|&class| (Reach::Free, class));
-    shorten_in_turn(drafts, earlier.chain(free), room, false, archive)
+    let earlier = Class::BULK.map(|class| (Reach::Earlier, class));
+    let free = Class::BULK.map(|class| (Reach::Free, class));
+    shorten_in_turn(drafts, earlier.into_iter().chain(free), room, false, archive)
 }
 
-/// Shortens further until everything fits: outputs first, what stands always late, prompts last; the last complete step when
-/// what stands before it is as short as it can be, and what is pinned after that. Whether it does. `is_steady`: later
-/// compactions are to cut what stands alike.
-pub fn squeeze(drafts: &mut [Draft], room: Tokens, is_steady: bool, archive: &mut Archive) -> bool {
-    let all = Class::ALL[..4].iter().map(|&class| (Reach::All, class));
-    if make_room(drafts, room, archive) || shorten_in_turn(drafts, all, room, is_steady, archive) {
+/// Shortens what is pinned too, and puts markers in place of the pictures and files of the user that do not fit.
+pub fn squeeze(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
+    let pinned = Class::BULK.map(|class| (Reach::All, class));
+    if make_room(drafts, room, archive) || shorten_in_turn(drafts, pinned.into_iter(), room, false, archive) {
         return true;
     }
     let files = weight_of(drafts.iter(), Class::Files);
-    files_give_way(
-        drafts,
-        files.saturating_sub(whole(drafts).saturating_sub(room)),
-        archive,
-    );
-    squeeze_prompts(drafts, room, archive)
+    let room_for_files = files.saturating_sub(whole(drafts).saturating_sub(room));
+    files_give_way(drafts, room_for_files, archive);
+    whole(drafts) <= room
+}
+
+/// Shortens reminders and what a harness put in until everything fits, if that can be. `is_steady`: later compactions are to
+/// cut them alike.
+pub fn squeeze_standing(drafts: &mut [Draft], room: Tokens, is_steady: bool, archive: &mut Archive) {
+    let standing = std::iter::once((Reach::All, Class::Standing));
+    shorten_in_turn(drafts, standing, room, is_steady, archive);
+}
+
+/// Shortens everything but words of the user's own as far as it can be.
+pub fn shorten_to_the_end<'a>(drafts: impl Iterator<Item = &'a mut Draft>, archive: &mut Archive) {
+    let mut drafts: Vec<&mut Draft> = drafts.collect();
+    for class in Class::BULK.into_iter().chain([Class::Standing, Class::Files]) {
+        draft::shorten(drafts.iter_mut().map(|draft| &mut **draft), class, 0, archive);
+    }
 }
 
 /// Shortens one class after the other until everything takes at most this room. Whether it does.
@@ -202,58 +197,15 @@ fn weight_of<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> T
 fn files_give_way(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) {
     let mut order: Vec<usize> = (0..drafts.len()).filter(|&at| !drafts[at].spared).collect();
     order.sort_by_key(|&at| drafts[at].pinned);
-    let weight = |draft: &Draft| weight_of([draft], Class::Files);
-    give_way(drafts, Class::Files, &order, weight, room, archive);
-}
-
-/// Puts markers in place of what is of a class, one draft after the other in this order, until all drafts weigh at most
-/// this much. Whether they do.
-fn give_way(
-    drafts: &mut [Draft],
-    class: Class,
-    order: &[usize],
-    weigh: impl Fn(&Draft) -> Tokens,
-    room: Tokens,
-    archive: &mut Archive,
-) -> bool {
-    let mut all: Tokens = drafts.iter().map(&weigh).sum();
-    for &at in order {
+    let mut all = weight_of(drafts.iter(), Class::Files);
+    for at in order {
         if all <= room {
             break;
         }
-        all -= weigh(&drafts[at]);
-        draft::shorten([&mut drafts[at]], class, 0, archive);
-        all += weigh(&drafts[at]);
+        all -= weight_of([&drafts[at]], Class::Files);
+        draft::shorten([&mut drafts[at]], Class::Files, 0, archive);
+        all += weight_of([&drafts[at]], Class::Files);
     }
-    all <= room
-}
-
-/// Shortens prompts until everything fits: the long ones as far as something of them is left, then the oldest give way to
-/// markers, then the one that the session began with, and last the newest, which is what is being worked on. Whether it fits.
-fn squeeze_prompts(drafts: &mut [Draft], room: Tokens, archive: &mut Archive) -> bool {
-    let all = whole(drafts);
-    if all <= room {
-        return true;
-    }
-    let weight = |draft: &Draft| weight_of([draft], Class::Prompts);
-    let may_go = |at: &usize| weight(&drafts[*at]) > 0 && !drafts[*at].spared;
-    let mut order: Vec<usize> = (0..drafts.len()).filter(may_go).collect();
-    let newest = order.pop();
-    if !order.is_empty() {
-        order.rotate_left(1);
-    }
-    order.extend(newest);
-    order.sort_by_key(|&at| drafts[at].pinned);
-    let spared = newest
-        .filter(|&at| weight(&drafts[at]) <= HUGE_PROMPT)
-        .map(|at| drafts[at].source);
-    let may = |draft: &Draft| Some(draft.source) != spared && !draft.spared;
-    let weights = draft::weights(drafts.iter().filter(|draft| may(draft)), Class::Prompts);
-    let left = weights.iter().sum::<Tokens>().saturating_sub(all - room);
-    let cap = draft::fair_cap(weights, left).max(LEAST_PROMPT);
-    let others = drafts.iter_mut().filter(|draft| may(draft));
-    draft::shorten(others, Class::Prompts, cap, archive);
-    give_way(drafts, Class::Prompts, &order, Draft::estimate, room, archive)
 }
 
 /// What all of them weigh.
@@ -276,6 +228,16 @@ pub fn overhead(drafts: &[Draft]) -> Tokens {
         .filter(|text| !text.is_empty())
         .map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS)
         .sum()
+}
+
+/// Tokens of what `pairing` says around a view that has no summary.
+pub fn ending(drafts: &[Draft]) -> Tokens {
+    let is_said = |draft: &&Draft| draft.message.role == Role::Assistant;
+    let last = drafts.last().filter(is_said).map(|_| pairing::CLOSING);
+    let first = drafts.iter().find(|draft| draft.message.role != Role::System);
+    let first = first.filter(is_said).map(|_| pairing::OPENING);
+    let texts = first.into_iter().chain(last);
+    texts.map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS).sum()
 }
 
 /// What keeping a message takes once its outputs are shortened. Prompts stand anyway.

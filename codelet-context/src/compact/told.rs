@@ -72,6 +72,21 @@ impl<'a> Work<'a> {
         (summary, choice)
     }
 
+    /// What the summary and what ends the view are given where prompts have to fold: the list and the pins, and the first facts
+    /// where a budget is large enough to have a share for them. In a smaller one there is no summary.
+    pub(super) fn told_beside_prompts(&self, drafts: &[Draft], budget: Tokens) -> Tokens {
+        let facts = room::share(budget, FACTS_SHARE);
+        let least = tokens::estimate_bytes(FACTS_LEAST) / 2;
+        let told = self
+            .listed()
+            .min(budget / 4)
+            .max(if facts >= least { facts } else { 0 });
+        match told {
+            0 => room::ending(drafts),
+            _ => told + room::overhead(drafts),
+        }
+    }
+
     /// What the summary takes at least beside its other facts: the open list, decisions, and the pinned texts, as far as
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {

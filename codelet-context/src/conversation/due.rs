@@ -224,7 +224,7 @@ impl Conversation {
     /// compact again.
     pub(super) fn budget(&self) -> Tokens {
         let room = self.in_estimate(self.config.trigger());
-        let stays = self.system + self.newest_prompt.min(room / 4);
+        let stays = self.system + self.newest_prompt.min(room / 4).max(self.answered());
         let whole = self.budget_beside(stays + self.reminders, room);
         let clearly = self.in_estimate((self.config.trigger() as f64 * CLEARLY_BELOW) as Tokens);
         if whole <= clearly {
@@ -247,6 +247,14 @@ impl Conversation {
         }
         let left = room.saturating_sub(stays);
         aim.max(stays + ((left as f64 * AIM) as Tokens >> halvings)).min(room)
+    }
+
+    /// What the words of the prompt weigh that is being answered, as an estimate.
+    pub(super) fn answered(&self) -> Tokens {
+        let prompt = self.history.messages().iter().rfind(|message| message.is_prompt());
+        let parts = prompt.into_iter().flat_map(|message| &message.parts);
+        let words = parts.filter(|part| matches!(part, Part::Text(text) if text.origin == Origin::Own));
+        words.map(tokens::estimate_part).sum()
     }
 
     /// What came after the last reply, and that reply, if it is still to be answered: estimates of the calls and outputs.
@@ -423,13 +431,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_that_is_cut_because_the_window_is_full_is_told_of_once() {
+    fn a_prompt_that_does_not_fit_is_not_sent_and_cut_once_another_is_answered() {
         let mut conversation = session(20_000);
         conversation.append(Message::user(lines(5, 200_000)));
-        assert_eq!(
-            conversation.decide(Signals::default()).map(Due::reason),
-            Some(Reason::Full)
-        );
+        let due = conversation.decide(Signals::default()).unwrap();
+        assert_eq!(due.reason(), Reason::Full);
+        let refusal = conversation.compact(due).unwrap_err().to_string();
+        assert!(refusal.starts_with("not sent: the prompt has about 50,0"), "{refusal}");
+        conversation.append(Message::user("Only the first page, please."));
         let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
         assert!(
             notice.warnings.contains(&Warning::PromptsCut { prompts: 1 }),

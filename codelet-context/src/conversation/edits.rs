@@ -4,6 +4,7 @@ use super::due::Aim;
 use super::warned::unchanged;
 use super::{Conversation, Due};
 use crate::compact::{self, Compaction, Known, Options, Size, Target};
+use crate::cut;
 use crate::economy::Way;
 use crate::message::Role;
 use crate::notice::Notice;
@@ -45,14 +46,52 @@ pub enum Refusal {
     Stuck(Stuck),
     /// Calls of the last step have no answer yet: a compaction belongs between two requests.
     OpenCalls(usize),
+    /// The system prompt and the prompt that is being answered, neither of which is ever cut, do not fit into the window.
+    DoesNotFit(DoesNotFit),
     /// What was built breaks a rule of a vendor. Nothing known leads here; the check stands guard.
     Invalid(Vendor, Violation),
+}
+
+/// What takes more of the window than it has, in tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DoesNotFit {
+    /// The words of the prompt that is being answered.
+    pub prompt: Tokens,
+    /// The system prompt.
+    pub system: Tokens,
+    /// The definitions of tools.
+    pub tools: Tokens,
+    /// What a request may have.
+    pub limit: Tokens,
+}
+
+impl fmt::Display for DoesNotFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |tokens: Tokens| cut::grouped(usize::try_from(tokens).unwrap_or(usize::MAX));
+        let advice = if self.prompt >= self.system.max(self.tools) {
+            "put long text into a file, which is read piece by piece"
+        } else if self.tools >= self.system {
+            "use fewer servers of tools"
+        } else {
+            "shorten the system prompt"
+        };
+        write!(
+            f,
+            "not sent: the prompt has about {} tokens, the system prompt {} and the definitions of tools {}, and a request may \
+             have {}; {advice}, or use a model with a larger window",
+            shown(self.prompt),
+            shown(self.system),
+            shown(self.tools),
+            shown(self.limit)
+        )
+    }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Stuck(stuck) => stuck.fmt(f),
+            Refusal::DoesNotFit(told) => told.fmt(f),
             Refusal::OpenCalls(1) => f.write_str("not compacted: a tool call still waits for its answer"),
             Refusal::OpenCalls(count) => write!(f, "not compacted: {count} tool calls still wait for their answers"),
             Refusal::Invalid(vendor, violation) => {
@@ -206,6 +245,11 @@ impl Conversation {
         if open > 0 {
             return Err(Refusal::OpenCalls(open));
         }
+        if reason.is_forced()
+            && let Some(told) = self.does_not_fit()
+        {
+            return Err(Refusal::DoesNotFit(told));
+        }
         // The figure that has decided, which is counted where a provider has counted.
         let before = self.occupancy.next_request();
         if self.is_refused && self.refusals > REFUSALS {
@@ -312,6 +356,18 @@ impl Conversation {
             }
         }
         Ok(view)
+    }
+
+    /// What never leaves a request, where it alone is too large for one.
+    fn does_not_fit(&self) -> Option<DoesNotFit> {
+        let (prompt, limit) = (self.answered(), self.config.limit());
+        let tokens = |estimate: Tokens| (estimate as f64 * self.occupancy.slope()) as Tokens;
+        (self.weigh(self.system + prompt) > limit).then(|| DoesNotFit {
+            prompt: tokens(prompt),
+            system: tokens(self.system),
+            tools: self.overhead,
+            limit,
+        })
     }
 
     /// The tokens that the next request will fill the window with, as notices of edits tell them: what a provider has counted,

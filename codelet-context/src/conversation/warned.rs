@@ -1,7 +1,7 @@
 //! What the user is told of an edit that built a new view.
 
 use super::Conversation;
-use crate::compact::{MODEST_SAVING, Warning};
+use crate::compact::{MODEST_SAVING, Warning, is_fold};
 use crate::message::{Message, Origin, Part, Role, Text};
 use crate::notice::Notice;
 use crate::policy::Progress;
@@ -82,12 +82,11 @@ fn cuts(message: &Message, is: fn(Role, &Text) -> bool) -> impl Iterator<Item = 
     })
 }
 
-/// The user's own words.
+/// The user's own words, other than those that folded.
 fn is_own(role: Role, text: &Text) -> bool {
-    role == Role::User && text.origin == Origin::Own
+    role == Role::User && text.origin == Origin::Own && !is_fold(text)
 }
 
-/// The system prompt, and reminders.
-fn is_standing(role: Role, text: &Text) -> bool {
-    role == Role::System || matches!(text.origin, Origin::Reminder(_))
+fn is_standing(_: Role, text: &Text) -> bool {
+    matches!(text.origin, Origin::Reminder(_))
 }

@@ -41,7 +41,7 @@ const SILENT: &str = "[no output]";
 /// What the user's side says before an assistant who speaks first.
 pub(crate) const OPENING: &str = "[The conversation begins here.]";
 /// What the user's side says after an assistant who speaks last.
-const CLOSING: &str = "[Go on.]";
+pub(crate) const CLOSING: &str = "[Go on.]";
 
 /// Mends whatever a vendor would refuse.
 pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {

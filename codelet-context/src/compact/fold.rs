@@ -1,0 +1,266 @@
+//! The fold: where not even the prompts fit, the oldest of them become one message under one handle, which quotes the most
+//! telling of what they say.
+//!
+//! The newest stay messages of their own. A fold that an earlier compaction has written, in a conversation that is read
+//! again, is merged: its quotes are chosen from anew, and what the new handle gives back begins with it.
+
+use crate::body::Body;
+use crate::cut;
+use crate::draft::{self, Class, Draft};
+use crate::message::{Message, Origin, Part, Role, Text};
+use crate::recall::{Archive, Handle};
+use crate::telling::{self, Rank};
+use crate::tokens::{self, PART_TOKENS, Tokens};
+use std::collections::HashSet;
+
+/// The share of the room for prompts in which the newest of them stay messages of their own.
+const NEWEST_SHARE: f64 = 0.125;
+/// What stands before the further lines of a quoted prompt, and before a first line that could pose as that of a fold.
+const FURTHER: &str = " ";
+/// What stands where something of a prompt is left out.
+const GAP: &str = " … ";
+
+/// The message that stands for prompts.
+pub(super) struct Fold {
+    pub message: Message,
+    /// The messages of the history whose words stand in it, ascending.
+    pub sources: Vec<usize>,
+}
+
+impl Fold {
+    pub fn estimate(&self) -> Tokens {
+        tokens::estimate_message(&self.message)
+    }
+}
+
+/// Whether this is what a compaction has put in the place of prompts.
+pub(crate) fn is_fold(text: &Text) -> bool {
+    text.cut.is_some() && earlier(text.body.as_str()).is_some()
+}
+
+/// Folds the oldest prompts of these drafts so that everything takes at most this room, as far as that goes; `None` where
+/// there is nothing to fold.
+pub(super) fn fold(drafts: &mut Vec<Draft>, room: Tokens, archive: &mut Archive) -> Option<Fold> {
+    let weights: Vec<Tokens> = drafts.iter().map(weight).collect();
+    let all: Tokens = drafts.iter().map(Draft::estimate).sum();
+    let room = room.saturating_sub(all - weights.iter().sum::<Tokens>());
+    let answered = drafts.iter().filter(|draft| draft.is_answered);
+    let mut whole: Tokens = draft::weights(answered, Class::Prompts).into_iter().sum();
+    let newest = ((room + whole) as f64 * NEWEST_SHARE) as Tokens;
+    let mut left = room;
+    let mut until = drafts.len();
+    for (at, &weight) in weights.iter().enumerate().rev().filter(|(_, weight)| **weight > 0) {
+        whole += weight;
+        if whole > newest {
+            until = at + 1;
+            break;
+        }
+        left -= weight;
+        until = at;
+    }
+    let folded = |(at, weight): (usize, &Tokens)| (at < until && *weight > 0).then_some(at);
+    let places: Vec<usize> = weights.iter().enumerate().filter_map(folded).collect();
+    if places.is_empty() {
+        return None;
+    }
+    let sources = places.iter().map(|&at| drafts[at].source).collect();
+    let mut said = Said::default();
+    for at in places {
+        said.take(&mut drafts[at], archive);
+    }
+    drafts.retain(|draft| !draft.parts.is_empty());
+    let shown = drafts.iter().flat_map(|draft| &draft.message.parts);
+    let shown: HashSet<&str> = shown
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.body.as_str().trim()),
+            _ => None,
+        })
+        .collect();
+    let bytes = tokens::bytes_in(left.saturating_sub(PART_TOKENS));
+    Some(Fold {
+        message: Message::new(Role::User, vec![Part::Text(said.told(bytes, &shown, archive))]),
+        sources,
+    })
+}
+
+/// What would go of a draft if it were folded.
+fn weight(draft: &Draft) -> Tokens {
+    match draft.is_answered || draft.pinned || draft.spared {
+        true => 0,
+        false => draft::weights([draft], Class::Prompts).into_iter().sum(),
+    }
+}
+
+/// What the folded prompts say, in order.
+#[derive(Default)]
+struct Said {
+    prompts: usize,
+    texts: Vec<Body>,
+    /// All of it, exactly.
+    whole: String,
+}
+
+impl Said {
+    /// Takes the words out of a draft.
+    fn take(&mut self, draft: &mut Draft, archive: &Archive) {
+        let mut shown = Vec::new();
+        let mut parts = draft.parts.iter();
+        let mut left = Vec::new();
+        let role = draft.message.role;
+        draft.message.parts.retain(|part| {
+            let number = parts.next();
+            let Part::Text(text) = part else {
+                left.extend(number);
+                return true;
+            };
+            let goes = Class::of(role, part) == Some(Class::Prompts);
+            match goes {
+                true => shown.push(text.clone()),
+                false => left.extend(number),
+            }
+            !goes
+        });
+        (draft.parts, draft.message.bare) = (left, false);
+        if let [text] = &shown[..]
+            && let Some(text) = draft::whole_of(text, archive)
+            && let Some((prompts, quotes)) = earlier(text.as_str())
+        {
+            self.prompts += prompts;
+            self.whole.push_str(text.as_str());
+            self.whole.push('\n');
+            self.texts.extend(quotes.into_iter().map(Body::new));
+            return;
+        }
+        self.prompts += 1;
+        self.whole
+            .push_str(&format!("## Prompt {}\n", cut::grouped(self.prompts)));
+        for text in shown {
+            let whole = draft::whole_of(&text, archive).filter(|_| text.origin == Origin::Own);
+            // What stands for a picture or a file says nothing beside its handle, which stands among the rest.
+            let is_words = text.cut.as_ref().is_none_or(|handle| {
+                let kept = archive.get(handle.as_str());
+                kept.is_some_and(|removed| matches!(&*removed.tool, draft::WORDS | "prompt"))
+            });
+            let words = whole.filter(|_| is_words).unwrap_or_else(|| text.body.clone());
+            self.whole.push_str(words.as_str());
+            self.whole.push('\n');
+            if is_words {
+                self.texts.push(words);
+            }
+        }
+    }
+
+    /// The message: its first line, and as many quotes as these bytes have room for, the most telling ones, in order.
+    fn told(self, bytes: usize, shown: &HashSet<&str>, archive: &mut Archive) -> Text {
+        let handle = archive.keep(&Body::new(self.whole), "prompts", draft::REASON);
+        let mut out = header(self.prompts, &handle);
+        let chosen = choose(&self.texts, bytes.saturating_sub(out.len()), shown);
+        for (text, pieces) in self.texts.iter().zip(chosen) {
+            quote(text.as_str(), &pieces, &mut out);
+        }
+        Text {
+            cut: Some(handle),
+            ..Text::new(out, Origin::Own)
+        }
+    }
+}
+
+fn header(prompts: usize, handle: &Handle) -> String {
+    let prompts = match prompts {
+        1 => "1 earlier prompt".to_owned(),
+        _ => format!("{} earlier prompts", cut::grouped(prompts)),
+    };
+    format!("[{prompts} · recall {handle}]")
+}
+
+/// How many prompts an earlier fold stands for, and what it quotes; `None` of any other text.
+fn earlier(text: &str) -> Option<(usize, Vec<String>)> {
+    let mut lines = text.lines();
+    let head = lines.next()?.strip_prefix('[')?.strip_suffix(']')?;
+    let (prompts, handle) = head.split_once(" · recall ")?;
+    let number = prompts
+        .strip_suffix(" earlier prompts")
+        .or_else(|| prompts.strip_suffix(" earlier prompt"))?;
+    let number = number.replace(',', "").parse().ok()?;
+    if header(number, &Handle::new(handle)) != text.lines().next()? {
+        return None;
+    }
+    let mut quotes: Vec<String> = Vec::new();
+    for line in lines {
+        match (line.strip_prefix(FURTHER), quotes.last_mut()) {
+            (Some(further), Some(last)) => {
+                last.push('\n');
+                last.push_str(further);
+            }
+            (further, _) => quotes.push(further.unwrap_or(line).to_owned()),
+        }
+    }
+    Some((number, quotes))
+}
+
+/// Which pieces of each text are quoted in so many bytes; none that is `shown` elsewhere.
+fn choose<'a>(texts: &'a [Body], bytes: usize, shown: &HashSet<&'a str>) -> Vec<Vec<(usize, &'a str)>> {
+    let mut candidates: Vec<(Rank, usize, usize, &str)> = Vec::new();
+    let mut seen = shown.clone();
+    let mut frames: HashSet<String> = HashSet::new();
+    // What was said again, or with another value, is quoted as it was said last.
+    for (at, text) in texts.iter().enumerate().rev() {
+        for (number, piece) in telling::pieces(text.as_str()).into_iter().enumerate() {
+            if seen.insert(piece) && frames.insert(telling::frame(piece)) {
+                candidates.push((telling::rank(piece, at == 0), at, number, piece));
+            }
+        }
+    }
+    // Stable: of those that tell as much, the newest comes first.
+    candidates.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut left = bytes;
+    let mut chosen: Vec<Vec<(usize, &str)>> = vec![Vec::new(); texts.len()];
+    for (_, at, number, piece) in candidates {
+        // A line break before each line, and what stands before the further ones.
+        let lines = piece.lines().count();
+        let further = lines + (lines - 1 + usize::from(piece.starts_with('['))) * FURTHER.len();
+        // A gap may stand on both sides of a piece.
+        let around = if piece.len() < texts[at].len() {
+            2 * GAP.len()
+        } else {
+            0
+        };
+        let cost = piece.len() + further + around;
+        if cost <= left {
+            left -= cost;
+            chosen[at].push((number, piece));
+        }
+    }
+    chosen.iter_mut().for_each(|pieces| pieces.sort_unstable());
+    chosen
+}
+
+/// Quotes the chosen pieces of a text, on lines of their own.
+fn quote(text: &str, pieces: &[(usize, &str)], out: &mut String) {
+    let Some(((first, _), (last, _))) = pieces.first().zip(pieces.last()) else {
+        return;
+    };
+    let mut quoted = String::new();
+    if *first > 0 {
+        quoted.push_str(GAP.trim_start());
+    }
+    for (at, (number, piece)) in pieces.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| pieces[before].0);
+        match before {
+            Some(before) if before + 1 == *number => quoted.push(' '),
+            Some(_) => quoted.push_str(GAP),
+            None => {}
+        }
+        quoted.push_str(piece);
+    }
+    if last + 1 < telling::pieces(text).len() {
+        quoted.push_str(GAP.trim_end());
+    }
+    for (at, line) in quoted.lines().enumerate() {
+        out.push('\n');
+        if at > 0 || line.starts_with(['[', ' ']) {
+            out.push_str(FURTHER);
+        }
+        out.push_str(line);
+    }
+}

@@ -1,0 +1,181 @@
+//! `codelet compact` under the compaction-conformance-kit, which plants rules, facts and wishes in a conversation of many short
+//! prompts, has it compacted five times over, and looks which of them are still there.
+
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The kit, for `pip`.
+const KIT: &str = include_str!("../conformance/kit.txt");
+/// Budgets as shares of the conversation's characters, and the least share of what was planted that has to survive in each.
+const MARKS: [(f64, f64); 2] = [(0.1, 0.4), (0.3, 1.0)];
+const ROUNDS: &str = "5";
+
+/// Runs the kit, and says what survived.
+///
+/// # Errors
+/// Where less survives than has to or a budget is missed, and where what `pip` brings is not what it should be. Where the kit
+/// cannot be had at all, that is said, and no error.
+pub fn run(root: &Path) -> Result<String, Vec<String>> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let bin = match install(&target.join("conformance")) {
+        Ok(bin) => bin,
+        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
+        Err(Missing::Wrong(why)) => return Err(vec![why]),
+    };
+    // As the tests have built it, so that nothing is built twice.
+    let build = [
+        "build",
+        "--quiet",
+        "--profile",
+        "test",
+        "--workspace",
+        "--bin",
+        "codelet",
+    ];
+    output(Command::new("cargo").args(build).current_dir(root)).map_err(|error| vec![error])?;
+    let adapter = format!("{}:Codelet", root.join("xtask/conformance/adapter.py").display());
+    let budgets = MARKS.map(|(budget, _)| budget.to_string()).join(",");
+    let measure = [
+        "benchmark",
+        "--spec",
+        &adapter,
+        "--budgets",
+        &budgets,
+        "--rounds",
+        ROUNDS,
+        "--format",
+        "json",
+    ];
+    let measured = output(
+        Command::new(bin.join("compaction-kit"))
+            .args(measure)
+            .env("CODELET", target.join("debug/codelet"))
+            .env("PYTHONDONTWRITEBYTECODE", "1"),
+    );
+    let measured = measured.map_err(|error| vec![error])?;
+    judged(&measured.stdout)
+}
+
+/// What the kit found, against what has to be.
+fn judged(report: &[u8]) -> Result<String, Vec<String>> {
+    let report: Value = serde_json::from_slice(report).map_err(|error| vec![error.to_string()])?;
+    let mut told = String::new();
+    let mut faults = Vec::new();
+    for (budget, least) in MARKS {
+        let entries = report["entries"].as_array().into_iter().flatten();
+        let mut entries = entries.filter(|entry| entry["budget_fraction"].as_f64() == Some(budget));
+        let entry = entries.next().unwrap_or(&Value::Null);
+        let survived = entry["randomized"]["overall_final_survival"].as_f64().unwrap_or(0.0);
+        let is_kept = entry["budget_compliant"] == Value::Bool(true);
+        let fullest = entry["max_output_to_budget"].as_f64().unwrap_or(0.0);
+        let line = format!(
+            "{:.0} % of the characters, {ROUNDS} rounds: {:.1} % of what was planted is there ({:.0} % has to be), \
+             the budget is filled to {:.1} %",
+            budget * 100.0,
+            survived * 100.0,
+            least * 100.0,
+            fullest * 100.0
+        );
+        if survived < least || !is_kept {
+            faults.push(line);
+        } else {
+            let _ = writeln!(told, "{line}");
+        }
+    }
+    match faults.is_empty() {
+        true => Ok(told.trim_end().to_owned()),
+        false => Err(faults),
+    }
+}
+
+/// Why there is no kit.
+enum Missing {
+    /// It cannot be had here; not our fault.
+    Skipped(String),
+    /// What came is not what it should be.
+    Wrong(String),
+}
+
+/// Puts the kit into an environment of its own, unless it is there already, and says where its programs are.
+fn install(folder: &Path) -> Result<PathBuf, Missing> {
+    if !cfg!(unix) {
+        return Err(Missing::Skipped("the kit is run on Unix only".to_owned()));
+    }
+    let (bin, list) = (folder.join("venv/bin"), folder.join("kit.txt"));
+    let is_there = std::fs::read_to_string(&list).is_ok_and(|list| list == KIT) && bin.join("compaction-kit").is_file();
+    if is_there {
+        return Ok(bin);
+    }
+    let wrong = |error: std::io::Error| Missing::Wrong(format!("{}: {error}", folder.display()));
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder).map_err(wrong)?;
+    let made = output(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(folder));
+    made.map_err(|_| Missing::Skipped("there is no python3 with venv".to_owned()))?;
+    let pins = folder.join("pins.txt");
+    std::fs::write(&pins, KIT).map_err(wrong)?;
+    // `--isolated`: no setting of the user redirects where packages come from.
+    let arguments = "-m pip --isolated install -q --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: \
+                     --require-hashes --retries 1 --timeout 15 -r pins.txt";
+    let brought = output(
+        Command::new(bin.join("python3"))
+            .args(arguments.split_whitespace())
+            .current_dir(folder),
+    );
+    match brought {
+        Ok(_) => {}
+        Err(said) if said.contains("DO NOT MATCH THE HASHES") => return Err(Missing::Wrong(said)),
+        Err(_) => {
+            return Err(Missing::Skipped(
+                "the kit cannot be had: it needs Python 3.11 and a package index".to_owned(),
+            ));
+        }
+    }
+    // Last: it says that everything else is there.
+    std::fs::rename(&pins, &list).map_err(wrong)?;
+    Ok(bin)
+}
+
+/// What a program printed, or how it failed.
+fn output(command: &mut Command) -> Result<Output, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|error| format!("{program}: {error}"))?;
+    match done.status.success() {
+        true => Ok(done),
+        false => Err(format!("{program}: {}", String::from_utf8_lossy(&done.stderr).trim())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report(tenth: f64, third: f64, is_kept: bool) -> Vec<u8> {
+        let entry = |budget: f64, survived: f64| {
+            json!({
+                "budget_fraction": budget,
+                "budget_compliant": is_kept,
+                "max_output_to_budget": 0.98,
+                "randomized": {"overall_final_survival": survived},
+            })
+        };
+        json!({"entries": [entry(0.1, tenth), entry(0.3, third)]})
+            .to_string()
+            .into_bytes()
+    }
+
+    #[test]
+    fn what_survives_is_measured_against_the_marks() {
+        let told = judged(&report(0.45, 1.0, true)).map_err(|faults| faults.join("\n"));
+        assert!(told.is_ok_and(|told| told.contains("45.0 %") && told.contains("100.0 %")));
+        for (tenth, third, is_kept, faults) in [(0.39, 1.0, true, 1), (0.4, 0.95, true, 1), (0.5, 1.0, false, 2)] {
+            assert_eq!(
+                judged(&report(tenth, third, is_kept)).map_err(|found| found.len()),
+                Err(faults)
+            );
+        }
+        assert!(judged(b"{}").is_err() && judged(b"").is_err());
+    }
+}
