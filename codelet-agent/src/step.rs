@@ -329,7 +329,11 @@ async fn call_one(
     };
     let waited = began.elapsed();
     if let Verdict::No(why) = verdict {
-        return Some(Made::refused(refusal::answer(&why), waited));
+        let answer = refusal::answer(&why);
+        let refusal = refusal::told_in(&answer);
+        let mut made = Made::refused(answer, waited);
+        made.output.refusal = Some(refusal);
+        return Some(made);
     }
     let call = Call {
         parameters: &call.parameters,
@@ -438,5 +442,6 @@ fn answer(
     let mut result = ToolResult::new(call.id.clone(), Some(output.success), "");
     result.bare = matches!(shown.as_slice(), [Part::Text(_)]);
     result.output = shown;
+    result.refusal = output.refusal;
     result
 }

@@ -5,6 +5,7 @@ use crate::model::ToolSpec;
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Action, Image, Parameters};
+use codelet_context::refusal::Refusal;
 use futures_util::future::BoxFuture;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -120,6 +121,8 @@ pub struct Output {
     pub success: bool,
     /// It may have failed for want of time: the same call with a longer one may do better.
     pub lacked_time: bool,
+    /// Who has not let the call be made. The loop sets it; what a tool prints never counts as that.
+    pub refusal: Option<Refusal>,
     /// What it printed or found: as much as is worth keeping (at most [`MOST`] bytes). The loop shows the model a bounded
     /// part of it and keeps the whole behind a handle.
     pub text: Body,
@@ -145,6 +148,7 @@ impl Output {
         Output {
             success: true,
             lacked_time: false,
+            refusal: None,
             text: text.into(),
             remarks: 0,
             lost: 0,

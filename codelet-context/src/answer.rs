@@ -1,14 +1,11 @@
-//! What the answer to a call says of it: whether it was carried out, where no status is recorded, and whether the user
-//! refused it.
+//! What the answer to a call says of it, where no status is recorded: whether it was carried out, or stopped. Who has refused
+//! it, no answer says: see [`crate::refusal`].
 //!
 //! Agents word this as they like, so it is not known by their sentences but by what their sentences are made of: the first
 //! word that tells how it went decides. Words in quotation marks, names of files, and whatever is printed behind (a diff,
 //! the lines of a file) are not the tool's own, and tell nothing.
 
-mod abroad;
-mod choice;
 pub mod object;
-mod refusal;
 mod spared;
 mod table;
 mod words;
@@ -16,9 +13,7 @@ mod words;
 use crate::message::{Action, ActionKind, ChangeKind, ToolResult};
 use crate::refusal::NOT_RUN;
 use crate::verdict;
-use abroad::Abroad;
 use serde_json::{Map, Value};
-use table::REFUSED;
 use words::Telling;
 
 /// Bytes and lines from the beginning of an answer in which it says how it went.
@@ -32,8 +27,6 @@ const COMPLAINT: usize = 3;
 const OBJECT: usize = 16 * 1024;
 /// Objects within objects that are looked into.
 const DEEPEST: usize = 2;
-/// How our own agent begins to say that a call was not permitted.
-const REFUSAL: &str = "refused: ";
 /// Fields of an object that hold what was printed, or another object.
 pub(crate) const PRINTED: &[&str] = &["stderr", "stdout", "output", "result", "response", "content", "text"];
 
@@ -42,29 +35,19 @@ pub(crate) const PRINTED: &[&str] = &["stderr", "stdout", "output", "result", "r
 pub(crate) struct Told {
     /// How it went.
     pub done: Option<bool>,
-    /// It was not carried out to its end: the user refused or interrupted it, or its answer is lost.
-    pub refused: bool,
-    /// Of such a call: it may have begun.
+    /// It was not carried out to its end: it was interrupted, or its answer is lost.
     pub stopped: bool,
+    /// It had not begun when the user interrupted.
+    pub is_unbegun: bool,
 }
 
 /// What a text says of the call that it answers. A [`crate::body::Body`] remembers it, so that it is read once.
 pub(crate) fn told(text: &str) -> Told {
-    let text = behind_hooks(text);
-    let (done, refuses) = match object(text) {
-        Some(map) => (object_tells(&map, 0), object_refuses(&map, 0) == Some(true)),
-        None => {
-            let done = lines_tell(text);
-            // What says in plain English that it was done says so, whatever else it says.
-            let abroad = abroad::tells(text).filter(|_| done != Some(true));
-            let refuses = matches!(abroad, Some(Abroad::Refused { .. })) || refuses_in_english(text);
-            (if abroad.is_some() { Some(false) } else { done }, refuses)
-        }
-    };
-    let is_unbegun = text.trim() == NOT_RUN;
-    let stopped = !is_unbegun && (says_it_has_stopped(text.trim()) || refuses && names_a_stop(text));
-    let refused = refuses || stopped || is_unbegun || begins(text.trim_start(), REFUSAL);
-    Told { done, refused, stopped }
+    Told {
+        done: tells(text, 0),
+        stopped: says_it_has_stopped(text.trim()),
+        is_unbegun: text.trim() == NOT_RUN,
+    }
 }
 
 /// Whether a call was carried out: by the tool's own word, or else unless its answer says that it was not.
@@ -96,38 +79,32 @@ pub(crate) fn has_done(action: &Action, result: &ToolResult) -> bool {
     is_done(action.kind, result) && !(is_whole && texts.next().is_some_and(spared::spares))
 }
 
-/// Whether a call that did not succeed was not carried out to its end: the user refused or interrupted it, or its answer is
-/// lost.
+/// Whether a call that did not succeed was not carried out to its end: it was refused or interrupted, or its answer is lost.
 pub fn was_refused(result: &ToolResult) -> bool {
-    result.success != Some(true) && result.texts().next().is_some_and(|text| text.body.told().refused)
-}
-
-/// Whether an answer says in its own words that the call was refused or has failed, whatever the flag beside it says. For
-/// calls whose answers tell of them, and of nothing that was asked for.
-pub fn denies(kind: ActionKind, result: &ToolResult) -> bool {
-    let Some(text) = result.texts().next() else {
-        return false;
-    };
-    let told = || text.body.told();
-    let is_short = || text.body.len() <= SHORT && is_one_line_or_object(text.body.as_str());
-    match kind {
-        ActionKind::Change => told().refused || told().done == Some(false),
-        // What is to be done may tell of anything.
-        ActionKind::Todo => told().refused || is_short() && told().done == Some(false),
-        // What the user says may, too.
-        ActionKind::Ask => told().refused,
-        _ => false,
-    }
-}
-
-/// Whether the user was offered a choice, and chose that nothing should happen.
-pub(crate) fn is_choice(text: &str) -> bool {
-    choice::is_no(text)
+    let told = || result.texts().next().map(|text| text.body.told());
+    result.success != Some(true)
+        && (result.refusal.is_some() || told().is_some_and(|told| told.stopped || told.is_unbegun))
 }
 
 /// Whether a call that [was refused](was_refused) may have begun: it was interrupted, or its answer is lost.
 pub(crate) fn was_stopped(result: &ToolResult) -> bool {
-    was_refused(result) && result.texts().next().is_some_and(|text| text.body.told().stopped)
+    let mut texts = result.texts();
+    result.refusal.is_none() && was_refused(result) && texts.next().is_some_and(|text| text.body.told().stopped)
+}
+
+/// Whether an answer says in its own words that the call has failed, whatever the flag beside it says. For calls whose answers
+/// tell of them, and of nothing that was asked for.
+pub fn denies(kind: ActionKind, result: &ToolResult) -> bool {
+    let Some(text) = result.texts().next() else {
+        return false;
+    };
+    let fails = || text.body.told().done == Some(false);
+    match kind {
+        ActionKind::Change => fails(),
+        // What is to be done may tell of anything.
+        ActionKind::Todo => text.body.len() <= SHORT && is_one_line_or_object(text.body.as_str()) && fails(),
+        _ => false,
+    }
 }
 
 /// Harnesses report as an error of the tool that it was stopped, in words of their own, which stand at the beginning.
@@ -137,6 +114,7 @@ fn says_it_has_stopped(text: &str) -> bool {
         "[interrupted",
         "[no result",
         "[tool call interrupted",
+        "[operation cancelled]",
         "command was cancelled",
     ];
     // What had begun is told so of behind what it had printed.
@@ -148,21 +126,6 @@ fn says_it_has_stopped(text: &str) -> bool {
     let ends = |with: &&str| last.trim_end_matches('.').eq_ignore_ascii_case(with);
     // A program that has failed may say the same at its end, and what failed is known all the same.
     STOPPED.iter().any(ends) && !verdict::counts_failures(printed)
-}
-
-/// Whether what says that a call was not carried out to its end says that it was begun, or may have been.
-fn names_a_stop(text: &str) -> bool {
-    const STOPS: [&str; 4] = ["abort", "cancel", "interrupt", "stopped"];
-    const NOES: [&str; 4] = ["denied", "declin", "refus", "reject"];
-    if let Some(Abroad::Refused { is_stop }) = abroad::tells(text) {
-        return is_stop;
-    }
-    if choice::is_no(text) {
-        return false;
-    }
-    let head = text.trim_start().lines().next().unwrap_or_default();
-    let head = head[..head.floor_char_boundary(HEAD.min(head.len()))].to_lowercase();
-    STOPS.iter().any(|stop| head.contains(stop)) && !NOES.iter().any(|no| head.contains(no))
 }
 
 fn begins(text: &str, with: &str) -> bool {
@@ -234,10 +197,7 @@ fn tells(text: &str, depth: usize) -> Option<bool> {
     let text = behind_hooks(text);
     match object(text) {
         Some(map) => object_tells(&map, depth),
-        None => match lines_tell(text) {
-            Some(true) => Some(true),
-            told => abroad::tells(text).map(|_| false).or(told),
-        },
+        None => lines_tell(text),
     }
 }
 
@@ -262,7 +222,6 @@ fn lines_tell(text: &str) -> Option<bool> {
         words::split(line, &mut words);
         match words::words_tell(&words) {
             Telling::Of(how) => return Some(how),
-            _ if choice::is_no(line) => return Some(false),
             Telling::Doubt => is_doubtful = true,
             Telling::Nothing => {}
         }
@@ -276,23 +235,18 @@ fn lines_tell(text: &str) -> Option<bool> {
 
 fn object_tells(map: &Map<String, Value>, depth: usize) -> Option<bool> {
     // What is said of a failure, or in what the answer is wrapped.
-    object::tells(map).or_else(|| inner(map, depth, tells, object_tells))
+    object::tells(map).or_else(|| inner(map, depth))
 }
 
 /// What the first of the values says in which answers are wrapped.
-fn inner(
-    map: &Map<String, Value>,
-    depth: usize,
-    text: impl Fn(&str, usize) -> Option<bool>,
-    object: impl Fn(&Map<String, Value>, usize) -> Option<bool>,
-) -> Option<bool> {
+fn inner(map: &Map<String, Value>, depth: usize) -> Option<bool> {
     if depth >= DEEPEST {
         return None;
     }
     let names = ["message"].iter().chain(PRINTED);
     names.filter_map(|name| map.get(*name)).find_map(|value| match value {
-        Value::String(value) => text(value, depth + 1),
-        Value::Object(map) => object(map, depth + 1),
+        Value::String(value) => tells(value, depth + 1),
+        Value::Object(map) => object_tells(map, depth + 1),
         _ => None,
     })
 }
@@ -331,50 +285,6 @@ fn is_error_tag(line: &str) -> bool {
     name.is_some_and(|name| {
         name == "error" || name.starts_with("error_") || name.ends_with("_error") || name.ends_with("-error")
     })
-}
-
-/// Whether an answer says that the user has not let the call run to its end; it may be an object.
-fn refuses(text: &str, depth: usize) -> bool {
-    let text = behind_hooks(text);
-    match object(text) {
-        Some(map) => object_refuses(&map, depth) == Some(true),
-        None => line_refuses(text),
-    }
-}
-
-pub(crate) fn line_refuses(text: &str) -> bool {
-    refuses_abroad(text) || refuses_in_english(text)
-}
-
-/// Whether the first line says so in another language than English.
-pub(crate) fn refuses_abroad(text: &str) -> bool {
-    matches!(abroad::tells(text), Some(Abroad::Refused { .. }))
-}
-
-fn refuses_in_english(text: &str) -> bool {
-    let head = &text[..text.floor_char_boundary(HEAD.min(text.len()))];
-    let line = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let mut words = Vec::new();
-    words::split(line, &mut words);
-    let is_all = text.len() <= HEAD;
-    refusal::words_refuse(&words, is_all) || choice::is_no(if is_all { text } else { first_sentence(line) })
-}
-
-fn first_sentence(line: &str) -> &str {
-    line.split_once(". ").map_or(line, |(sentence, _)| sentence)
-}
-
-fn object_refuses(map: &Map<String, Value>, depth: usize) -> Option<bool> {
-    let status = map.get("status").and_then(Value::as_str);
-    if status.is_some_and(|status| table::find(status).1 & REFUSED != 0) {
-        return Some(true);
-    }
-    let error = map.get("error").and_then(Value::as_str).filter(|_| depth < DEEPEST);
-    if error.is_some_and(|error| refuses(error, depth + 1)) {
-        return Some(true);
-    }
-    let text = |text: &str, depth| refuses(text, depth).then_some(true);
-    inner(map, depth, text, object_refuses)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub use parameters::{Parameters, values_within};
 
 use crate::body::Body;
 use crate::recall::Handle;
+use crate::refusal::Refusal;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
@@ -305,6 +306,8 @@ pub struct ToolResult {
     pub bare: bool,
     /// What went wrong, where the tool says so beside its output.
     pub error: Option<Body>,
+    /// Who has not let the call be made, where a field of the harness says so. Never told from the output.
+    pub refusal: Option<Refusal>,
     /// The call stands where the vendor keeps it, not among the messages: the answer has none here and is no orphan.
     pub is_apart: bool,
     /// Of an answer in words: what its harness says before it, such as `[read_file for 'a.rs'] Result:`.
@@ -322,6 +325,7 @@ impl ToolResult {
             output: vec![Part::text(output)],
             bare: true,
             error: None,
+            refusal: None,
             is_apart: false,
             head: None,
             extra: Extra::default(),

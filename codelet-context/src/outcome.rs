@@ -33,7 +33,6 @@ mod touched;
 
 pub use crate::answer::was_refused;
 pub use crate::verdict::{Verdict, denies_success};
-use decisions::BesideCommands;
 pub use decisions::Decision;
 pub use errors::OpenError;
 pub(crate) use touched::FileChange;
@@ -117,7 +116,6 @@ pub(crate) struct Gatherer {
     kept: Kept,
     /// By file: how it was before each change that a tool may take back.
     undoable: Undoable<Option<FileState>>,
-    beside_commands: BesideCommands,
     /// Names in the command lines so far.
     mentioned: Mentioned,
     errors: Errors,
@@ -201,10 +199,7 @@ impl Gatherer {
         if action.kind == ActionKind::Ask && Decision::is_answer(&call.parameters, result) {
             self.decided(Decision::of_answer(call, result));
         } else {
-            let refused = refusal::words(result).map(|words| Decision::of_refusal(call, &words));
-            self.decided(refused.or_else(|| Decision::beside_change(call, result)));
-            let beside = self.beside_commands.next(call, result);
-            self.decided(beside);
+            self.decided(refusal::words(result).map(|words| Decision::of_refusal(call, words)));
         }
         if let Some((ran, later)) = ran.and_then(|ran| Some((ran, ran.earlier()?))) {
             self.errors.turn_to(&later.session);

@@ -153,6 +153,7 @@ mod tests {
     use super::*;
     use crate::anchor;
     use crate::message::{Action, ActionKind, ChangeKind, Parameters, Part, Role, ToolCall, ToolResult};
+    use crate::refusal::{Refusal, words_in};
     use crate::turn::turns;
     use proptest::prelude::*;
     use serde_json::json;
@@ -200,11 +201,9 @@ mod tests {
             let mut call = ToolCall::new(id.as_str(), "tool", Default::default()).doing(action);
             call.parameters = Parameters::new(parameters.as_object().unwrap().clone());
             messages.push(Arc::new(Message::new(Role::Assistant, vec![Part::ToolCall(call)])));
-            messages.push(Arc::new(Message::results(vec![ToolResult::new(
-                id.as_str(),
-                Some(success),
-                output,
-            )])));
+            let mut result = ToolResult::new(id.as_str(), Some(success), output);
+            result.refusal = words_in(output).map(|words| Refusal::User(words.into()));
+            messages.push(Arc::new(Message::results(vec![result])));
         }
         messages
     }

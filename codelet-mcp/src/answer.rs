@@ -35,6 +35,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
         success: !is_error,
         // Servers do not say why in a way that is agreed upon.
         lacked_time: is_error,
+        refusal: None,
         text: Body::new(text),
         remarks: 0,
         lost,

@@ -125,6 +125,23 @@ pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
     }
 }
 
+/// Whether an agent is known that has a tool of this name.
+pub(crate) fn is_own(tool: &str) -> bool {
+    row(tool).is_some()
+}
+
+/// Whether a name stands behind that of a server.
+pub(crate) fn is_of_server(tool: &str) -> bool {
+    short(tool) != tool
+}
+
+/// Whether an agent is known that asks the user before its tool of this name does anything, or by it, and tells itself what came of
+/// it: no program, page or server has a say in the answer.
+pub(crate) fn asks_and_prints_nothing(tool: &str) -> bool {
+    let does = [Does::Change, Does::Editor, Does::Ask, Does::HandOver];
+    row(tool).is_some_and(|row| does.contains(&row) || matches!(row, Does::Whole(_)))
+}
+
 /// Whether it is known of a tool what it does, if only that the engine has no notion of it.
 pub(crate) fn is_known(tool: &str) -> bool {
     row(tool).is_some() || row(short(tool)) == Some(Does::Other)

@@ -221,6 +221,7 @@ fn result(mut fields: Fields) -> Part {
     fields.string("type");
     let call_id = fields.string("tool_use_id").unwrap_or_default();
     let (output, bare) = request::output(&mut fields, "content", block);
+    let refusal = origin::take_refusal(&mut fields);
     let success = fields.flag("is_error").map(|is_error| !is_error);
     Part::ToolResult(ToolResult {
         call_id: call_id.into(),
@@ -228,6 +229,7 @@ fn result(mut fields: Fields) -> Part {
         output,
         bare,
         error: None,
+        refusal,
         is_apart: false,
         head: None,
         extra: fields.rest(&["type", "tool_use_id", "content", "is_error?"]),

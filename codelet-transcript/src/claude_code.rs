@@ -8,6 +8,7 @@ use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
+use crate::refused;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::harness::is_interruption;
@@ -453,6 +454,11 @@ fn user(fields: &mut Fields) -> Said {
             // by there being one.
             let returned = fields.get("toolUseResult").filter(|_| results == 1);
             result.success = status(result.success, returned);
+            // In place of what a tool returns, it has words there of the harness's: a program that failed begins behind its
+            // exit status.
+            if result.success == Some(false) && returned.is_some_and(Value::is_string) {
+                result.refusal = refused::by_user(result, true);
+            }
         }
     }
     Said::User(parts)

@@ -9,10 +9,11 @@ use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::body::Body;
 use codelet_context::harness::is_fragment;
-use codelet_context::message::{Message, Origin, Part, Role};
+use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
+use codelet_context::refusal::Refusal;
 use codelet_context::usage::Usage;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Reads a rollout, with what each request was billed.
@@ -47,6 +48,8 @@ struct Rollout {
     tools: HashMap<String, String>,
     /// How calls ended, where an event says so, by call id.
     ended: HashMap<String, bool>,
+    /// Calls that the user has declined, as an event says.
+    declined: HashSet<String>,
     /// The texts before a compaction by their hashes, and how many messages they cover.
     said: HashMap<u64, Vec<Body>>,
     covered: usize,
@@ -226,7 +229,16 @@ impl Rollout {
         if let (None, true, Some(Part::Text(text))) = (success, runs_programs, parts.first()) {
             success = exit_status(text.body.as_str()).map(|status| status == 0);
         }
-        self.gather.result(gather::result(id, success, parts));
+        let mut result = gather::result(id.as_str(), success, parts);
+        // What a program prints stands behind its status, so that this cannot be printed.
+        let is_said = |result: &ToolResult| {
+            let mut texts = result.texts();
+            texts.next().is_some_and(|text| REJECTED.contains(&text.body.as_str()))
+        };
+        if self.declined.remove(&id) || runs_programs && success != Some(true) && is_said(&result) {
+            result.refusal = Some(Refusal::User("".into()));
+        }
+        self.gather.result(result);
     }
 
     fn event(&mut self, mut event: Fields) {
@@ -234,6 +246,10 @@ impl Rollout {
         match take::str(&event, "type") {
             "user_message" if matches!(take::str(&event, "kind"), "" | "plain") => {
                 self.typed(take::str(&event, "message"));
+            }
+            "exec_command_end" | "patch_apply_end" if take::str(&event, "status") == "declined" => {
+                self.ended.insert(id.clone(), false);
+                self.declined.insert(id);
             }
             "exec_command_end" => {
                 if let Some(status) = event.get("exit_code").and_then(Value::as_i64) {
@@ -411,6 +427,9 @@ fn reasoning(item: &mut Fields) -> Option<Part> {
         Some("openai"),
     )
 }
+
+/// What the model is told in place of the output of such a tool when the user has declined the call.
+const REJECTED: &[&str] = &["exec command rejected by user", "patch rejected by user"];
 
 /// The tools whose output begins with an envelope that tells how the program ended.
 const PROGRAMS: &[&str] = &[

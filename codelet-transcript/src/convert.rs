@@ -185,6 +185,7 @@ impl<'a> Converter<'a> {
             output,
             bare,
             error: None,
+            refusal: result.refusal.clone(),
             is_apart: false,
             head: None,
             extra: Extra::default(),

@@ -6,6 +6,7 @@ use crate::lines::Lines;
 use crate::take::{self, Fields};
 use crate::{Document, Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
+use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -111,7 +112,13 @@ impl Session {
         }
         let mut output: Vec<Part> = gather::text(Origin::Own, text).into_iter().collect();
         output.extend(take::objects(&mut result, "binaryResultsForLlm").filter_map(file));
-        gather::result(id, success, output)
+        let mut result = gather::result(id, success, output);
+        result.refusal = match take::str(&error, "code") {
+            "rejected" => Some(Refusal::User("".into())),
+            "denied" => Some(Refusal::Rule),
+            _ => None,
+        };
+        result
     }
 }
 

@@ -183,7 +183,7 @@ impl Group<'_, '_> {
     fn asks(&self, call: &Call) -> bool {
         let has_text = call.texts().any(|(_, text)| !text.trim().is_empty());
         let is_own = self.is_verb && self.is_among_work && matches!(self.name, "ask" | "question" | "clarify");
-        has_text && (is_own || actions::asks_a_user(self.name))
+        has_text && !actions::is_of_server(self.tool) && (is_own || actions::asks_a_user(self.name))
     }
 }
 

@@ -277,6 +277,7 @@ impl Reader {
             output,
             bare: true,
             error: None,
+            refusal: None,
             is_apart: false,
             head: None,
             extra,

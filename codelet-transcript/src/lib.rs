@@ -66,6 +66,7 @@ mod pi;
 pub mod pictures;
 mod qwen_code;
 mod recording;
+mod refused;
 mod request;
 mod responses;
 pub mod shape;
@@ -126,6 +127,7 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let mut recording = read_form(bytes, format)?;
     windowed::name_files(&mut recording.document.messages);
     dialect::learn(&mut recording.document.messages);
+    refused::tell(&mut recording.document.messages, format);
     success::tell(&mut recording.document.messages, format);
     Ok(recording)
 }

@@ -2,7 +2,7 @@
 //! user's role is what came of it. One message proves nothing, since people paste outputs too. Many of one opening do, where
 //! nearly all that follows an action begins so.
 
-use crate::actions::action;
+use crate::actions::{action, asks_and_prints_nothing};
 use crate::told::{inject, is_action};
 use codelet_context::message::{ActionKind, Message, Origin, Part, Role};
 use serde_json::Map;
@@ -263,17 +263,14 @@ impl Opening {
     }
 
     /// Whether what is said behind it holds words of the user's: what a tool has answered that asks, or what the harness says at
-    /// its very beginning. The text of a file can say anything.
+    /// the very beginning of the answer to a change. The text of a file, a program or a server can say anything.
     fn lets_the_user_speak(&self, said: &str) -> bool {
         let Some(at) = ANSWERS.iter().filter_map(|tag| said.find(tag)).min() else {
             return false;
         };
         let Some(tool) = &self.tool else { return false };
-        match action(tool, &Map::new()).kind {
-            ActionKind::Ask => true,
-            ActionKind::Read | ActionKind::Search => false,
-            _ => self.words.starts_with('[') && said[..at].starts_with(SAYS),
-        }
+        let is_said = || self.words.starts_with('[') && said[..at].starts_with(SAYS);
+        asks_and_prints_nothing(tool) && (action(tool, &Map::new()).kind == ActionKind::Ask || is_said())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Exported sessions of OpenCode: messages made of parts, a tool's call and its answer being one part.
 
+use crate::actions::is_own;
 use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines;
+use crate::refused;
 use crate::take::{self, Fields};
 use crate::{Document, Format, ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -192,6 +194,7 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
     let id = take::string(&mut part, "callID").unwrap_or_default();
     let tool = take::string(&mut part, "tool").unwrap_or_default();
     let mut state = take::object(&mut part, "state").unwrap_or_default();
+    let is_own = is_own(&tool);
     let call = gather::call(id.as_str(), tool, take::parameters(take::value(&mut state, "input")));
     let result = match take::str(&state, "status") {
         "completed" => {
@@ -207,7 +210,10 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
         }
         "error" => {
             let error = take::string(&mut state, "error").and_then(|text| gather::text(Origin::Own, text));
-            Some(gather::result(id, Some(false), error.into_iter().collect()))
+            let mut result = gather::result(id, Some(false), error.into_iter().collect());
+            // A program that has run is completed, whatever its status.
+            result.refusal = refused::by_user(&result, is_own);
+            Some(result)
         }
         _ => None,
     };

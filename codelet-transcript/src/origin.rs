@@ -4,7 +4,8 @@
 //! they do not know.
 
 use crate::extra::{Fields, marked};
-use codelet_context::message::{Extra, Message, Origin, Part, ReminderKind};
+use codelet_context::message::{Extra, Message, Origin, Part, ReminderKind, ToolResult};
+use codelet_context::refusal::Refusal;
 use serde_json::{Map, Value};
 
 /// The field of a text's block.
@@ -18,6 +19,7 @@ pub fn noted(mut message: Message) -> Message {
     for part in &mut message.parts {
         match part {
             Part::ToolResult(result) => {
+                note_refusal(result);
                 for inner in &mut result.output {
                     // Only a block has room for the field.
                     result.bare &= !note(inner);
@@ -40,6 +42,32 @@ fn note(part: &mut Part) -> bool {
     }
     text.extra = marked(extra, FIELD, word);
     true
+}
+
+/// On the answer to a call: who has not let it be made. What the user said beside no is a text, a rule is `true`.
+const REFUSAL: &str = "codelet_refusal";
+
+fn note_refusal(result: &mut ToolResult) {
+    let value = match &result.refusal {
+        None => return,
+        Some(Refusal::Rule) => Value::Bool(true),
+        Some(Refusal::User(words)) => Value::from(&**words),
+    };
+    let mut extra = std::mem::take(&mut result.extra);
+    if extra.is_empty() {
+        let places = ["type", "tool_use_id", "content", "is_error"].map(|name| (name.to_owned(), Value::Null));
+        extra = Extra::new(Map::from_iter(places));
+    }
+    result.extra = marked(extra, REFUSAL, value);
+}
+
+/// Who has not let a call be made, by the field of its answer, which is taken out.
+pub(crate) fn take_refusal(fields: &mut Fields) -> Option<Refusal> {
+    match fields.0.shift_remove(REFUSAL)? {
+        Value::Bool(true) => Some(Refusal::Rule),
+        Value::String(words) => Some(Refusal::User(words.into())),
+        _ => None,
+    }
 }
 
 /// What a text is, by the field of its block, which is taken out.
@@ -78,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::{Document, Format};
-    use codelet_context::message::{Role, ToolCall, ToolResult};
+    use codelet_context::message::{Role, ToolCall};
 
     /// Words that each look like another origin's.
     fn messages() -> Vec<Message> {
@@ -109,6 +137,33 @@ mod tests {
                 vec![Part::text("I"), Part::text_from(Origin::Notice, "[interrupted]")],
             ),
         ]
+    }
+
+    #[test]
+    fn who_has_refused_a_call_is_a_field_that_comes_back() {
+        for refusal in [
+            None,
+            Some(Refusal::Rule),
+            Some(Refusal::User("use make".into())),
+            Some(Refusal::User("".into())),
+        ] {
+            let mut messages = messages();
+            if let Part::ToolResult(result) = &mut messages[2].parts[0] {
+                result.refusal = refusal.clone();
+            }
+            let document = Document {
+                format: Format::Anthropic,
+                messages: messages.into_iter().map(noted).collect(),
+                envelope: Map::new(),
+                warnings: Vec::new(),
+            };
+            let text = crate::write(&document, Format::Anthropic).unwrap();
+            let read = crate::read(text.as_bytes(), Some(Format::Anthropic)).unwrap();
+            let result = read.messages.iter().flat_map(Message::tool_results).next().unwrap();
+            assert_eq!(result.refusal, refusal);
+            // What is sent on has no such field.
+            assert!(!crate::write(&read, Format::Anthropic).unwrap().contains(REFUSAL));
+        }
     }
 
     fn origins(messages: &[Message]) -> Vec<Origin> {

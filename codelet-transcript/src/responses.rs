@@ -175,6 +175,7 @@ impl Reader {
             output,
             bare,
             error: None,
+            refusal: None,
             is_apart: false,
             head: None,
             extra,

@@ -34,34 +34,20 @@ pub(super) const MUCH: u32 = 1 << 14;
 pub(super) const ARTICLE: u32 = 1 << 15;
 /// Behind `before`.
 pub(super) const WRITING: u32 = 1 << 16;
-/// What somebody does who does not let a call run.
-pub(super) const REFUSED: u32 = 1 << 17;
-/// What stands before the user.
-pub(super) const CALLER: u32 = 1 << 18;
-/// What stands between the user and what the user did.
-pub(super) const DECIDING: u32 = 1 << 19;
-/// What the user did not do.
-pub(super) const WANTED: u32 = 1 << 20;
-/// What stands before what was refused.
-pub(super) const BEFORE_NOUN: u32 = 1 << 21;
-/// What is refused.
-pub(super) const NOUN: u32 = 1 << 22;
-/// … and is a tool's, no program's.
-pub(super) const OF_TOOLS: u32 = 1 << 23;
+/// What may be discarded.
+pub(super) const NOUN: u32 = 1 << 17;
 /// What stands between that and how it went.
-pub(super) const PASSIVE: u32 = 1 << 24;
-/// Who refuses.
-pub(super) const PERSON: u32 = 1 << 25;
+pub(super) const PASSIVE: u32 = 1 << 18;
 /// Who else changes files.
-pub(super) const OTHERS: u32 = 1 << 26;
+pub(super) const OTHERS: u32 = 1 << 19;
 
 /// A `not` behind it says what is not so, which need not be what was asked for: `was not formatted`.
-pub(super) const STATE: u32 = 1 << 27;
+pub(super) const STATE: u32 = 1 << 20;
 
 /// What lies outside of it is not to be touched.
-pub(super) const PLACE: u32 = 1 << 28;
+pub(super) const PLACE: u32 = 1 << 21;
 /// What a call waits for that is not made yet.
-pub(super) const APPROVAL: u32 = 1 << 29;
+pub(super) const APPROVAL: u32 = 1 << 22;
 
 /// A word in lower case, and what it may mean.
 pub(super) type Entry = (&'static str, u32);
@@ -88,17 +74,15 @@ const LONGEST: usize = 13;
 #[rustfmt::skip]
 static TABLE: &[Entry] = &[
     ("0", NONE | ZERO),
-    ("a", ARTICLE | CALLER | BEFORE_NOUN),
+    ("a", ARTICLE),
     ("able", DENIED),
-    ("aborted", FAILURE | REFUSED),
-    ("accept", WANTED),
-    ("accepted", SUCCESS | WANTED),
+    ("aborted", FAILURE),
+    ("accepted", SUCCESS),
     ("access", UNFOUND),
     ("action", NOUN),
     ("added", SUCCESS | DENIED),
     ("adjusted", SUCCESS),
-    ("allow", WANTED),
-    ("allowed", DENIED | WANTED | PLACE),
+    ("allowed", DENIED | PLACE),
     ("already", 0),
     ("ambiguous", DOUBT),
     ("an", ARTICLE),
@@ -108,8 +92,7 @@ static TABLE: &[Entry] = &[
     ("appended", SUCCESS),
     ("applied", SUCCESS | DENIED),
     ("approval", APPROVAL),
-    ("approve", WANTED),
-    ("approved", SUCCESS | WANTED),
+    ("approved", SUCCESS),
     ("are", AUX | PASSIVE | STATE),
     ("authorized", DENIED),
     ("available", DENIED),
@@ -123,64 +106,58 @@ static TABLE: &[Entry] = &[
     ("but", DOUBT),
     ("by", 0),
     ("ca", AUX),
-    ("call", NOUN | OF_TOOLS),
+    ("call", NOUN),
     ("can", AUX),
-    ("canceled", FAILURE | REFUSED),
-    ("cancelled", FAILURE | REFUSED),
+    ("canceled", FAILURE),
+    ("cancelled", FAILURE),
     ("case", OF_ERRORS),
     ("cases", OF_ERRORS),
     ("change", UNFOUND | NOUN),
     ("changed", SUCCESS | DENIED),
     ("changes", UNFOUND | MADE),
-    ("chose", DECIDING),
     ("class", OF_ERRORS),
     ("cleared", MENDED),
     ("code", OF_ERRORS),
     ("codes", OF_ERRORS),
-    ("command", BEFORE_NOUN | NOUN),
+    ("command", NOUN),
     ("completed", SUCCESS | DENIED),
-    ("confirm", WANTED),
     ("confirmation", APPROVAL),
-    ("consent", WANTED | APPROVAL),
+    ("consent", APPROVAL),
     ("converted", SUCCESS),
     ("corrected", SUCCESS | MENDED),
     ("could", AUX),
     ("created", SUCCESS | DENIED),
-    ("decided", DECIDING),
-    ("declined", FAILURE | REFUSED),
+    ("declined", FAILURE),
     ("deleted", SUCCESS | DENIED),
-    ("denied", FAILURE | REFUSED),
-    ("did", AUX | DECIDING),
+    ("denied", FAILURE),
+    ("did", AUX),
     ("directories", PLACE),
     ("directory", PLACE),
     ("discarded", 0),
-    ("dismissed", REFUSED),
-    ("do", DECIDING),
-    ("does", AUX | DECIDING),
+    ("does", AUX),
     ("done", SUCCESS),
-    ("edit", UNFOUND | BEFORE_NOUN | NOUN),
+    ("edit", UNFOUND | NOUN),
     ("edited", SUCCESS | DENIED),
     ("editing", WRITING),
     ("edits", UNFOUND | MADE),
     ("eliminated", MENDED),
     ("else", OTHERS),
     ("enough", DENIED),
-    ("error", CALLER | BEFORE_NOUN),
+    ("error", 0),
     ("errors", 0),
     ("exact", UNFOUND),
     ("exception", DOUBT),
     ("exceptions", DOUBT),
     ("executed", DENIED),
-    ("execution", NOUN | OF_TOOLS),
+    ("execution", NOUN),
     ("exist", DENIED),
     ("exists", 0),
-    ("explicitly", DECIDING),
     ("externally", 0),
     ("failed", FAILURE),
     ("fails", FAILURE),
     ("failure", FAILURE),
     ("false", 0),
-    ("file", UNFOUND | BEFORE_NOUN),
+    ("file", UNFOUND),
     ("files", MADE),
     ("fixed", SUCCESS | MENDED),
     ("folder", PLACE),
@@ -190,31 +167,26 @@ static TABLE: &[Entry] = &[
     ("formatted", SUCCESS),
     ("formatter", OTHERS),
     ("found", DENIED),
-    ("function", BEFORE_NOUN),
-    ("grant", WANTED),
-    ("granted", WANTED),
-    ("had", AUX | DECIDING | STATE),
+    ("had", AUX | STATE),
     ("handler", OF_ERRORS),
     ("handlers", OF_ERRORS),
     ("handling", OF_ERRORS),
-    ("has", AUX | DECIDING | PASSIVE | STATE),
-    ("have", AUX | DECIDING | PASSIVE | STATE),
-    ("human", PERSON),
+    ("has", AUX | PASSIVE | STATE),
+    ("have", AUX | PASSIVE | STATE),
+    ("human", OTHERS),
     ("hunks", MADE),
     ("inserted", SUCCESS | DENIED),
     ("instances", MANY),
-    ("interrupted", DOUBT | REFUSED),
+    ("interrupted", DOUBT),
     ("invalid", DOUBT),
-    ("invocation", NOUN | OF_TOOLS),
+    ("invocation", NOUN),
     ("is", AUX | PASSIVE | STATE),
-    ("just", DECIDING),
     ("large", MUCH),
     ("lines", MADE),
     ("linter", OTHERS),
     ("long", MUCH),
     ("made", SUCCESS | DENIED),
     ("making", WRITING),
-    ("manually", DECIDING),
     ("many", MUCH),
     ("match", DENIED | UNFOUND | FEW | MANY),
     ("matched", DENIED),
@@ -239,8 +211,8 @@ static TABLE: &[Entry] = &[
     ("of", MADE),
     ("ok", SUCCESS),
     ("okay", SUCCESS),
-    ("operation", NOUN | OF_TOOLS),
-    ("operator", PERSON),
+    ("operation", NOUN),
+    ("operator", OTHERS),
     ("other", OTHERS),
     ("out", 0),
     ("outside", 0),
@@ -253,16 +225,15 @@ static TABLE: &[Entry] = &[
     ("pending", 0),
     ("performed", DENIED),
     ("permission", UNFOUND | NOUN | APPROVAL),
-    ("permit", WANTED),
     ("permitted", DENIED | PLACE),
-    ("plan", BEFORE_NOUN | NOUN | OF_TOOLS),
+    ("plan", NOUN),
     ("project", PLACE),
     ("read", DENIED),
     ("read-only", 0),
     ("readonly", 0),
     ("refactored", SUCCESS),
-    ("refused", FAILURE | REFUSED),
-    ("rejected", FAILURE | REFUSED),
+    ("refused", FAILURE),
+    ("rejected", FAILURE),
     ("removed", SUCCESS | DENIED),
     ("renamed", SUCCESS | DENIED),
     ("replaced", SUCCESS | DENIED),
@@ -284,10 +255,9 @@ static TABLE: &[Entry] = &[
     ("several", 0),
     ("similar", UNFOUND),
     ("since", 0),
-    ("skipped", REFUSED),
+    ("skipped", 0),
     ("somebody", OTHERS),
     ("someone", OTHERS),
-    ("stopped", REFUSED),
     ("stripped", SUCCESS),
     ("succeeded", SUCCESS | DENIED),
     ("success", SUCCESS),
@@ -297,14 +267,14 @@ static TABLE: &[Entry] = &[
     ("sufficiently", UNFOUND),
     ("supported", DENIED),
     ("that", ARTICLE),
-    ("the", ARTICLE | CALLER | BEFORE_NOUN),
-    ("this", ARTICLE | BEFORE_NOUN),
+    ("the", ARTICLE),
+    ("this", ARTICLE),
     ("timed", 0),
     ("timeout", 0),
     ("times", FEW | MANY),
-    ("to", WANTED),
+    ("to", 0),
     ("too", 0),
-    ("tool", CALLER | BEFORE_NOUN | NOUN | OF_TOOLS),
+    ("tool", NOUN),
     ("traceback", FAILURE),
     ("trimmed", SUCCESS),
     ("type", OF_ERRORS),
@@ -318,21 +288,19 @@ static TABLE: &[Entry] = &[
     ("unique", DENIED),
     ("unsupported", DOUBT),
     ("updated", SUCCESS | DENIED),
-    ("use", NOUN | OF_TOOLS),
-    ("user", PERSON),
+    ("use", NOUN),
+    ("user", OTHERS),
     ("valid", DENIED),
     ("waiting", 0),
-    ("want", WANTED),
     ("was", AUX | PASSIVE | STATE),
     ("were", AUX | PASSIVE | STATE),
-    ("wish", WANTED),
     ("without", NONE),
     ("working", PLACE),
     ("workspace", PLACE),
     ("writing", WRITING),
     ("written", SUCCESS | DENIED),
     ("wrote", SUCCESS),
-    ("your", ARTICLE | BEFORE_NOUN),
+    ("your", ARTICLE),
     ("zero", NONE | ZERO),
 ];
 

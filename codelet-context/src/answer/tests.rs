@@ -75,11 +75,8 @@ fn a_change_that_its_answer_says_was_not_made_is_not_done() {
         "The file system is read-only.",
         "Waiting for user approval",
         "Edit is awaiting your confirmation",
-        "The user wants you to stop here.",
-        "Diff shown to user. User chose: discard",
         "Changes discarded",
         "All changes were discarded.",
-        "User selected \"No, and tell the agent what to do differently\": use b.go",
     ];
     for answer in answers {
         assert!(!done(ActionKind::Change, None, answer), "{answer}");
@@ -231,62 +228,19 @@ fn only_what_stands_first_is_read() {
 }
 
 #[test]
-fn what_the_user_did_not_let_happen_was_refused() {
-    let answers = [
-        "The user denied this operation.",
-        "{\"status\":\"denied\",\"message\":\"The user denied this operation.\"}",
-        "{\"error\": \"User rejected the tool call\"}",
-        "User rejected the edit to this file.",
-        "User denied permission",
-        "User did not allow tool call",
-        "Error: User chose not to run this",
-        "The user didn't approve this command.",
+fn what_was_stopped_says_so_where_harnesses_do() {
+    for answer in [
         "[Operation Cancelled] Reason: User did not allow tool call",
-        "The user has declined to run this tool. DO NOT attempt to call this tool again.",
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit).",
-        "Tool execution cancelled by user",
-        "Cancelled by user",
-        "{\"ok\": false, \"error\": \"denied by operator\"}",
-        "Action has been rejected by the user! Waiting for further user input.",
-        "User cancelled tool execution",
-        "The tool call was rejected.",
-        "Command execution was denied by the user.",
         "[Request interrupted by user for tool use]",
         "Compiling a\nCompiling b\n\nCommand aborted",
-        "User chose: discard",
-        "User selected \"No, keep planning\"",
-        "Plan execution was not approved. User chose to cancel.",
-        "The plan was not approved by the user.",
-        "The user wants you to stop here.",
-    ];
-    for answer in answers {
+    ] {
         for success in [None, Some(false)] {
-            assert!(was_refused(&ToolResult::new("1", success, answer)), "{answer}");
+            let result = ToolResult::new("1", success, answer);
+            assert!(was_refused(&result) && was_stopped(&result), "{answer}");
         }
         assert!(!was_refused(&ToolResult::new("1", Some(true), answer)), "{answer}");
         assert!(!done(ActionKind::Change, None, answer), "{answer}");
         assert!(!done(ActionKind::Command, None, answer), "{answer}");
-    }
-}
-
-#[test]
-fn what_programs_deny_and_reject_themselves_was_not_refused() {
-    let answers = [
-        "1 failed: the user denied",
-        "Permission denied (publickey).",
-        "bash: ./x: Permission denied",
-        "chmod: a: Operation not permitted",
-        "Request denied by the server",
-        " ! [rejected] main -> main (fetch first)",
-        "users denied: 3",
-        "error: the operation timed out",
-        "FAIL user rejected a login\n1 failed",
-        "Connection refused",
-        "{\"status\": \"failed\"}",
-        "",
-    ];
-    for answer in answers {
-        assert!(!was_refused(&ToolResult::new("1", Some(false), answer)), "{answer}");
     }
 }
 
@@ -304,17 +258,6 @@ fn what_a_program_says_at_its_end_hides_no_failure_before_it() {
             assert!(is_refused(last.to_owned()), "{last}");
         }
     }
-}
-
-#[test]
-fn an_error_within_errors_is_looked_into_only_so_deep() {
-    let within = |depth: usize| {
-        let wrap = |text: String, _| serde_json::json!({ "error": text }).to_string();
-        let answer = (0..depth).fold(String::from("The user denied this operation."), wrap);
-        was_refused(&ToolResult::new("1", Some(false), answer))
-    };
-    assert!(within(1) && within(2));
-    assert!(!within(4) && !within(10));
 }
 
 #[test]
@@ -341,7 +284,6 @@ fn the_text_of_a_file_is_no_complaint() {
         "Could not read a.rs",
         "<tool_use_error>File does not exist.</tool_use_error>",
         "{\"error\": \"no such file\"}",
-        "The user denied this operation.",
     ] {
         assert!(!done(ActionKind::Read, None, text), "{text}");
     }
@@ -405,11 +347,7 @@ fn an_answer_denies_its_call_whatever_the_flag_beside_it_says() {
         ActionKind::Todo,
         "1. [x] error: not found\n2. [ ] handle failed logins"
     ));
-    assert!(denied(ActionKind::Ask, "User dismissed the question"));
-    assert!(!denied(
-        ActionKind::Ask,
-        "That file was not found, I could not tell why"
-    ));
+    assert!(!denied(ActionKind::Ask, "User dismissed the question"));
     assert!(!denied(
         ActionKind::Change,
         "The file a.rs was updated.\n1\terror: not found"

@@ -152,7 +152,7 @@ pub(super) fn words_tell(words: &[Word]) -> Telling {
 fn is_failure(words: &[Word], at: usize) -> bool {
     let before = before(words, at);
     let (this, next, behind) = (word(words, at), word(words, at + 1), word(words, at + 2));
-    let is_other = |word: Word| word.is(OTHERS | PERSON);
+    let is_other = |word: Word| word.is(OTHERS);
     // `Updated 0 files`, `success: false`.
     let is_none = next.is(ZERO) && behind.is(MADE) && is_success(words, at);
     is_none

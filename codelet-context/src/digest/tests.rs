@@ -4,6 +4,7 @@ use super::*;
 use crate::history::History;
 use crate::message::{Action, ActionKind, Parameters, Role, ToolCall, ToolResult};
 use crate::pack::Task;
+use crate::refusal::Refusal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -19,7 +20,9 @@ pub(crate) fn call(
     let mut call = ToolCall::new(id.as_str(), tool, Default::default()).doing(action);
     call.parameters = Parameters::new(parameters.as_object().unwrap().clone());
     history.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
-    history.append(Message::results(vec![ToolResult::new(id.as_str(), success, output)]));
+    let mut result = ToolResult::new(id.as_str(), success, output);
+    result.refusal = crate::refusal::words_in(output).map(|words| Refusal::User(words.into()));
+    history.append(Message::results(vec![result]));
 }
 
 pub(crate) fn run(history: &mut History, line: &str, output: &str) {

@@ -4,13 +4,11 @@ use super::COMMAND;
 use crate::failing::shorten;
 use crate::message::{ActionKind, Parameters, ToolCall, ToolResult, values_within};
 use crate::said::QUESTION_MARKS;
-use crate::{answer, cut, refusal};
+use crate::{answer, cut};
 use serde_json::{Map, Value};
 
 mod beside;
 mod unanswered;
-
-pub(super) use beside::BesideCommands;
 
 /// Decisions that are kept, and bytes of a question or an answer.
 const DECISIONS: usize = 20;
@@ -69,7 +67,7 @@ impl Decision {
         if beside::hands_over(parameters.as_map()) {
             return !answer::was_refused(result);
         }
-        result.success != Some(false) && (!answer::was_refused(result) || !is_plan && answer::is_choice(said))
+        result.success != Some(false) && !answer::was_refused(result)
     }
 
     /// A call that the user has not let be made, with the words of the refusal.
@@ -101,13 +99,15 @@ impl Decision {
 
 /// That a plan was approved, with what the user said beside. What a harness tells the model to do then was done long ago.
 fn approval(said: &str) -> Option<String> {
+    /// What stands before the user's words.
+    const LEADS: [&str; 2] = [" and said: ", "\nUser feedback: "];
     const APPROVING: [&str; 4] = ["approved", "accepted", "confirmed", "agreed"];
     let first = said.trim_start().split(['.', '!', '\n']).next().unwrap_or_default();
     let mut words = first.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     if !words.any(|word| APPROVING.contains(&&*word)) {
         return None;
     }
-    let beside = refusal::behind_preface(said);
+    let beside = LEADS.iter().find_map(|lead| Some(said.split_once(lead)?.1.trim()));
     Some(beside.map_or_else(|| APPROVED.to_owned(), |words| format!("{APPROVED}{AND}{words}")))
 }
 
@@ -190,9 +190,11 @@ fn described(call: &ToolCall) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::Gatherer;
     use super::super::tests::Talk;
     use super::offers_questions;
-    use crate::message::{Action, ActionKind};
+    use crate::message::{Action, ActionKind, ToolCall, ToolResult};
+    use crate::refusal::Refusal;
     use serde_json::json;
 
     #[test]
@@ -240,17 +242,25 @@ mod tests {
         let chosen = "User selected \"No\"";
         let decisions = Talk::new().call(ask(), parameters(), None, chosen).facts().decisions;
         assert_eq!((decisions[0].answer.as_str(), decisions[0].is_refusal), (chosen, false));
-        for refused in [
-            "User chose to stay in plan mode",
-            "Plan execution was not approved. User chose to cancel.",
+        // A plan that was not approved is one by its status.
+        for (success, refusal, expected) in [
+            (
+                Some(false),
+                Some(Refusal::User("shorter".into())),
+                &[(true, "shorter")][..],
+            ),
+            (Some(false), None, &[]),
+            (None, None, &[(false, "User chose to stay in plan mode")]),
         ] {
-            let talk = Talk::new().call(ask(), json!({"plan": "1. do it"}), None, refused);
-            let decisions = talk.facts().decisions;
-            assert_eq!(decisions.len(), 1, "{refused}");
-            assert!(
-                decisions[0].is_refusal && decisions[0].question.contains("do it"),
-                "{refused}"
-            );
+            let mut result = ToolResult::new("1", success, "User chose to stay in plan mode");
+            result.refusal = refusal;
+            let call =
+                ToolCall::new("1", "plan", json!({"plan": "1. do it"}).as_object().unwrap().clone()).doing(ask());
+            let mut gatherer = Gatherer::new();
+            gatherer.take(&call, &result, None);
+            let decisions = gatherer.facts().decisions;
+            let told: Vec<_> = decisions.iter().map(|d| (d.is_refusal, d.answer.as_str())).collect();
+            assert_eq!(told, expected);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::message::{Part, Role};
+use crate::refusal::Refusal;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -86,8 +87,16 @@ fn the_last_check_of_each_kind_is_known_with_its_command() {
 
 #[test]
 fn a_command_that_the_user_refused_has_not_failed() {
+    let mut result = ToolResult::new("1", Some(false), "no");
+    result.refusal = Some(Refusal::Rule);
+    let call = ToolCall::new("1", "run", Default::default()).doing(Action::command("cargo test"));
+    let refused = [
+        Message::new(Role::Assistant, vec![Part::ToolCall(call)]),
+        Message::results(vec![result]),
+    ];
+    let facts = Facts::gather(&refused.map(Arc::new));
+    assert_eq!((facts.tests, facts.errors), (None, Vec::new()));
     for words in [
-        "The user doesn't want to proceed with this tool use.",
         "[Request interrupted by user]",
         "Compiling a\nCompiling b\n\nCommand aborted",
     ] {
