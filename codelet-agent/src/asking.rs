@@ -307,6 +307,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_permits_a_kind_of_command_is_asked_about_each_that_changes_what_gives_orders() {
+        for allow in ["*", "tee *"] {
+            let (gate, mut questions) = Asking::new(Rules {
+                permission: Permission::Edit,
+                allow: vec![allow.to_owned()],
+            });
+            assert_eq!(gate.judge(asked(&run("tee notes.md"))).await, Verdict::Yes);
+            for _ in 0..2 {
+                let judged = tokio::spawn({
+                    let gate = gate.clone();
+                    async move { gate.judge(asked(&run("tee AGENTS.md"))).await }
+                });
+                let question = questions.recv().await.unwrap();
+                assert_eq!(question.grants, []);
+                question.answer(Word::Always);
+                assert_eq!(judged.await.unwrap(), Verdict::Yes);
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn a_no_tells_its_reason() {
         let (gate, mut questions) = Asking::new(Rules::default());
         for (word, told) in [

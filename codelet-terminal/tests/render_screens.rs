@@ -521,6 +521,15 @@ fn what_a_call_asks_to_do() {
                 is_inside: false,
                 diff: String::new(),
             },
+            Need::Change {
+                owner: codelet_agent::orders::obeys("AGENTS.md"),
+                path: PathBuf::from("/home/user/project/AGENTS.md"),
+                is_inside: true,
+                diff: String::new(),
+            },
+            Need::Run {
+                command: "echo x >> .github/workflows/ci.yml".to_owned(),
+            },
         ];
         let asked = Asked {
             tool: "Bash",

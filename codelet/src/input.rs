@@ -300,6 +300,23 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
+    fn of_a_repositorys_files_only_regular_ones_are_read_and_no_more_than_is_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, pipe, link, zero] = ["file", "pipe", "link", "zero"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "four").unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RWXU).unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &zero).unwrap();
+        let read = |path: &Path, most| regular(path, most).map_err(|error| error.to_string());
+        assert_eq!(read(&file, 4).unwrap(), b"four");
+        assert_eq!(read(&link, 4).unwrap(), b"four");
+        assert_eq!(read(&file, 3).unwrap_err(), "too large");
+        for path in [pipe, zero, folder.path().to_owned()] {
+            assert_eq!(read(&path, 4).unwrap_err(), "expected a file");
+        }
+    }
+
+    #[test]
     fn a_pipe_is_waited_for_longer_than_what_is_only_inherited() {
         let (reader, _writer) = io::pipe().unwrap();
         assert_eq!(first(&reader), FIRST_OF_PIPE);

@@ -4,6 +4,7 @@ use super::clean::clean;
 use super::diff::Diff;
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns};
+use codelet_agent::orders;
 use codelet_agent::permission::Asked;
 use codelet_agent::tool::{Need, Owner};
 use ratatui::text::{Line, Span};
@@ -60,6 +61,10 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                     look,
                     &mut out,
                 );
+                if let Some((file, owner)) = orders::changed_by(command) {
+                    let told = format!("It changes {}. {}", clean(&file, 1), whose(owner));
+                    warning(&told, look, &mut out);
+                }
                 exactly(command, look, &mut out);
             }
             Need::Change {

@@ -404,7 +404,9 @@ fn a_job_that_changes_what_git_obeys_after_its_command_is_told_of_at_the_next_on
     }
     let trial = repository();
     let hook = ".git/hooks/pre-commit";
-    let job = format!("mkfifo go done; (read x < go; echo evil > {hook}; echo x > done) > /dev/null 2>&1 &");
+    // A line that plainly changes it is refused; this one does not say where its output goes.
+    let job =
+        format!("hook={hook}; mkfifo go done; (read x < go; echo evil > $hook; echo x > done) > /dev/null 2>&1 &");
     let output = trial.call("Bash", json!({"command": job}));
     assert!(output.success && output.notices.is_empty(), "{}", output.text);
     // Each waits for the other side.
@@ -477,7 +479,10 @@ fn who_changes_what_git_obeys_is_told_of() {
     };
     quiet("echo x > a && git add a && git commit -qm first && git status --short");
     for (command, what) in [
-        ("echo 'touch x' > .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        (
+            "hook=.git/hooks/pre-commit; echo 'touch x' > $hook",
+            ".git/hooks/pre-commit",
+        ),
         ("git config core.fsmonitor evil", ".git/config"),
     ] {
         let output = trial.call("Bash", json!({"command": command}));
@@ -485,4 +490,6 @@ fn who_changes_what_git_obeys_is_told_of() {
         assert!(output.notices[0].contains(what), "{:?}", output.notices);
     }
     quiet("true");
+    let refused = trial.failed("Bash", json!({"command": "echo x > .git/hooks/pre-commit"}));
+    assert!(refused.contains("is git's own"), "{refused}");
 }

@@ -168,7 +168,10 @@ fn what_git_obeys_in_another_trees_repository_is_watched_and_all_beside_it_is_cl
         "worktrees/third/config.worktree",
         "worktrees/work/config.worktree",
     ] {
-        let output = trial.call("Bash", json!({"command": format!("echo '# x' >> {common}/{name}")}));
+        let output = trial.call(
+            "Bash",
+            json!({"command": format!("file={common}/{name}; echo '# x' >> $file")}),
+        );
         assert!(
             output.notices.iter().any(|notice| notice.contains(name)),
             "{name}: {:?}",
@@ -178,7 +181,7 @@ fn what_git_obeys_in_another_trees_repository_is_watched_and_all_beside_it_is_cl
     // One that leads another tree to other settings is one, too, and a new tree is none.
     let output = trial.call(
         "Bash",
-        json!({"command": format!("echo /elsewhere > {common}/worktrees/third/commondir")}),
+        json!({"command": format!("file={common}/worktrees/third/commondir; echo /elsewhere > $file")}),
     );
     assert!(
         output.notices.iter().any(|notice| notice.contains("commondir")),
@@ -290,7 +293,7 @@ fn a_submodule_that_is_the_workspace_can_be_committed_to() {
         output.notices
     );
     for name in ["../../.git/config", "../../.gitmodules", "../../.git/HEAD"] {
-        let told = trial.failed("Bash", json!({"command": format!("echo evil >> {name}")}));
+        let told = trial.failed("Bash", json!({"command": format!("file={name}; echo evil >> $file")}));
         assert!(told.contains("ermission denied"), "{told}");
     }
 }
