@@ -96,7 +96,7 @@ fn pictures(session: &Session, is_meant: impl Fn(usize, &Image) -> bool) -> Vec<
 /// What has left, in words.
 fn count(left: &[Withdrawn]) -> String {
     match left {
-        [one] => format!("that {}", one.label),
+        [one] => format!("the {}", one.label),
         many if many.iter().all(|it| it.label.ends_with("image")) => format!("{} pictures", many.len()),
         many => format!("{} parts", many.len()),
     }

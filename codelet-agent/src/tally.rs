@@ -13,9 +13,9 @@ pub const STOP: u32 = 6;
 pub const MOST: u32 = 60;
 
 /// So many calls in a row that were all made before with the same result, and the model is told.
-pub const STALE_TELL: u32 = 4;
+pub const STALE_TELL: u32 = 3;
 /// So many of them, all changes of files or lists of what is to be done, and the run stops.
-pub const STALE_CHANGES: u32 = 6;
+pub const STALE_CHANGES: u32 = 5;
 /// So many of any kind, and the run stops: who waits for something asks again and again, and sees the same for a while.
 pub const STALE_MOST: u32 = 30;
 
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn the_same_write_is_told_of_and_then_stopped() {
         use Finding::*;
-        let same = (0..7).map(|_| (call("Write", r#"{"a":1}"#), 7));
-        assert_eq!(well(same), [Fine, Fine, Fine, Fine, TellStale(4), Fine, StopStale(6)]);
+        let same = (0..6).map(|_| (call("Write", r#"{"a":1}"#), 7));
+        assert_eq!(well(same), [Fine, Fine, Fine, TellStale(3), Fine, StopStale(5)]);
     }
 
     #[test]

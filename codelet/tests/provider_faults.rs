@@ -668,6 +668,8 @@ fn play(way: &Way, wire: Wire) -> String {
     bench.file("a.txt", "words of a\n");
     bench.file("b.txt", "words of b\n");
     std::fs::write(bench.work.join("p.png"), PICTURE).unwrap();
+    let sees = format!("[models.\"{}/test-model\"]\nsees_images = true\n", name(wire));
+    bench.settings(&format!("idle_timeout = 1\npatience = 8\n{sees}"));
     let mut replies = (way.replies)(wire);
     if way.window.is_some() {
         replies.insert(0, Reply::call("Read", json!({"file_path": "notes.txt"})));

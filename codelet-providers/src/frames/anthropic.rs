@@ -117,10 +117,10 @@ impl Frames for Anthropic {
             "content_block_delta" => self.grow(&event, deltas),
             "message_delta" => {
                 self.usage(event.get("usage"), deltas);
-                if let Some(delta) = event.get("delta") {
-                    if let Some(reason) = str(delta, "stop_reason") {
-                        self.stop = Some(stop(reason, delta)?);
-                    }
+                if let Some(delta) = event.get("delta")
+                    && let Some(reason) = str(delta, "stop_reason")
+                {
+                    self.stop = Some(stop(reason, delta)?);
                 }
             }
             "message_stop" => {
