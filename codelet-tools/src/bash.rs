@@ -4,7 +4,7 @@ use crate::apart::INTERRUPTED;
 use crate::arguments;
 use crate::bounded::Bounded;
 use crate::clean::Cleaner;
-use crate::desk::{Desk, spec};
+use crate::desk::{Desk, PATH, spec};
 use crate::ending;
 use crate::family::{Family, Member};
 use crate::files;
@@ -12,7 +12,7 @@ use crate::git::{Obeyed, Repository};
 use crate::handed::{self, Numbers};
 use crate::process::{self, End, Program, Unstarted};
 use crate::secrets::Hiding;
-use crate::whereabouts::{NOTING, Note};
+use crate::whereabouts::{NOTING, NOTING_FREE, Note};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
@@ -33,8 +33,6 @@ const ARGUMENT: usize = 100_000;
 const PACE: Duration = Duration::from_millis(50);
 /// Output that waits to be shown, in bytes; a person sees the end of it.
 const WAITING: usize = 8192;
-/// Where programs are if nobody says.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What makes programs behave without a terminal: no pagers, editors, questions or colours.
 const MANNERS: [(&str, &str); 6] = [
     ("TERM", "dumb"),
@@ -52,6 +50,7 @@ pub(crate) struct Bash {
     spec: ToolSpec,
     desk: Arc<Desk>,
     shell: PathBuf,
+    is_bash: bool,
     left: Arc<Left>,
 }
 
@@ -106,9 +105,11 @@ impl Bash {
             },
             "required": ["command"],
         });
+        let bash = bash(desk);
         Bash {
             spec: spec("Bash", include_str!("bash.md"), parameters),
-            shell: shell(desk),
+            is_bash: bash.is_some(),
+            shell: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")),
             desk: Arc::clone(desk),
             left: Arc::default(),
         }
@@ -126,9 +127,13 @@ impl Bash {
         let mut handed = vec![handed::hand(pipe, numbers.note)];
         // However the command ends, the shell notes where it stood; unless it sets such a trap itself, or is no shell then.
         // Other shells know a descriptor with so high a number only by its name.
-        let noting = match self.shell.ends_with("bash") {
-            true => format!("{NOTING} >&{}", numbers.note),
-            false => format!("{NOTING} > {}", handed::name(numbers.note)),
+        let note_where = match permission {
+            Permission::All => NOTING_FREE,
+            Permission::Edit | Permission::Read => NOTING,
+        };
+        let noting = match self.is_bash {
+            true => format!("{note_where} >&{}", numbers.note),
+            false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
         let line = format!("trap {} EXIT; {command}", quoted(&noting));
         let arguments: Vec<OsString> = if line.len() <= ARGUMENT {
@@ -471,17 +476,14 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The shell: bash where there is one that no command can put another program in place of.
-fn shell(desk: &Desk) -> PathBuf {
+/// Bash, where there is one that no command can put another program in place of: by the name that it has without links, since
+/// any of those may lead elsewhere later.
+fn bash(desk: &Desk) -> Option<PathBuf> {
     let sandbox = desk.widest();
-    let leads_to_commands = |bash: &PathBuf| bash.canonicalize().is_ok_and(|bash| sandbox.writes(&bash));
-    let path = desk.options.env.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
-    std::env::split_paths(&path)
-        .chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
-        .filter(|folder| folder.is_absolute())
-        // As it leads now: a link on the way may be a command's to change.
-        .filter_map(|folder| Some(folder.canonicalize().ok()?.join("bash")))
-        .find(|bash| bash.is_file() && !sandbox.writes(bash) && !leads_to_commands(bash))
-        .unwrap_or_else(|| PathBuf::from("/bin/sh"))
+    let folders = desk.program_folders(&sandbox).chain(["/bin".into(), "/usr/bin".into()]);
+    folders
+        .filter_map(|folder| folder.join("bash").canonicalize().ok())
+        .filter(|bash| bash.is_file() && !sandbox.writes(bash))
+        // One program with many names knows by its name what it is to be.
+        .find(|bash| bash.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash")))
 }

@@ -17,9 +17,13 @@ use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where programs are if nobody says.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Paths, looks at files, secrets and settings.
 pub(crate) struct Desk {
@@ -116,7 +120,20 @@ impl Desk {
 
     /// What any command may write to besides the workspace.
     fn beside(&self) -> impl Iterator<Item = PathBuf> {
-        self.options.writable.iter().chain([&self.options.temporary]).cloned()
+        let folders = self.options.writable.iter().chain([&self.options.temporary]);
+        folders.flat_map(|folder| self.owned.writable_of(folder))
+    }
+
+    /// The folders of `PATH`, named without links, that no command in this sandbox can put a program into.
+    pub(crate) fn program_folders(&self, sandbox: &Sandbox) -> impl Iterator<Item = PathBuf> {
+        let path = self.options.env.iter().find(|(name, _)| name == "PATH");
+        let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
+        let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        let absolute = folders.into_iter().filter(|folder| folder.is_absolute());
+        // As it leads now: a link on the way may be a command's to change.
+        absolute
+            .filter_map(|folder| folder.canonicalize().ok())
+            .filter(|folder| !sandbox.writes(folder))
     }
 
     /// A folder for files that no command in the sandbox is to find or change.

@@ -8,6 +8,7 @@
 //! it can write nothing and reaches no network.
 
 use crate::desk::Desk;
+use crate::committed::Committed;
 use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
@@ -33,6 +34,17 @@ const VALUES: usize = 64;
 const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 /// The user's own settings that are taken over.
 const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
+
+/// What is plain data in the folder that all working trees of a repository share.
+const DATA: [&str; 7] = [
+    "objects",
+    "refs",
+    "packed-refs",
+    "reftable",
+    "shallow",
+    "info/exclude",
+    "info/sparse-checkout",
+];
 
 /// The folder that a folder's repository begins at.
 pub(crate) fn root(directory: &Path) -> Option<PathBuf> {
@@ -84,6 +96,21 @@ impl Repository {
     pub(crate) fn excludes(&self) -> Option<PathBuf> {
         // The repository may lie behind a link; the file itself may be none.
         Some(self.common.join("info").canonicalize().ok()?.join("exclude"))
+    }
+
+    /// Whether what it holds may be told: it lies in its working tree, or names that in turn. What comes with a folder may
+    /// name any place, and so another repository of the user's.
+    pub(crate) fn is_of_its_tree(&self) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        let all = (real(&self.root), real(&self.own), real(&self.common));
+        let (Some(root), Some(own), Some(common)) = all else {
+            return false;
+        };
+        let is_within = own.starts_with(&root) && common.starts_with(&root);
+        let holds = |path: &Path| path.starts_with(&own) || path.starts_with(&common);
+        let data = DATA.iter().map(|name| self.common.join(name));
+        let mut data = data.chain([self.own.join("index"), self.own.join("HEAD")]).filter_map(|path| real(&path));
+        (is_within || !Committed::of(&root, None).writable.is_empty()) && data.all(|path| holds(&path))
     }
 
     /// The branch that is checked out, as `HEAD` says; the commit where there is none. Nothing where `HEAD` does not say.
@@ -222,11 +249,12 @@ impl Git {
         time: Duration,
         stop: Option<PipeReader>,
     ) -> Option<Git> {
-        let folders = search(environment, &repository.root, &desk.widest());
+        let sandbox = desk.widest();
+        let folders = search(environment, &repository.root, &sandbox);
         let program = folders
             .iter()
-            .map(|folder| folder.join("git"))
-            .find(|git| git.is_file())?;
+            .filter_map(|folder| folder.join("git").canonicalize().ok())
+            .find(|git| git.is_file() && !git.starts_with(&repository.root) && !sandbox.writes(git))?;
         let scratch = scratch(repository, desk)?;
         let mut git = Git {
             program,
@@ -394,16 +422,7 @@ fn scratch(repository: &Repository, desk: &Desk) -> Option<Scratch> {
 fn fill(scratch: &Scratch, repository: &Repository, head: &str) -> io::Result<()> {
     scratch.write("HEAD", head)?;
     scratch.make_folder("info")?;
-    let common = [
-        "objects",
-        "refs",
-        "packed-refs",
-        "reftable",
-        "shallow",
-        "info/exclude",
-        "info/sparse-checkout",
-    ];
-    let mut linked: Vec<(PathBuf, PathBuf)> = common
+    let mut linked: Vec<(PathBuf, PathBuf)> = DATA
         .iter()
         .map(|name| (repository.common.join(name), PathBuf::from(name)))
         .collect();

@@ -163,6 +163,13 @@ impl Reach {
         self.0.shell()
     }
 
+    /// `PATH` without the folders that commands in the sandbox can put programs into.
+    pub fn search_path(&self) -> OsString {
+        let folders = self.0.program_folders(&self.0.widest());
+        // Folders came from such a list, so they make one again.
+        std::env::join_paths(folders).unwrap_or_default()
+    }
+
     /// A folder for files that need a name for a while and that no command in the sandbox can change.
     ///
     /// # Errors

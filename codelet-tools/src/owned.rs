@@ -5,8 +5,9 @@ use crate::committed::Committed;
 use crate::git;
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Says of each place whose it is.
 pub(crate) struct Owned {
@@ -15,6 +16,8 @@ pub(crate) struct Owned {
     settings: Vec<PathBuf>,
     /// The home, if the workspace holds it.
     home: Option<PathBuf>,
+    /// What dot files of such a home lead to, where they are links.
+    dotted: Vec<PathBuf>,
     /// Where commits of the workspace are kept, if not in it.
     pub committed: Committed,
 }
@@ -26,11 +29,16 @@ impl Owned {
         let home = home.map(real);
         let mut all = settings.to_vec();
         all.extend(settings.iter().map(|path| real(path)));
+        all.extend(settings.iter().flat_map(|path| on_the_way(path)));
+        let committed = Committed::of(root, home.as_deref());
+        let home = home.filter(|home| home.starts_with(root));
+        let dotted = home.as_deref().map(dotted_targets).unwrap_or_default();
         Owned {
             root: root.to_owned(),
-            committed: Committed::of(root, home.as_deref()),
+            committed,
             settings: all,
-            home: home.filter(|home| home.starts_with(root)),
+            home,
+            dotted,
         }
     }
 
@@ -44,6 +52,8 @@ impl Owned {
             Some(Owner::Git)
         } else if self.settings.iter().any(|settings| path.starts_with(settings)) {
             Some(Owner::Codelet)
+        } else if self.dotted.iter().any(|kept| path.starts_with(kept)) {
+            Some(Owner::Home)
         } else {
             is_of_home().map(|_| Owner::Home).or_else(|| self.obeyed(path))
         }
@@ -88,13 +98,25 @@ impl Owned {
         found
     }
 
+    /// The same of another folder that commands may write to.
+    pub(crate) fn writable_of(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        self.collect(folder, &mut found);
+        found
+    }
+
+    /// What is kept from commands wherever it lies.
+    fn kept(&self) -> impl Iterator<Item = &PathBuf> {
+        self.settings.iter().chain(&self.dotted)
+    }
+
     fn is_parted(&self, folder: &Path) -> bool {
-        let mut kept = self.settings.iter().chain(&self.home);
-        kept.any(|kept| kept.starts_with(folder)) || self.settings.iter().any(|kept| folder.starts_with(kept))
+        let mut within = self.kept().chain(&self.home);
+        within.any(|kept| kept.starts_with(folder)) || self.kept().any(|kept| folder.starts_with(kept))
     }
 
     fn collect(&self, path: &Path, found: &mut Vec<PathBuf>) {
-        if self.settings.iter().any(|kept| path.starts_with(kept)) {
+        if self.kept().any(|kept| path.starts_with(kept)) {
             return;
         }
         if !self.is_parted(path) {
@@ -112,6 +134,56 @@ impl Owned {
             }
         }
     }
+}
+
+/// Every name on the way to a place, link by link: those of the links, and what they lead to, whether or not it is there now.
+/// Whoever can change one of them decides what is found in the end.
+fn on_the_way(path: &Path) -> Vec<PathBuf> {
+    /// Links that are followed, as many as the kernel follows.
+    const LINKS: usize = 40;
+    let mut names = Vec::new();
+    let mut waiting: Vec<OsString> = parts(path).rev().collect();
+    let mut there = PathBuf::from("/");
+    while let Some(part) = waiting.pop() {
+        if part == ".." {
+            there.pop();
+            continue;
+        }
+        let next = there.join(&part);
+        match std::fs::read_link(&next) {
+            Ok(target) if names.len() < 2 * LINKS => {
+                names.push(next);
+                if target.is_absolute() {
+                    there = PathBuf::from("/");
+                }
+                waiting.extend(parts(&target).rev());
+                names.push(waiting.iter().rev().fold(there.clone(), |path, part| path.join(part)));
+            }
+            _ => there = next,
+        }
+    }
+    if !names.is_empty() {
+        names.push(there);
+    }
+    names
+}
+
+fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    parts.collect::<Vec<_>>().into_iter()
+}
+
+/// What the dot files of a home lead to, and those of its folders in which programs look for settings.
+fn dotted_targets(home: &Path) -> Vec<PathBuf> {
+    let is_dotted = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+    let dotted: Vec<PathBuf> = git::entries(home).filter(is_dotted).collect();
+    let within = [".config", ".ssh", ".gnupg"].map(|name| home.join(name));
+    let links = dotted.into_iter().chain(within.iter().flat_map(|folder| git::entries(folder)));
+    links.filter(|path| path.is_symlink()).flat_map(|link| on_the_way(&link)).collect()
 }
 
 #[cfg(test)]

@@ -162,10 +162,10 @@ impl World {
         }
     }
 
-    /// Branch, changed files and last commits; `None` outside a repository. It ends when the other end of `stop` is closed.
+    /// Branch, changed files and last commits; `None` outside a repository, or where it is another folder's. It ends when the other end of `stop` is closed.
     fn repository(&self, stop: Option<PipeReader>) -> Option<String> {
         let directory = self.places().directory;
-        let repository = Repository::of(&directory)?;
+        let repository = Repository::of(&directory).filter(Repository::is_of_its_tree)?;
         let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop);
         let count = format!("-{COMMITS}");
         // Before lines are shortened, which may cut a value in two.

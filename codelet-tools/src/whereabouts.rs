@@ -1,5 +1,6 @@
 //! Where the shell stands when a command has ended, which is where the next one begins.
 
+use crate::files;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -12,6 +13,9 @@ const LONGEST: u64 = 8192;
 
 /// What the shell does at its end: it notes where it stands, and at least that it has come to its end.
 pub(crate) const NOTING: &str = "{ pwd -P || echo; } 2>/dev/null";
+/// The same outside of the sandbox. A shell's own `pwd` looks up the name by which it came there, under which a job in the sandbox
+/// may have put a link by then; the program asks the kernel.
+pub(crate) const NOTING_FREE: &str = "{ /bin/pwd -P || /usr/bin/pwd -P || /run/current-system/sw/bin/pwd -P || echo; } 2>/dev/null";
 
 /// The pipe through which the shell notes at its end where it stands. Whatever runs in the command could write to it, too, or
 /// lead the shell elsewhere; so what is noted is a folder or nothing, and it says only where commands begin that are held by
@@ -66,7 +70,8 @@ impl Note {
 fn folder(mut noted: Vec<u8>) -> Option<PathBuf> {
     noted.pop_if(|last| *last == b'\n')?;
     let directory = PathBuf::from(OsString::from_vec(noted));
-    (directory.is_absolute() && directory.is_dir()).then_some(directory)
+    // What the kernel names has no links on the way; where there is one now, it was put there since.
+    (directory.is_absolute() && files::hold_folder(&directory).is_ok()).then_some(directory)
 }
 
 /// Where the shell stands: each command begins where the last one ended. What a command in the sandbox says of its end is not

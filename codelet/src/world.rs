@@ -236,6 +236,8 @@ fn holds_more(named: &Path, place: &Place) -> Option<&'static str> {
     let holds = |path: &Path| whole(path).starts_with(&named);
     if place.home.as_deref().is_some_and(holds) {
         Some("which holds your home")
+    } else if place.config.as_deref().is_some_and(holds) {
+        Some("which holds your settings")
     } else if holds(&place.root) || holds(&place.directory) {
         Some("which holds the workspace")
     } else {

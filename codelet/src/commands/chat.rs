@@ -380,6 +380,8 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
             .arg(format!("{editor} \"$1\""))
             .arg("sh")
             .arg(&file)
+            // A command may have left a program of the editor's name in the workspace.
+            .env("PATH", reach.search_path())
             .status()
             .map_err(told)?;
         if !status.success() {
