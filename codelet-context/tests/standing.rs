@@ -10,7 +10,7 @@ use codelet_context::message::{Message, Origin, Part, ReminderKind, Role};
 use codelet_context::notice::Notice;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::reminder;
-use codelet_context::tokens::{Tokens, estimate_bytes, estimate_message};
+use codelet_context::tokens::Tokens;
 use common::{answers, read, result, says};
 
 const WINDOWS: [Tokens; 7] = [8_000, 16_000, 32_000, 40_000, 48_000, 64_000, 200_000];
