@@ -389,7 +389,7 @@ impl<'a> Work<'a> {
             drafts = self.last_step(last, budget);
             let free = drafts.iter_mut().filter(|draft| !draft.spared);
             room::shorten_to_the_end(free, &mut self.archive);
-            fold = fold::fold(&mut drafts, 0, &mut self.archive);
+            fold = fold::fold(messages, &mut drafts, 0, &mut self.archive);
         }
         let kept = Kept {
             start: last,
@@ -401,8 +401,9 @@ impl<'a> Work<'a> {
     /// Folds the oldest prompts so that everything takes at most this room; reminders are cut only where nothing is left to
     /// be folded.
     fn fold(&mut self, drafts: &mut Vec<Draft>, room: Tokens) -> Option<Fold> {
+        let messages = self.history.messages();
         let mut folded = drafts.clone();
-        let fold = fold::fold(&mut folded, room, &mut self.archive);
+        let fold = fold::fold(messages, &mut folded, room, &mut self.archive);
         let weighs = |fold: &Option<Fold>| fold.as_ref().map_or(0, Fold::estimate);
         let over = (room::whole(&folded) + weighs(&fold)).saturating_sub(room);
         if over == 0 {
@@ -411,7 +412,7 @@ impl<'a> Work<'a> {
         }
         let all = room::whole(drafts);
         room::squeeze_standing(drafts, all.saturating_sub(over), self.rise.is_some(), &mut self.archive);
-        fold::fold(drafts, room, &mut self.archive)
+        fold::fold(messages, drafts, room, &mut self.archive)
     }
 
     /// From where on the messages are kept if those take at most `limit`, and what stays of all.

@@ -16,7 +16,7 @@ pub(crate) const REASON: &str = "compaction";
 const SHORT_STRING: usize = 160;
 
 /// What a marker calls words of the user, the system or the assistant.
-pub(crate) const WORDS: &str = "text";
+const WORDS: &str = "text";
 
 /// Parameters are never replaced by a marker alone while they are shorter than this, in bytes.
 const FEWEST_BYTES: usize = 640;
@@ -137,7 +137,7 @@ pub(crate) fn shorten<'a>(
 }
 
 /// A text to be cut: where it was cut before, the whole that is kept under its handle, so that nothing is cut twice.
-pub(crate) fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
+fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
     match &text.cut {
         None => Some(text.body.clone()),
         Some(handle) => archive.get(handle.as_str()).map(|removed| removed.body.clone()),

@@ -12,6 +12,7 @@ use crate::recall::{Archive, Handle};
 use crate::telling::{self, Rank};
 use crate::tokens::{self, PART_TOKENS, Tokens};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The share of the room for prompts in which the newest of them stay messages of their own.
 const NEWEST_SHARE: f64 = 0.125;
@@ -40,7 +41,12 @@ pub(crate) fn is_fold(text: &Text) -> bool {
 
 /// Folds the oldest prompts of these drafts so that everything takes at most this room, as far as that goes; `None` where
 /// there is nothing to fold.
-pub(super) fn fold(drafts: &mut Vec<Draft>, room: Tokens, archive: &mut Archive) -> Option<Fold> {
+pub(super) fn fold(
+    history: &[Arc<Message>],
+    drafts: &mut Vec<Draft>,
+    room: Tokens,
+    archive: &mut Archive,
+) -> Option<Fold> {
     let weights: Vec<Tokens> = drafts.iter().map(weight).collect();
     let all: Tokens = drafts.iter().map(Draft::estimate).sum();
     let room = room.saturating_sub(all - weights.iter().sum::<Tokens>());
@@ -66,7 +72,8 @@ pub(super) fn fold(drafts: &mut Vec<Draft>, room: Tokens, archive: &mut Archive)
     let sources = places.iter().map(|&at| drafts[at].source).collect();
     let mut said = Said::default();
     for at in places {
-        said.take(&mut drafts[at], archive);
+        let source = &history[drafts[at].source];
+        said.take(&mut drafts[at], source);
     }
     drafts.retain(|draft| !draft.parts.is_empty());
     let shown = drafts.iter().flat_map(|draft| &draft.message.parts);
@@ -101,28 +108,29 @@ struct Said {
 }
 
 impl Said {
-    /// Takes the words out of a draft.
-    fn take(&mut self, draft: &mut Draft, archive: &Archive) {
+    /// Takes the words out of a draft of this message.
+    fn take(&mut self, draft: &mut Draft, source: &Message) {
+        // What of it was cut is whole in the source; what stands for a picture or a file is no text there.
+        let mut words = Vec::new();
         let mut shown = Vec::new();
-        let mut parts = draft.parts.iter();
         let mut left = Vec::new();
-        let role = draft.message.role;
-        draft.message.parts.retain(|part| {
-            let number = parts.next();
-            let Part::Text(text) = part else {
-                left.extend(number);
-                return true;
-            };
-            let goes = Class::of(role, part) == Some(Class::Prompts);
-            match goes {
-                true => shown.push(text.clone()),
-                false => left.extend(number),
+        let parts = std::mem::take(&mut draft.message.parts);
+        for (part, &number) in parts.into_iter().zip(&draft.parts) {
+            match (part, &source.parts[number as usize]) {
+                (Part::Text(text), _) if !is_prompt(&text) => {
+                    left.push(number);
+                    draft.message.parts.push(Part::Text(text));
+                }
+                (Part::Text(_), Part::Text(whole)) => words.push(whole.body.clone()),
+                (Part::Text(marker), _) => shown.push(marker.body),
+                (other, _) => {
+                    left.push(number);
+                    draft.message.parts.push(other);
+                }
             }
-            !goes
-        });
+        }
         (draft.parts, draft.message.bare) = (left, false);
-        if let [text] = &shown[..]
-            && let Some(text) = draft::whole_of(text, archive)
+        if let ([text], []) = (&words[..], &shown[..])
             && let Some((prompts, quotes)) = earlier(text.as_str())
         {
             self.prompts += prompts;
@@ -134,20 +142,11 @@ impl Said {
         self.prompts += 1;
         self.whole
             .push_str(&format!("## Prompt {}\n", cut::grouped(self.prompts)));
-        for text in shown {
-            let whole = draft::whole_of(&text, archive).filter(|_| text.origin == Origin::Own);
-            // What stands for a picture or a file says nothing beside its handle, which stands among the rest.
-            let is_words = text.cut.as_ref().is_none_or(|handle| {
-                let kept = archive.get(handle.as_str());
-                kept.is_some_and(|removed| matches!(&*removed.tool, draft::WORDS | "prompt"))
-            });
-            let words = whole.filter(|_| is_words).unwrap_or_else(|| text.body.clone());
-            self.whole.push_str(words.as_str());
+        for text in words.iter().chain(&shown) {
+            self.whole.push_str(text.as_str());
             self.whole.push('\n');
-            if is_words {
-                self.texts.push(words);
-            }
         }
+        self.texts.extend(words);
     }
 
     /// The message: its first line, and as many quotes as these bytes have room for, the most telling ones, in order.
@@ -163,6 +162,11 @@ impl Said {
             ..Text::new(out, Origin::Own)
         }
     }
+}
+
+/// Whether this is what folds of a message.
+fn is_prompt(text: &Text) -> bool {
+    matches!(text.origin, Origin::Own | Origin::Summary | Origin::Notice)
 }
 
 fn header(prompts: usize, handle: &Handle) -> String {

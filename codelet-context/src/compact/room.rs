@@ -232,11 +232,13 @@ pub fn overhead(drafts: &[Draft]) -> Tokens {
 
 /// Tokens of what `pairing` says around a view that has no summary.
 pub fn ending(drafts: &[Draft]) -> Tokens {
+    let mut talk = drafts.iter().filter(|draft| draft.message.role != Role::System);
     let is_said = |draft: &&Draft| draft.message.role == Role::Assistant;
-    let last = drafts.last().filter(is_said).map(|_| pairing::CLOSING);
-    let first = drafts.iter().find(|draft| draft.message.role != Role::System);
-    let first = first.filter(is_said).map(|_| pairing::OPENING);
-    let texts = first.into_iter().chain(last);
+    let first = talk.next();
+    let last = talk.next_back().or(first);
+    let opening = first.filter(is_said).map(|_| pairing::OPENING);
+    let closing = last.is_none_or(|draft| is_said(&draft)).then_some(pairing::CLOSING);
+    let texts = opening.into_iter().chain(closing);
     texts.map(|text| tokens::estimate_bytes(text.len()) + PART_TOKENS).sum()
 }
 
