@@ -120,13 +120,17 @@ async fn the_model_is_told_how_full_the_window_is_with_the_prompt_and_the_instru
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_longer_than_the_window_fills_it_and_no_more() {
+async fn a_prompt_that_is_longer_than_the_window_is_not_sent_and_the_next_one_is() {
     let model = Scripted::new(profile(20_000), [says("Read.")]);
     let mut stage = Stage::of(model, Settings::default());
-    stage.prompt(&"all of this is to be read ".repeat(20_000)).await;
+    let ending = stage.prompt(&"all of this is to be read ".repeat(20_000)).await;
+    assert!(matches!(ending, Ending::TooLong(_)), "{ending:?}");
+    assert!(stage.requests.lock().unwrap().is_empty());
+    let ending = stage.prompt("Then only look at a.rs.").await;
+    assert!(matches!(ending, Ending::Answered(_)), "{ending:?}");
     let limit = stage.session.conversation().config().limit();
     let requests = stage.requests.lock().unwrap();
-    assert_eq!(told_of(&requests[0].messages), limit);
+    assert!(told_of(&requests[0].messages) <= limit);
 }
 
 #[tokio::test]

@@ -485,5 +485,8 @@ fn bash(desk: &Desk) -> Option<PathBuf> {
         .filter_map(|folder| folder.join("bash").canonicalize().ok())
         .filter(|bash| bash.is_file() && !sandbox.writes(bash))
         // One program with many names knows by its name what it is to be.
-        .find(|bash| bash.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash")))
+        .find(|bash| {
+            bash.file_name()
+                .is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash"))
+        })
 }

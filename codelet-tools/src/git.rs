@@ -7,8 +7,8 @@
 //! values that cannot name a program are taken over. It runs in the [sandbox](crate::sandbox::Sandbox) besides, where
 //! it can write nothing and reaches no network.
 
-use crate::desk::Desk;
 use crate::committed::Committed;
+use crate::desk::Desk;
 use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
@@ -108,8 +108,12 @@ impl Repository {
         };
         let is_within = own.starts_with(&root) && common.starts_with(&root);
         let holds = |path: &Path| path.starts_with(&own) || path.starts_with(&common);
-        let data = DATA.iter().map(|name| self.common.join(name));
-        let mut data = data.chain([self.own.join("index"), self.own.join("HEAD")]).filter_map(|path| real(&path));
+        // What is ignored is not told.
+        let told = DATA.iter().filter(|name| !name.starts_with("info/"));
+        let data = told.map(|name| self.common.join(name));
+        let mut data = data
+            .chain([self.own.join("index"), self.own.join("HEAD")])
+            .filter_map(|path| real(&path));
         (is_within || !Committed::of(&root, None).writable.is_empty()) && data.all(|path| holds(&path))
     }
 

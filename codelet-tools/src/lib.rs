@@ -165,7 +165,8 @@ impl Reach {
 
     /// `PATH` without the folders that commands in the sandbox can put programs into.
     pub fn search_path(&self) -> OsString {
-        let folders = self.0.program_folders(&self.0.widest());
+        let sandbox = self.0.widest();
+        let folders = self.0.program_folders(&sandbox);
         // Folders came from such a list, so they make one again.
         std::env::join_paths(folders).unwrap_or_default()
     }

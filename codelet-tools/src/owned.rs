@@ -182,8 +182,13 @@ fn dotted_targets(home: &Path) -> Vec<PathBuf> {
     let is_dotted = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
     let dotted: Vec<PathBuf> = git::entries(home).filter(is_dotted).collect();
     let within = [".config", ".ssh", ".gnupg"].map(|name| home.join(name));
-    let links = dotted.into_iter().chain(within.iter().flat_map(|folder| git::entries(folder)));
-    links.filter(|path| path.is_symlink()).flat_map(|link| on_the_way(&link)).collect()
+    let links = dotted
+        .into_iter()
+        .chain(within.iter().flat_map(|folder| git::entries(folder)));
+    links
+        .filter(|path| path.is_symlink())
+        .flat_map(|link| on_the_way(&link))
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ const LONGEST: u64 = 8192;
 pub(crate) const NOTING: &str = "{ pwd -P || echo; } 2>/dev/null";
 /// The same outside of the sandbox. A shell's own `pwd` looks up the name by which it came there, under which a job in the sandbox
 /// may have put a link by then; the program asks the kernel.
-pub(crate) const NOTING_FREE: &str = "{ /bin/pwd -P || /usr/bin/pwd -P || /run/current-system/sw/bin/pwd -P || echo; } 2>/dev/null";
+pub(crate) const NOTING_FREE: &str =
+    "{ /bin/pwd -P || /usr/bin/pwd -P || /run/current-system/sw/bin/pwd -P || echo; } 2>/dev/null";
 
 /// The pipe through which the shell notes at its end where it stands. Whatever runs in the command could write to it, too, or
 /// lead the shell elsewhere; so what is noted is a folder or nothing, and it says only where commands begin that are held by

@@ -414,14 +414,43 @@ fn keeps_the_order(run: &Run, source: &Source) -> Checked {
     Ok(())
 }
 
+/// How the text begins that is kept of prompts that were folded.
+const FOLD: &str = "## Prompt 1\n";
+
+/// Whether this is such a text, and every prompt in it is what the recorder wrote, part by part.
+fn is_a_fold(content: &str, source: &Source) -> bool {
+    let (mut rest, mut number) = (content, 1);
+    while let Some(part) = rest.strip_prefix(&format!("## Prompt {number}\n")) {
+        rest = part;
+        number += 1;
+        let next = format!("## Prompt {number}\n");
+        while !rest.is_empty() && !rest.starts_with(&next) {
+            let is_next = |text: &&String| {
+                rest.strip_prefix(text.as_str())
+                    .is_some_and(|rest| rest.starts_with('\n'))
+            };
+            let Some(text) = source.texts.iter().filter(is_next).max_by_key(|text| text.len()) else {
+                return false;
+            };
+            rest = &rest[text.len() + 1..];
+        }
+    }
+    number > 1 && rest.is_empty()
+}
+
 /// What was removed is what the recorder wrote, and each prompt is there, or its handle.
 fn is_faithful(run: &Run, source: &Source) -> Checked {
     let mut handles: HashMap<&str, &str> = HashMap::new();
     for (handle, content) in &run.removed {
-        ensure(source.texts.contains(content), || {
+        let is_said = source.texts.contains(content) || is_a_fold(content, source);
+        ensure(is_said, || {
             format!("{handle} is nothing that the file says: {content:.200}")
         })?;
         handles.insert(content, handle);
+        if content.starts_with(FOLD) {
+            let folded = source.prompts.iter().filter(|prompt| content.contains(prompt.as_str()));
+            handles.extend(folded.map(|prompt| (prompt.as_str(), handle.as_str())));
+        }
     }
     let mut shown = Vec::new();
     for message in run.result["messages"].as_array().unwrap() {
