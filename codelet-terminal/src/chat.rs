@@ -562,7 +562,6 @@ impl<F: Front> Chat<F> {
                 self.session.change_model(model);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), number(profile.window));
-                let longest = number(profile.max_output);
                 // Cards of the user's may know the price of one that no catalogue has.
                 let price = if profile.price.is_none() {
                     ", and its price is not known"
@@ -576,8 +575,7 @@ impl<F: Front> Chat<F> {
                     });
                     self.say(Role::Good, &format!("From here on {name} is asked at {address}."));
                     let told = format!(
-                        "{name} is in no catalogue: a window of {window} tokens and answers of at most {longest} are assumed (window and \
-                         max_output under [models.\"{name}\"] in the settings say otherwise){price}; {meant}"
+                        "{name} is in no catalogue: a window of {window} tokens is assumed (`window` in the settings says otherwise){price}; {meant}"
                     );
                     self.say(Role::Warning, &told);
                 } else {

@@ -299,9 +299,9 @@ impl Renderer {
             out.push(Line::default());
         }
         // Their clocks stand still while somebody is asked.
-        let clock = if self.is_asked { self.since } else { now };
+        let time = if self.is_asked { self.since } else { now };
         for running in &self.running {
-            out.extend(running.live(look, clock));
+            out.extend(running.live(look, time));
         }
         match &self.doing {
             Doing::Calling(tool) => {
@@ -309,9 +309,17 @@ impl Renderer {
                 out.push(Line::from(Span::styled(words, dim)));
             }
             Doing::Waiting {
-                cause, left, next_try, ..
+                cause,
+                left,
+                next_try,
+                first_token,
             } => {
-                out.extend(self.waiting(&clean(cause, 1), *left, *next_try));
+                let dot = look.pick("·", "-");
+                let cause = match first_token {
+                    Some(waited) => format!("waiting for the first token, {} {dot} Esc interrupts", clock(*waited)),
+                    None => clean(cause, 1).into_owned(),
+                };
+                out.extend(self.waiting(&cause, *left, *next_try));
             }
             _ => {}
         }
@@ -331,7 +339,11 @@ impl Renderer {
 
     /// What the status line tells.
     pub fn status_told(&self, now: Duration) -> Status {
-        let is_countdown = matches!(self.doing, Doing::Waiting { .. }) && !self.is_asked;
+        let is_countdown = matches!(self.doing, Doing::Waiting { first_token: None, .. }) && !self.is_asked;
+        let waited = match self.doing {
+            Doing::Waiting { first_token, .. } if !self.is_asked => first_token,
+            _ => None,
+        };
         let what = match (&self.doing, self.is_asked) {
             (_, true) => Some("asking you".to_owned()),
             (Doing::Nothing, _) => None,
@@ -341,17 +353,10 @@ impl Renderer {
             (Doing::Calling(tool), _) => Some(format!("writing a call of {tool}")),
             (
                 Doing::Waiting {
-                    first_token: Some(waited),
-                    ..
+                    first_token: Some(_), ..
                 },
                 _,
-            ) => {
-                let dot = self.look.pick("·", "-");
-                Some(format!(
-                    "waiting for the first token, {} {dot} Esc interrupts",
-                    clock(*waited)
-                ))
-            }
+            ) => Some("waiting for the first token".to_owned()),
             (Doing::Waiting { next_try, left, .. }, _) => Some(then_in(*next_try, *left)),
             (Doing::Busy(words), _) => Some((*words).to_owned()),
             (Doing::Tools, _) => match self.running.as_slice() {
@@ -362,7 +367,10 @@ impl Renderer {
         };
         Status {
             // Beside a time that runs down, another one would only be a riddle.
-            doing: what.map(|what| (what, (!is_countdown).then(|| now.saturating_sub(self.since)))),
+            doing: what.map(|what| {
+                let elapsed = waited.unwrap_or_else(|| now.saturating_sub(self.since));
+                (what, (!is_countdown).then_some(elapsed))
+            }),
             beats: self.beats,
             elapsed: Some(now),
             ..self.status.clone()

@@ -378,7 +378,6 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let profile = model.profile();
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_context::cut::grouped(profile.window as usize));
-        let longest = codelet_context::cut::grouped(profile.max_output as usize);
         // Cards of the user's may know the price all the same.
         let price = if profile.price.is_none() {
             ", and its price is not known"
@@ -386,8 +385,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
             ""
         };
         notices.push(format!(
-            "{name} is in no catalogue: a window of {window} tokens and answers of at most {longest} are assumed (--window says \
-             otherwise, and window and max_output under [models.\"{name}\"] in the settings do){price}"
+            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}"
         ));
     }
     notices

@@ -41,8 +41,10 @@ impl<W: Write + Send> Stream<W> {
 
 impl<W: Write + Send> Listen for Stream<W> {
     fn on(&mut self, event: Event) {
-        let line = event_json(&event);
-        self.print(&line);
+        // There is no next prompt, for which it would matter.
+        if !matches!(event, Event::TakenBack(_)) {
+            self.print(&event_json(&event));
+        }
         if self.trouble.is_some() {
             self.interrupt.throw();
         }
