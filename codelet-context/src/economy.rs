@@ -74,6 +74,8 @@ pub(crate) struct Economy {
     bulk: Bulk,
     /// For each message of the view: its tokens, as far as reports have shown them.
     weights: Vec<f64>,
+    /// How many of the first of them are summed up already, and to what: a report asks for the sum of nearly all.
+    summed: (usize, f64),
     estimates: Vec<Tokens>,
     /// Tokens of each request beside the messages.
     overhead: f64,
@@ -120,6 +122,7 @@ impl Economy {
             window,
             bulk: Bulk::default(),
             weights: Vec::new(),
+            summed: (0, 0.0),
             estimates: Vec::new(),
             overhead: overhead as f64,
             weighed: 0,
@@ -311,6 +314,7 @@ impl Economy {
                 self.estimates[at] = estimate;
             }
         }
+        self.summed = (0, 0.0);
         let removed = before - self.weights.iter().sum::<f64>();
         // What stands before the first change can be read, up to a mark.
         let from = first.map_or(cut.from, |first| self.readable_before(first).max(cut.from));
@@ -342,8 +346,22 @@ impl Economy {
     pub fn changed(&mut self, at: usize, message: &Message) {
         let (old, estimate) = (self.estimates[at].max(1), tokens::estimate_message(message));
         self.weights[at] *= estimate as f64 / old as f64;
+        self.summed = (0, 0.0);
         self.estimates[at] = estimate;
         self.sent = self.sent.min(at);
+    }
+
+    /// The sum of the first weights. What was summed up before is not summed up again.
+    fn weight_of(&mut self, messages: usize) -> f64 {
+        if messages < self.summed.0 {
+            self.summed = (0, 0.0);
+        }
+        let (known, sum) = self.summed;
+        let sum = self.weights[known..messages]
+            .iter()
+            .fold(sum, |sum, weight| sum + weight);
+        self.summed = (messages, sum);
+        sum
     }
 
     fn plan_anew(&mut self) {
@@ -364,6 +382,7 @@ impl Economy {
         // What stands as it was keeps its weight.
         let same = same.min(self.weights.len()).min(messages.len());
         self.weights.truncate(same);
+        self.summed = (0, 0.0);
         self.estimates.truncate(same);
         for message in &messages[same..] {
             let estimate = tokens::estimate_message(message);

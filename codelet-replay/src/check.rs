@@ -23,6 +23,7 @@ use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use codelet_transcript::Billed;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Predicted and billed input cost of one session, in dollars.
@@ -72,11 +73,10 @@ struct Asked {
 }
 
 /// A model that was asked, and its price, if that is known.
-struct Model<'a> {
-    name: Option<&'a str>,
+struct Model {
     card: Option<PriceCard>,
-    /// The agent has compacted since it was asked last.
-    is_anew: bool,
+    /// How often the agent had compacted when it was asked last.
+    compactions: usize,
 }
 
 /// A prompt that is this much shorter than the one before it was cut, and not only freed of old thinking: a share.
@@ -88,23 +88,22 @@ const NOISE: Tokens = 2_000;
 /// or where the price of no model is known.
 pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
     let times = session.times()?;
-    let mut models: Vec<Model<'_>> = Vec::new();
+    let mut models: Vec<Model> = Vec::new();
+    let mut named: HashMap<Option<&str>, usize> = HashMap::new();
     let mut asked: Vec<Asked> = Vec::new();
-    let mut known = 0;
+    let (mut known, mut compactions) = (0, 0);
     for (request, began) in session.requests.iter().zip(times) {
-        if request.after_compaction {
-            models.iter_mut().for_each(|model| model.is_anew = true);
-        }
+        let before = compactions;
+        compactions += usize::from(request.after_compaction);
         let Some(billed) = request.billed else { continue };
         let name = request.model.as_deref();
-        let model = models
-            .iter()
-            .position(|model| model.name == name)
-            .unwrap_or(models.len());
-        if model == models.len() {
-            let (card, is_anew) = (settings.price_of(name).cloned(), request.after_compaction);
-            models.push(Model { name, card, is_anew });
-        }
+        let model = *named.entry(name).or_insert_with(|| {
+            models.push(Model {
+                card: settings.price_of(name).cloned(),
+                compactions: before,
+            });
+            models.len() - 1
+        });
         let since = &session.messages[known..request.reply.start];
         // A shorter one lost something near its end, which the prediction sees to.
         let grown = asked
@@ -118,7 +117,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
             began,
             billed,
             model,
-            is_anew: std::mem::take(&mut models[model].is_anew) || is_cut,
+            is_anew: std::mem::replace(&mut models[model].compactions, compactions) < compactions || is_cut,
             without_thinking: request.without_thinking,
             places: since.iter().map(|message| message.parts.len()).sum(),
         });
@@ -228,11 +227,15 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         minimum: cards[model].minimum.min(head),
         ..Rules::of(&cards[model])
     };
-    // Each model's cache, and how many places are still those of the last request that it had: the head always is.
-    let mut caches: Vec<(Cache, usize)> = (0..cards.len()).map(|model| (Cache::new(rules(model)), 1)).collect();
-    let mut prompt = Prompt::new(head);
+    // Each model's cache, with the request that it had last.
+    let mut caches: Vec<(Cache, usize)> = (0..cards.len()).map(|model| (Cache::new(rules(model)), 0)).collect();
+    let mut same = Lowest::default();
+    // What requests of the other kind were sent is not the same to the cache, so each kind has a prompt of its own, which is brought
+    // up to date when it is sent.
+    let mut kinds = [false, true].map(|without_thinking| Variant::new(head, without_thinking));
     let mut steps: Vec<Step> = Vec::new();
-    let mut messages: Vec<Arc<Message>> = Vec::new();
+    // What they weigh together.
+    let mut held: Tokens = 0;
     let mut without_thinking = false;
     let mut sum = 0.0;
     for (number, now) in asked.iter().enumerate() {
@@ -250,7 +253,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         let room = whole.saturating_sub(head);
         let mut kept = if now.is_anew || is_lost { 0 } else { steps.len() };
         // A prompt that became shorter lost something near its end: old thinking, an attachment.
-        let mut total: Tokens = steps[..kept].iter().map(|step| step.tokens).sum();
+        let mut total = if kept > 0 { held } else { 0 };
         while kept > 0 && total > room {
             kept -= 1;
             total -= steps[kept].tokens;
@@ -261,26 +264,78 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
             tokens: room - total,
             places: now.places,
         });
-        // What requests of the other kind were sent is not the same to the cache.
-        let mut same_messages = kept.min(prompt.messages().len());
+        held = room;
+        kinds.iter_mut().for_each(|kind| kind.same = kind.same.min(kept));
+        let kind = &mut kinds[usize::from(now.without_thinking)];
+        let mut kept = kind.update(&steps);
         if std::mem::replace(&mut without_thinking, now.without_thinking) != now.without_thinking {
-            same_messages = 0;
+            kept = 0;
         }
-        messages.truncate(same_messages);
-        messages.extend(steps[same_messages..].iter().map(|step| step.message(without_thinking)));
-        let next = Cell::new(same_messages);
-        let change = prompt.update(&messages, same_messages, |part| match part {
-            Part::Text(text) if text.body.is_empty() => 0,
-            _ => steps[next.replace(next.get() + 1)].tokens,
-        });
-        let places = prompt.places_before(change.kept);
-        caches.iter_mut().for_each(|(_, same)| *same = places.min(*same));
-        let (cache, same) = &mut caches[model];
-        let bill = cache.send(&prompt, &[1, prompt.len(), places], *same, now.began);
-        *same = prompt.len();
+        let prompt = &kind.prompt;
+        let places = prompt.places_before(kept);
+        same.push(number, places);
+        let (cache, last) = &mut caches[model];
+        // The head always is the same.
+        let known = if *last > 0 { same.since(*last) } else { 1 };
+        let bill = cache.send(prompt, &[1, prompt.len(), places], known, now.began);
+        *last = number + 1;
         sum += cost(&cards[model], bill.usage, None);
     }
     sum
+}
+
+/// The prompt of requests that are to think, or of those that are not.
+struct Variant {
+    without_thinking: bool,
+    prompt: Prompt,
+    messages: Vec<Arc<Message>>,
+    /// How many steps at the front are still those that it holds.
+    same: usize,
+}
+
+impl Variant {
+    fn new(head: Tokens, without_thinking: bool) -> Self {
+        Variant {
+            without_thinking,
+            prompt: Prompt::new(head),
+            messages: Vec::new(),
+            same: 0,
+        }
+    }
+
+    /// Brings it up to date; how many of its steps stayed.
+    fn update(&mut self, steps: &[Step]) -> usize {
+        self.messages.truncate(self.same);
+        let come = steps[self.same..]
+            .iter()
+            .map(|step| step.message(self.without_thinking));
+        self.messages.extend(come);
+        let next = Cell::new(self.same);
+        let change = self.prompt.update(&self.messages, self.same, |part| match part {
+            Part::Text(text) if text.body.is_empty() => 0,
+            _ => steps[next.replace(next.get() + 1)].tokens,
+        });
+        self.same = steps.len();
+        change.kept
+    }
+}
+
+/// The lowest of the newest of many numbers: only those are kept that are lower than all behind them.
+#[derive(Default)]
+struct Lowest(Vec<(usize, usize)>);
+
+impl Lowest {
+    /// The next number, by its place, which only grows.
+    fn push(&mut self, place: usize, number: usize) {
+        while self.0.pop_if(|(_, last)| *last >= number).is_some() {}
+        self.0.push((place, number));
+    }
+
+    /// The lowest from this place on.
+    fn since(&self, place: usize) -> usize {
+        let first = self.0.partition_point(|(at, _)| *at < place);
+        self.0.get(first).map_or(usize::MAX, |(_, number)| *number)
+    }
 }
 
 /// What a prompt grew by since the request before.

@@ -42,6 +42,11 @@ pub trait Editor {
     /// How many messages at the front are surely those of the last request.
     fn same(&self) -> usize;
 
+    /// Requests before which the policy would edit, and did not since the session is too long for that.
+    fn left_out(&self) -> u64 {
+        0
+    }
+
     /// The message before which the next edit will change nothing, where the policy knows: a cache mark is put there.
     fn edge(&self) -> Option<usize>;
 }

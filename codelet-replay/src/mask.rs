@@ -45,6 +45,9 @@ pub struct Mask<'a> {
     /// The results that are shown whole and larger than a marker, oldest first, and their tokens.
     whole: VecDeque<Whole>,
     tokens: Tokens,
+    /// How many of the oldest of them stand behind the protected ones, and their tokens: it only grows until they are masked, so
+    /// that no request looks at all of them.
+    behind: (usize, Tokens),
     same: usize,
 }
 
@@ -57,6 +60,7 @@ impl<'a> Mask<'a> {
             shown: Vec::new(),
             whole: VecDeque::new(),
             tokens: 0,
+            behind: (0, 0),
             same: 0,
         }
     }
@@ -81,28 +85,28 @@ impl<'a> Mask<'a> {
     }
 
     /// How many of the oldest results the rule would mask now.
-    fn due(&self, moment: &Moment) -> usize {
+    fn due(&mut self, moment: &Moment) -> usize {
         match self.rule {
             Rule::Nothing => 0,
             Rule::Last(keep) => self.whole.len().saturating_sub(keep),
             Rule::Beyond { trigger, keep, least } => {
                 let due = self.whole.len().saturating_sub(keep);
-                let removed: Tokens = self.whole.iter().take(due).map(|result| result.tokens).sum();
-                if moment.tokens > trigger && removed >= least {
+                let kept: Tokens = self.whole.iter().skip(due).map(|result| result.tokens).sum();
+                if moment.tokens > trigger && self.tokens - kept >= least {
                     due
                 } else {
                     0
                 }
             }
             Rule::Behind { protected, least } => {
-                let (mut due, mut removed) = (0, 0);
-                for result in &self.whole {
-                    if self.tokens - removed - result.tokens < protected {
-                        break;
-                    }
+                let (mut due, mut removed) = self.behind;
+                while let Some(result) = self.whole.get(due)
+                    && self.tokens - removed - result.tokens >= protected
+                {
                     removed += result.tokens;
                     due += 1;
                 }
+                self.behind = (due, removed);
                 if removed > least { due } else { 0 }
             }
         }
@@ -131,6 +135,9 @@ impl Editor for Mask<'_> {
 
     fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
         let due = self.due(moment);
+        if due > 0 {
+            self.behind = (0, 0);
+        }
         for result in self.whole.drain(..due) {
             self.tokens -= result.tokens;
             self.same = self.same.min(result.message);
@@ -149,7 +156,7 @@ impl Editor for Mask<'_> {
         let view = view.to_vec();
         self.shown.clear();
         self.whole.clear();
-        (self.tokens, self.same) = (0, 0);
+        (self.tokens, self.behind, self.same) = (0, (0, 0), 0);
         view.iter().for_each(|message| self.show(message));
         true
     }

@@ -8,7 +8,7 @@ use crate::reference::References;
 use crate::run::{Broken, Cause, Dollars, Edited, Refused, Run, Step};
 use crate::session::Session;
 use codelet_context::conversation::Report;
-use codelet_context::message::{Message, Part, Role};
+use codelet_context::message::{Message, Part};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use std::collections::HashMap;
@@ -104,7 +104,12 @@ pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
             },
         );
     }
-    Run { policy, steps, refused }
+    Run {
+        policy,
+        steps,
+        refused,
+        left_out: editor.left_out(),
+    }
 }
 
 fn edited(reason: &'static str, moment: &Moment, prompt: &Prompt, is_change: bool) -> Option<Edited> {
@@ -118,15 +123,9 @@ fn edited(reason: &'static str, moment: &Moment, prompt: &Prompt, is_change: boo
 /// Where a request is marked: behind the system prompt, at the edge of what the policy will edit next, at the end of what
 /// it has in common with the request before, and at its end. Counts of places.
 fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
-    let is_system = |message: &Arc<Message>| message.role == Role::System;
-    let system = prompt
-        .messages()
-        .iter()
-        .take_while(|message| is_system(message))
-        .count();
     let mut marks = Vec::with_capacity(4);
     for place in [
-        Some(prompt.places_before(system)),
+        Some(prompt.system_places()),
         Some(prompt.len()),
         Some(prompt.places_before(common)),
         edge.map(|edge| prompt.places_before(edge)),

@@ -64,6 +64,8 @@ pub struct Prompt {
     /// How many places there are up to and with each message.
     ends: Vec<usize>,
     messages: Vec<Arc<Message>>,
+    /// How many messages at the front are the system's.
+    system: usize,
     occupancy: Occupancy,
 }
 
@@ -88,6 +90,7 @@ impl Prompt {
             places: vec![place],
             ends: Vec::new(),
             messages: Vec::new(),
+            system: 0,
             occupancy: Occupancy {
                 fixed,
                 ..Occupancy::default()
@@ -119,6 +122,7 @@ impl Prompt {
             }
         }
         self.ends.truncate(messages);
+        self.system = self.system.min(messages);
         self.messages.split_off(messages)
     }
 
@@ -135,6 +139,9 @@ impl Prompt {
             });
         }
         self.ends.push(self.places.len());
+        if message.role == Role::System && self.system == self.messages.len() {
+            self.system += 1;
+        }
         self.messages.push(message);
     }
 
@@ -149,6 +156,11 @@ impl Prompt {
     /// The messages.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
+    }
+
+    /// How many places stand up to the end of the system prompt.
+    pub fn system_places(&self) -> usize {
+        self.places_before(self.system)
     }
 
     /// How many places there are.

@@ -168,6 +168,8 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// The request that did not fit, and behind which there are no more.
     pub refused: Option<Refused>,
+    /// Requests before which the policy would edit, and did not since the session is too long for that.
+    pub left_out: u64,
 }
 
 /// The sums of a run.
@@ -193,6 +195,8 @@ pub struct Sums {
     pub edits: u64,
     /// Runs that ended early, at a request that did not fit.
     pub overflows: u64,
+    /// Requests before which the policy would edit, and did not since the session is too long for that.
+    pub left_out: u64,
     /// The fullest request, in tokens.
     pub peak: Tokens,
     /// The weight of what replies refer to.
@@ -238,6 +242,7 @@ impl Sums {
             unplanned: self.unplanned + other.unplanned,
             edits: self.edits + other.edits,
             overflows: self.overflows + other.overflows,
+            left_out: self.left_out + other.left_out,
             peak: self.peak.max(other.peak),
             referred: self.referred.saturating_add(other.referred),
             shown: self.shown.saturating_add(other.shown),
@@ -254,6 +259,7 @@ impl Run {
     pub fn sums(&self) -> Sums {
         let mut sums = Sums {
             overflows: u64::from(self.refused.is_some()),
+            left_out: self.left_out,
             ..Sums::default()
         };
         for step in &self.steps {

@@ -4,6 +4,7 @@ use crate::reference::References;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::tokens::{self, Tokens};
 use codelet_transcript::{Billed, Recorded, Recording};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +20,10 @@ const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
 /// So many tokens may stand in a request beside what was recorded. A bill of more than this and a token for each recorded
 /// byte is a false report: no text has more tokens than bytes, and no agent's tools and head weigh as much as a window.
 const MOST_UNRECORDED: Tokens = 1_000_000;
+
+/// So many requests of a recording are played. The engine compacts from all that was said, so that what a session's compactions
+/// cost grows with their number times its length; no person's session comes near to this.
+pub const MOST_REQUESTS: usize = 20_000;
 
 /// One request of a recording.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,6 +61,8 @@ pub struct Session {
     pub is_calibrated: bool,
     /// Bills that were ignored, since more tokens were billed than there can have been.
     pub false_bills: usize,
+    /// Requests behind the [most](MOST_REQUESTS) that are played; they are left out with all that was said from there on.
+    pub unplayed: usize,
     pub(crate) references: References,
 }
 
@@ -77,8 +84,9 @@ impl Session {
         edited: &[usize],
     ) -> Self {
         let mut session = Session::gathered(name.into(), said.iter().cloned(), notes);
+        let edited: BTreeSet<usize> = edited.iter().copied().collect();
         for request in &mut session.requests {
-            request.after_compaction |= edited.iter().any(|reply| request.reply.contains(reply));
+            request.after_compaction |= edited.range(request.reply.clone()).next().is_some();
             request.reply_tokens = request.billed.map(|billed| billed.usage.output);
         }
         session.ready()
@@ -139,12 +147,18 @@ impl Session {
             ratio: USUAL_RATIO,
             is_calibrated: false,
             false_bills: 0,
+            unplayed: 0,
             references: References::default(),
         }
     }
 
     /// What the bills tell of it, and what its replies refer to.
     fn ready(mut self) -> Self {
+        self.unplayed = self.requests.len().saturating_sub(MOST_REQUESTS);
+        self.requests.truncate(MOST_REQUESTS);
+        if let Some(last) = self.requests.last().filter(|_| self.unplayed > 0) {
+            self.messages.truncate(last.reply.end);
+        }
         self.ignore_false_bills();
         self.calibrate();
         self.references = References::of(&self);
@@ -196,12 +210,14 @@ impl Session {
     /// most first, and of equals the earlier. What stands in brackets (`<synthetic>`) is no model.
     pub fn models(&self) -> Vec<(&str, usize)> {
         let mut models: Vec<(&str, usize)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         let named = self.requests.iter().filter_map(|request| request.model.as_deref());
         for name in named.filter(|name| !name.is_empty() && !name.starts_with('<')) {
-            match models.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => models.push((name, 1)),
-            }
+            let place = *places.entry(name).or_insert_with(|| {
+                models.push((name, 0));
+                models.len() - 1
+            });
+            models[place].1 += 1;
         }
         models.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         models

@@ -9,10 +9,22 @@ use codelet_context::strategy;
 use codelet_context::view::View;
 use std::sync::Arc;
 
+/// The strategies look at every message, so running them before every request takes time with the square of the requests. Once
+/// they have looked at so many messages, far more than any session of a person's has them do, they run only when what is
+/// sent has grown by one in [`GROWTH`].
+const LOOKS: usize = 4_000_000;
+const GROWTH: usize = 50;
+
 /// Runs all strategies over what was left of the last request and what came since, and compacts when full.
 pub struct Seven<'a> {
     full: Full<'a>,
     view: View,
+    /// Messages that the strategies have looked at so far, and how many there were the last time.
+    looks: usize,
+    last: usize,
+    /// How many messages the last request held, as long as no edit came after it.
+    same: usize,
+    left_out: u64,
 }
 
 impl<'a> Seven<'a> {
@@ -20,6 +32,10 @@ impl<'a> Seven<'a> {
         Seven {
             full: Full::new(session, settings),
             view: View::default(),
+            looks: 0,
+            last: 0,
+            same: 0,
+            left_out: 0,
         }
     }
 }
@@ -31,11 +47,20 @@ impl Editor for Seven<'_> {
     }
 
     fn replied(&mut self, reply: &[Arc<Message>], _: Report) {
+        self.same = self.view.messages.len();
         reply.iter().for_each(|message| self.append(message));
     }
 
     fn edit(&mut self, _: &Moment) -> Option<&'static str> {
+        let messages = self.view.messages.len();
+        if self.looks > LOOKS && messages.saturating_sub(self.last) < messages / GROWTH {
+            self.left_out += 1;
+            return None;
+        }
+        self.looks += messages;
+        self.same = 0;
         strategy::apply_all(&mut self.view);
+        self.last = self.view.messages.len();
         Some("strategies")
     }
 
@@ -44,6 +69,7 @@ impl Editor for Seven<'_> {
             return false;
         };
         self.view.messages = view.to_vec();
+        (self.same, self.last) = (0, 0);
         true
     }
 
@@ -52,10 +78,14 @@ impl Editor for Seven<'_> {
     }
 
     fn same(&self) -> usize {
-        0
+        self.same
     }
 
     fn edge(&self) -> Option<usize> {
         None
+    }
+
+    fn left_out(&self) -> u64 {
+        self.left_out
     }
 }

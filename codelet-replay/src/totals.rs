@@ -28,6 +28,8 @@ pub struct Played {
     pub is_calibrated: bool,
     /// Bills that were ignored, since they cannot be true.
     pub false_bills: usize,
+    /// Requests behind the most that are played of a session.
+    pub unplayed: usize,
     /// Models that it names and whose price is not known.
     pub unknown: Vec<String>,
     /// The sums under each policy, in the order in which they were asked for.
@@ -53,6 +55,7 @@ impl Played {
             untimed: session.untimed(),
             is_calibrated: session.is_calibrated,
             false_bills: session.false_bills,
+            unplayed: session.unplayed,
             unknown: unknown(session, settings),
             sums: sums.collect(),
             check: crate::check::check(session, settings),

@@ -120,7 +120,7 @@ impl Economy {
     /// What the first messages of the view weigh with what stands beside them. Where some of them were edited since the last
     /// report, a report of `expected` tokens tells what stands around their markers.
     fn weigh_trimmed(&mut self, expected: f64, messages: usize) -> f64 {
-        let known = self.overhead + self.weights[..messages].iter().sum::<f64>();
+        let known = self.overhead + self.weight_of(messages);
         let trimmed = std::mem::take(&mut self.trimmed);
         let outputs: f64 = trimmed.iter().map(|(_, outputs)| outputs).sum();
         let off = (expected - known) / outputs.max(1.0);
@@ -132,8 +132,9 @@ impl Economy {
                 *weight = (*weight + off * outputs).max(0.0);
             }
         }
+        self.summed = (0, 0.0);
         self.frame = (self.frame + off).max(0.0);
-        self.overhead + self.weights[..messages].iter().sum::<f64>()
+        self.overhead + self.weight_of(messages)
     }
 
     /// Compares what was read from the cache with what could have been.

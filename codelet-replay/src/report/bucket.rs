@@ -115,6 +115,7 @@ mod tests {
             policy: Policy::Never,
             steps: sizes.iter().enumerate().map(step).collect(),
             refused: None,
+            left_out: 0,
         }
     }
 

@@ -196,6 +196,7 @@ impl Live {
             policy: Policy::Preset(economics.preset),
             steps: self.steps().cloned().collect(),
             refused: None,
+            left_out: 0,
         };
         let ledger = conversation.breaks().iter();
         let ledger = ledger.filter_map(|it| Some((self.place(it)?, it)));

@@ -25,6 +25,15 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
     let began = session.requests.iter().filter_map(|request| request.began);
     let lasted = began.clone().max().zip(began.min()).map(|(last, first)| last - first);
     let replies: Vec<usize> = session.requests.iter().map(|request| request.reply.start).collect();
+    let mut notes = notes(session, settings);
+    notes.extend(runs.iter().filter(|run| run.left_out > 0).map(|run| {
+        format!(
+            "Under {} nothing was edited before {}: it looks at all that is sent each time, which takes too long in a session of \
+             this length.",
+            run.policy.name(),
+            count(run.left_out, "request", "requests"),
+        )
+    }));
     Report {
         title: session.name.clone(),
         agent: agent.to_owned(),
@@ -45,7 +54,7 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
         earlier: Earlier::default(),
         has_bills: session.requests.iter().any(|request| request.billed.is_some()),
         together: None,
-        notes: notes(session, settings),
+        notes,
     }
 }
 
@@ -81,6 +90,13 @@ fn notes(session: &Session, settings: &Settings) -> Vec<String> {
             "{} of {} no time; each is taken to have followed the one before it at once.",
             number(untimed),
             count(all, "request has", "requests have"),
+        ));
+    }
+    if session.unplayed > 0 {
+        notes.push(format!(
+            "Only the first {} are played and told of here; {} left out.",
+            count(all, "request", "requests"),
+            count(session.unplayed as u64, "more is", "more are"),
         ));
     }
     if session.models().len() > 1 {

@@ -17,7 +17,7 @@ use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
 use crate::side_by_side::{cores, side_by_side};
 use codelet_replay::policy::{Policy, Settings};
-use codelet_replay::session::Session;
+use codelet_replay::session::{MOST_REQUESTS, Session};
 use codelet_replay::totals::{Half, Played, repeated};
 use codelet_transcript::Format;
 use files::{Found, Passed, title};
@@ -148,6 +148,25 @@ fn doubts(played: &[Played]) -> Vec<String> {
             count(bills, "bill"),
             count(sessions, "file"),
             clean(first.map_or("", |file| file)),
+        ));
+    }
+    let long: Vec<_> = played.iter().filter(|session| session.unplayed > 0).collect();
+    if let Some(first) = long.first() {
+        words.push(format!(
+            "{} in {} not played (the first in {}): only the first {MOST_REQUESTS} of a session are",
+            count(long.iter().map(|session| session.unplayed).sum(), "request"),
+            count(long.len(), "file"),
+            clean(&first.file),
+        ));
+    }
+    let thinned = played.iter().flat_map(|session| &session.sums);
+    let thinned: Vec<_> = thinned.filter(|(_, sums)| sums.left_out > 0).collect();
+    if let Some((policy, _)) = thinned.first() {
+        let requests = thinned.iter().map(|(_, sums)| sums.left_out).sum::<u64>();
+        words.push(format!(
+            "{} did not edit before {}: it looks at all that is sent each time, which takes too long in sessions of this length",
+            policy.name(),
+            count(usize::try_from(requests).unwrap_or(usize::MAX), "request"),
         ));
     }
     let unknown: BTreeSet<&str> = played
