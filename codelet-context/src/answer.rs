@@ -107,7 +107,7 @@ pub fn denies(kind: ActionKind, result: &ToolResult) -> bool {
     }
 }
 
-/// Harnesses report as an error of the tool that it was stopped, in words of their own, which stand at the beginning.
+/// Harnesses report as an error of the tool that it was stopped, in words of their own.
 fn says_it_has_stopped(text: &str) -> bool {
     const REFUSALS: &[&str] = &[
         "[request interrupted",
@@ -119,7 +119,8 @@ fn says_it_has_stopped(text: &str) -> bool {
     ];
     // What had begun is told so of behind what it had printed.
     const STOPPED: &[&str] = &["command aborted", "command cancelled", "operation aborted"];
-    if REFUSALS.iter().any(|with| begins(text, with)) {
+    // It is all that a harness says then. A program can print the same before the rest of its output, which counts.
+    if !text.contains('\n') && REFUSALS.iter().any(|with| begins(text, with)) {
         return true;
     }
     let (printed, last) = text.rsplit_once('\n').unwrap_or(("", text));

@@ -9,6 +9,7 @@ use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The longest description of a call, in characters.
@@ -24,6 +25,7 @@ impl RemoteTool {
     pub(crate) fn new(mut defined: Defined, remote: Arc<Remote>) -> Self {
         let hidden = remote.secrets.hide(defined.spec.description.to_string());
         defined.spec.description = Arc::from(hidden);
+        hide_in(&mut defined.spec.parameters, &remote);
         RemoteTool { defined, remote }
     }
 
@@ -51,6 +53,16 @@ impl RemoteTool {
                 Output::failure(format!("The server {server} gave no answer: {why}. {then}"))
             }
         }
+    }
+}
+
+/// Takes secrets out of every text of a schema; the names of parameters stay, or nobody could give them.
+fn hide_in(schema: &mut Value, remote: &Remote) {
+    match schema {
+        Value::String(text) => *text = remote.secrets.hide(std::mem::take(text)),
+        Value::Array(values) => values.iter_mut().for_each(|value| hide_in(value, remote)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| hide_in(value, remote)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -21,6 +21,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Bytes that a compiled pattern takes at most.
+const COMPILED: usize = 10 * 1024 * 1024;
 /// Lines, or files, that are shown unless the call says how many.
 const LIMIT: u64 = 200;
 /// Bytes that are shown at most.
@@ -95,7 +97,9 @@ impl Asked {
         builder
             .multi_line(true)
             .crlf(true)
-            .case_insensitive(arguments::flag(parameters, "ignore_case")?);
+            .case_insensitive(arguments::flag(parameters, "ignore_case")?)
+            // While a pattern is compiled, nobody can interrupt.
+            .size_limit(COMPILED);
         // A pattern that names the end of a line may match across lines.
         let is_across = pattern.contains("\\n") || pattern.contains('\n');
         if is_across {

@@ -40,6 +40,7 @@ mod ignored;
 mod listed;
 mod ls;
 mod masked;
+mod mounts;
 mod near;
 mod orphans;
 mod owned;

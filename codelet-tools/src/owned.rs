@@ -243,6 +243,42 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_kept_by_every_name_on_the_way_to_them_also_where_nothing_is_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (work, config) = (base.join("dotfiles"), base.join("ada/.config"));
+        for inner in ["dotfiles/conf", "dotfiles/src", "ada/.config", "real"] {
+            std::fs::create_dir_all(base.join(inner)).unwrap();
+        }
+        let writable = |settings: &Path| names(Owned::new(&work, None, &[settings.to_owned()]).writable(), &work);
+        assert_eq!(writable(&base.join("none")), [""]);
+        // Nothing stands there now, and a command could put something there.
+        symlink("../../dotfiles/codelet", config.join("codelet")).unwrap();
+        assert_eq!(writable(&config.join("codelet")), ["conf", "src"]);
+        // Through a link in the workspace, which a command could lead elsewhere.
+        symlink(base.join("real"), work.join("conf/codelet")).unwrap();
+        std::fs::remove_file(config.join("codelet")).unwrap();
+        symlink(work.join("conf/codelet"), config.join("codelet")).unwrap();
+        assert_eq!(writable(&config.join("codelet")), ["src"]);
+    }
+
+    #[test]
+    fn what_dot_files_of_a_home_lead_to_is_the_users_own_too() {
+        let (_folder, home) = home();
+        std::fs::create_dir(home.join("dotfiles")).unwrap();
+        std::fs::write(home.join("dotfiles/bashrc"), "").unwrap();
+        std::fs::write(home.join("dotfiles/notes"), "").unwrap();
+        symlink("dotfiles/bashrc", home.join(".bashrc")).unwrap();
+        let owned = Owned::new(&home, Some(&home), &[]);
+        assert_eq!(owned.owner(&home.join("dotfiles/bashrc")), Some(Owner::Home));
+        assert_eq!(owned.owner(&home.join("dotfiles/notes")), None);
+        assert_eq!(
+            names(owned.writable(), &home),
+            [".git", "dotfiles/notes", "notes", "todo.txt"]
+        );
+    }
+
+    #[test]
     fn what_somebody_obeys_is_kept_by_its_name_and_by_links_to_it() {
         let (_folder, home) = home();
         let notes = home.join("notes");

@@ -6,6 +6,7 @@ use crate::desk::{Desk, spec};
 use crate::files::{self, LARGEST, Stamp};
 use crate::path::Place;
 use crate::pictures;
+use crate::secrets::Secrets;
 use crate::seen::Look;
 use crate::text::{self, Encoding, counted};
 use codelet_agent::interrupt::Interrupt;
@@ -129,16 +130,17 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         true => Look::at(&bytes),
         false => Look::Outside(Stamp::of(&metadata)),
     };
+    let secrets = &desk.secrets;
     let page = if is_whole {
         let decoded = text::decode(&bytes);
-        let mut page = Page::new(part);
+        let mut page = Page::new(part, secrets);
         page.fill(&mut decoded.text.as_bytes());
         page.total = Some(text::count_lines(decoded.text.as_bytes()) as u64);
         page.encoding = decoded.encoding;
         page.is_lossy |= decoded.is_lossy;
         page
     } else {
-        large(file, &bytes, part, interrupt)?
+        large(file, &bytes, part, secrets, interrupt)?
     };
     let shown = page.show(size)?;
     desk.seen.note(&place.path, look);
@@ -163,7 +165,13 @@ fn picture(desk: &Desk, bytes: &[u8], size: u64, media_type: &str) -> Result<Out
 }
 
 /// A part of a file that is too large to hold.
-fn large(mut file: File, head: &[u8], part: (u64, u64), interrupt: &Interrupt) -> Result<Page, String> {
+fn large<'a>(
+    mut file: File,
+    head: &[u8],
+    part: (u64, u64),
+    secrets: &'a Secrets,
+    interrupt: &Interrupt,
+) -> Result<Page<'a>, String> {
     let encoding = Encoding::of(head);
     if encoding.is_utf16() {
         return Err("this is a large file in UTF-16; let Bash make it UTF-8 first (iconv)".to_owned());
@@ -171,7 +179,7 @@ fn large(mut file: File, head: &[u8], part: (u64, u64), interrupt: &Interrupt) -
     let mark = if encoding == Encoding::Utf8Marked { 3 } else { 0 };
     file.seek(SeekFrom::Start(mark))
         .map_err(|error| files::reason(&error))?;
-    let mut page = Page::new(part);
+    let mut page = Page::new(part, secrets);
     page.encoding = encoding;
     page.fill(&mut BufReader::with_capacity(
         64 * 1024,
@@ -181,7 +189,9 @@ fn large(mut file: File, head: &[u8], part: (u64, u64), interrupt: &Interrupt) -
 }
 
 /// Some lines of a file.
-struct Page {
+struct Page<'a> {
+    /// What is cut off with the end of a line where it may begin there.
+    secrets: &'a Secrets,
     from: u64,
     limit: u64,
     shown: String,
@@ -202,9 +212,10 @@ struct Page {
     trouble: Option<String>,
 }
 
-impl Page {
-    fn new((from, limit): (u64, u64)) -> Self {
+impl<'a> Page<'a> {
+    fn new((from, limit): (u64, u64), secrets: &'a Secrets) -> Self {
         Page {
+            secrets,
             from,
             limit,
             shown: String::new(),
@@ -266,7 +277,8 @@ impl Page {
         } else {
             // The cut may fall into a character.
             let text = String::from_utf8_lossy(line);
-            self.shown.push_str(text.trim_end_matches('\u{fffd}'));
+            let text = text.trim_end_matches('\u{fffd}');
+            self.shown.push_str(&text[..text.len() - self.secrets.begun(text)]);
             let size = grouped(line.len() + rest - 1);
             self.shown
                 .push_str(&format!("… [cut: this line has about {size} bytes]"));

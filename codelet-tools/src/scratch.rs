@@ -6,6 +6,7 @@
 //! lock that can be had says that nobody needs the folder any more.
 
 use crate::files;
+use crate::mounts;
 use crate::sandbox::Sandbox;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat, symlinkat};
 use rustix::io::Errno;
@@ -115,6 +116,9 @@ pub(crate) fn private(folder: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     there.filter(is_out_of_reach)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
     let real = folder.canonicalize().ok().filter(is_out_of_reach)?;
+    if !mounts::other_names(&real).iter().all(is_out_of_reach) {
+        return None;
+    }
     let user = rustix::process::geteuid().as_raw();
     let is_own = |metadata: Metadata| metadata.uid() == user && metadata.permissions().mode() & 0o022 == 0;
     real.symlink_metadata().is_ok_and(is_own).then_some(real)

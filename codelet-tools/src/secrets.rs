@@ -146,11 +146,6 @@ fn is_here(host: &str) -> bool {
 
 /// The values of an environment that are to be shown nowhere, but for those that are given to commands.
 pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
-    let is_made_by_machine = |value: &str| {
-        value.len() >= MADE_BY_MACHINE
-            && value.contains(|c: char| c.is_ascii_digit())
-            && value.contains(|c: char| c.is_ascii_alphabetic())
-    };
     let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed == name);
     let of_text = env
         .iter()
@@ -161,6 +156,12 @@ pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
         .filter(|value| is_made_by_machine(value))
         .map(str::to_owned)
         .collect()
+}
+
+fn is_made_by_machine(value: &str) -> bool {
+    value.len() >= MADE_BY_MACHINE
+        && value.contains(|c: char| c.is_ascii_digit())
+        && value.contains(|c: char| c.is_ascii_alphabetic())
 }
 
 /// The words of a name, in capitals and without their numbers: `API`, `KEY` for `apiKey2`.
@@ -192,7 +193,16 @@ pub struct Secrets(Vec<String>);
 impl Secrets {
     /// Those of these values that are long enough to be looked for.
     pub fn new(values: &[String]) -> Self {
-        let mut values: Vec<String> = values.iter().filter(|value| value.len() >= SHORTEST).cloned().collect();
+        let mut all: Vec<&str> = values.iter().map(String::as_str).collect();
+        // A key of several lines is shown with numbers of lines between, or in part.
+        let of_several = values.iter().filter(|value| value.trim_end().contains('\n'));
+        let lines = of_several.flat_map(|value| value.lines().map(str::trim));
+        all.extend(lines.filter(|line| is_made_by_machine(line)));
+        let mut values: Vec<String> = all
+            .into_iter()
+            .filter(|value| value.len() >= SHORTEST)
+            .map(str::to_owned)
+            .collect();
         // A secret that contains another goes as a whole.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         Secrets(values)
@@ -222,7 +232,7 @@ impl Secrets {
     }
 
     /// How many bytes at the end of a text may be the beginning of one that is not finished.
-    fn begun(&self, text: &str) -> usize {
+    pub(crate) fn begun(&self, text: &str) -> usize {
         let of = |secret: &String| {
             let begins = secret.char_indices().map(|(at, _)| at).rev();
             begins
@@ -285,6 +295,15 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_key_of_several_lines_is_hidden_line_by_line_too() {
+        let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAQEFAASCBKcwggSjAgEAAoI8\n-----END KEY-----\n";
+        let secrets = Secrets::new(&[key.to_owned()]);
+        let numbered = "1\tMIIEvQIBADANBgkqhkiG9w0B\n2\tAQEFAASCBKcwggSjAgEAAoI8\n";
+        assert_eq!(secrets.hide(numbered), format!("1\t{MASK}\n2\t{MASK}\n"));
+        assert_eq!(secrets.hide(key), MASK);
+    }
 
     #[test]
     fn a_text_that_ends_within_a_secret_shows_no_part_of_it() {

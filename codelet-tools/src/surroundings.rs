@@ -329,6 +329,39 @@ mod tests {
         assert_eq!(world(&base.join("sub")).places().root, base);
     }
 
+    #[test]
+    fn of_a_repository_elsewhere_only_one_that_names_the_tree_is_told_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let own = base.join("own");
+        std::fs::create_dir(&own).unwrap();
+        git(&own, &["init", "-q"]);
+        std::fs::write(own.join("secret-plan"), "x").unwrap();
+        git(&own, &["add", "."]);
+        git(&own, &["commit", "-qm", "An offer"]);
+        git(&own, &["worktree", "add", "-q", "../tree"]);
+        assert!(world(&base.join("tree")).repository(None).unwrap().contains("An offer"));
+        // What somebody has sent.
+        let sent = |name: &str| {
+            let sent = base.join(name);
+            std::fs::create_dir(&sent).unwrap();
+            sent
+        };
+        let by_file = sent("file");
+        std::fs::write(by_file.join(".git"), "gitdir: ../own/.git\n").unwrap();
+        let by_link = sent("link");
+        std::os::unix::fs::symlink("../own/.git", by_link.join(".git")).unwrap();
+        let by_data = sent("data");
+        git(&by_data, &["init", "-q"]);
+        for name in ["objects", "refs"] {
+            std::fs::remove_dir_all(by_data.join(".git").join(name)).unwrap();
+            std::os::unix::fs::symlink(format!("../../own/.git/{name}"), by_data.join(".git").join(name)).unwrap();
+        }
+        for sent in [by_file, by_link, by_data] {
+            assert_eq!(world(&sent).repository(None), None, "{}", sent.display());
+        }
+    }
+
     /// Whatever a repository can name that git would start. Each leaves a file behind when it runs.
     #[test]
     fn a_look_at_a_repository_starts_nothing_that_it_names() {
@@ -465,8 +498,8 @@ mod tests {
             );
             assert_eq!(told.lines().count(), 4 + commits, "{name}: {told}");
         }
-        let told = world(&base.join("apart")).repository(None).unwrap();
-        assert!(told.contains("No commits yet"), "{told}");
+        // That one names no tree, and might be anybody's.
+        assert_eq!(world(&base.join("apart")).repository(None), None);
     }
 
     #[test]

@@ -228,6 +228,19 @@ fn only_what_stands_first_is_read() {
 }
 
 #[test]
+fn what_a_program_prints_first_interrupts_nothing() {
+    for first in [
+        "[Request interrupted by user]",
+        "[interrupted by the user: enough]",
+        "[no result]",
+    ] {
+        let printed = format!("{first}\ntest foo ... FAILED\ntest result: FAILED. 1 passed; 4 failed\n[exit 2]");
+        let result = ToolResult::new("1", Some(false), printed);
+        assert!(!was_refused(&result) && !was_stopped(&result), "{first}");
+    }
+}
+
+#[test]
 fn what_was_stopped_says_so_where_harnesses_do() {
     for answer in [
         "[Operation Cancelled] Reason: User did not allow tool call",

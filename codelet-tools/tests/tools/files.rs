@@ -502,6 +502,12 @@ fn a_secret_in_a_file_is_not_shown() {
     });
     trial.write(".env", "KEY=sk-0123456789\n");
     assert_eq!(trial.done("Read", json!({"file_path": ".env"})), "1\tKEY=[secret]\n");
+    // Nor its beginning, where a line is cut.
+    for before in 1_980..2_010 {
+        trial.write("long", format!("{}sk-0123456789{}", "x".repeat(before), "y".repeat(50)));
+        let shown = trial.done("Read", json!({"file_path": "long"}));
+        assert!(!shown.contains("sk-0"), "{before}: {}", &shown[1_900..]);
+    }
     let parameters = json!({"file_path": ".env", "content": "KEY=none\n"});
     let needs = trial
         .tool("Write")

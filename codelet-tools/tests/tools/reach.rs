@@ -253,6 +253,51 @@ fn the_shell_is_none_that_a_command_could_have_put_there() {
     assert_eq!(run(&trial, "echo x"), "x\n");
 }
 
+#[test]
+fn the_shell_stays_the_one_that_was_found_whatever_a_link_on_the_way_leads_to_later() {
+    let (trial, reach, _) = session(|options| {
+        let (store, bin) = (
+            options.workspace.with_file_name("store"),
+            options.workspace.with_file_name("bin"),
+        );
+        std::fs::create_dir(&store).unwrap();
+        std::fs::create_dir(&bin).unwrap();
+        std::fs::copy("/bin/bash", store.join("bash")).unwrap();
+        symlink(&store, options.workspace.join("result")).unwrap();
+        symlink(options.workspace.join("result/bash"), bin.join("bash")).unwrap();
+        options.env = vec![("PATH".into(), format!("{}:{PATH}", bin.display()).into())];
+    });
+    std::fs::remove_file(trial.workspace.join("result")).unwrap();
+    std::fs::create_dir(trial.workspace.join("result")).unwrap();
+    trial.write("result/bash", "#!/bin/sh\necho EVIL\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(trial.workspace.join("result/bash"), mode).unwrap();
+    reach.permit(Permission::All);
+    assert_eq!(run(&trial, "echo x"), "x\n");
+    let path = reach.search_path();
+    let mut folders = std::env::split_paths(&path);
+    assert!(folders.all(|folder| !folder.starts_with(&trial.workspace)), "{path:?}");
+}
+
+/// While the shell stands in a folder, a job exchanges that with a link; the name by which the shell came there leads elsewhere then.
+#[test]
+fn a_folder_that_was_exchanged_with_a_link_is_not_taken_for_the_one_that_the_link_leads_to() {
+    let (trial, reach, _) = session(|_| {});
+    let precious = trial.workspace.with_file_name("precious");
+    std::fs::create_dir(&precious).unwrap();
+    std::fs::create_dir(trial.workspace.join("sub")).unwrap();
+    reach.permit(Permission::All);
+    let exchange = format!(
+        "cd sub; mv ../sub ../moved; ln -s '{}' ../sub",
+        precious.display().to_string().replace('\'', "'\\''")
+    );
+    run(&trial, &exchange);
+    assert_eq!(
+        run(&trial, "pwd -P"),
+        format!("{}\n", trial.workspace.join("moved").display())
+    );
+}
+
 /// Makes a call on a thread on which the kernel knows this system call not.
 fn without(call: i64, act: impl FnOnce() -> Output + Send) -> Output {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};

@@ -3,6 +3,7 @@
 use super::{Key, SMALLEST_WINDOW};
 use crate::exit::Failure;
 use crate::input;
+use crate::paint::clean;
 use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
@@ -142,7 +143,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut written: Written = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(String::new(), |span| place(text, span.start));
-        Failure::Told(format!("{}{at}: {}", path.display(), plain(error.message())))
+        Failure::Told(format!("{}{at}: {}", path.display(), clean(&plain(error.message()))))
     })?;
     written.nonsense = written.nonsense(text);
     Ok(Some(written))
