@@ -65,7 +65,8 @@ pub(crate) fn is_gits(path: &Path) -> bool {
         let is_own = |name: &str| own.is_some_and(|own| own.eq_ignore_ascii_case(name));
         let has = |name: &str| is_own(name) || folder.join(name).symlink_metadata().is_ok();
         let is_begun = (is_own("HEAD") || is_own("commondir")) && has("config");
-        is_begun || has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+        // What a `commondir` elsewhere leads to needs no `HEAD`.
+        is_begun || has("HEAD") && has("commondir") || has("objects") && has("refs")
     };
     path.iter().any(is_named) || path.ancestors().skip(1).any(is_repository)
 }
@@ -532,6 +533,11 @@ mod tests {
         assert!(!is_gits(&base.join("bare/config")));
         std::fs::create_dir_all(base.join("bare/refs")).unwrap();
         assert!(is_gits(&base.join("bare/config")) && is_gits(&base.join("bare/hooks/update")));
+        // What a `commondir` may lead to.
+        for inner in ["common/objects", "common/refs"] {
+            std::fs::create_dir_all(base.join(inner)).unwrap();
+        }
+        assert!(is_gits(&base.join("common/config")) && is_gits(&base.join("common/hooks/update")));
     }
 
     #[test]
