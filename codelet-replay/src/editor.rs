@@ -6,6 +6,7 @@ use codelet_context::conversation::{Conversation, Due, Report};
 use codelet_context::message::Message;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::tokens::Tokens;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The moment before a request.
@@ -51,49 +52,80 @@ pub trait Editor {
     fn edge(&self) -> Option<usize>;
 }
 
-/// A conversation that is compacted by the engine when it is full. It is built when that happens for the first time,
-/// since most sessions never come to it.
+/// What was said of a session, read by the engine and compacted by nobody yet: the same for every policy, so that it is read
+/// once for all of them. It is read when one is full for the first time, since most sessions never come to it.
+pub struct Unedited<'a> {
+    session: &'a Session,
+    config: CompactionConfig,
+    /// As far as it was read, in messages of the session.
+    read: RefCell<(Conversation, usize)>,
+}
+
+impl<'a> Unedited<'a> {
+    /// Nothing read yet of a session that is played under these settings.
+    pub fn new(session: &'a Session, settings: &Settings) -> Self {
+        let mut config = CompactionConfig::new(session.estimate(settings.window));
+        config = config.reserving(session.estimate(settings.reserved));
+        let none = Conversation::new(config, session.estimate(session.fixed));
+        Unedited {
+            session,
+            config,
+            read: RefCell::new((none, 0)),
+        }
+    }
+
+    /// The conversation when so many messages were said.
+    fn at(&self, said: usize) -> Conversation {
+        let read = &mut *self.read.borrow_mut();
+        if read.1 > said {
+            *read = (
+                Conversation::new(self.config, self.session.estimate(self.session.fixed)),
+                0,
+            );
+        }
+        let (conversation, known) = read;
+        for message in &self.session.messages[*known..said] {
+            conversation.append(message.clone());
+        }
+        *known = said;
+        conversation.clone()
+    }
+}
+
+/// A conversation that is compacted by the engine when it is full.
 ///
 /// The engine estimates as it does everywhere; window and budget are given to it in estimated tokens, so that they mean
 /// what they mean to the player.
 pub struct Full<'a> {
-    session: &'a Session,
-    config: CompactionConfig,
-    conversation: Option<Conversation>,
+    unedited: &'a Unedited<'a>,
+    /// What was read of the session until it was compacted last, in messages.
+    conversation: Option<(Conversation, usize)>,
     /// How many messages of the session were said.
     said: usize,
 }
 
 impl<'a> Full<'a> {
-    pub fn new(session: &'a Session, settings: &Settings) -> Self {
-        let mut config = CompactionConfig::new(session.estimate(settings.window));
-        config = config.reserving(session.estimate(settings.reserved));
+    pub fn new(unedited: &'a Unedited<'a>) -> Self {
         Full {
-            session,
-            config,
+            unedited,
             conversation: None,
             said: 0,
         }
     }
 
     /// A message of the session was said.
-    pub fn append(&mut self, message: &Arc<Message>) {
+    pub fn append(&mut self) {
         self.said += 1;
-        if let Some(conversation) = &mut self.conversation {
-            conversation.append(message.clone());
-        }
     }
 
     /// Compacts; what is shown afterwards, or nothing where it became no smaller.
     pub fn compact(&mut self) -> Option<&[Arc<Message>]> {
-        let (session, config) = (self.session, self.config);
-        let conversation = self.conversation.get_or_insert_with(|| {
-            let mut conversation = Conversation::new(config, session.estimate(session.fixed));
-            for message in &session.messages[..self.said] {
-                conversation.append(message.clone());
-            }
-            conversation
-        });
+        let (unedited, said) = (self.unedited, self.said);
+        let (conversation, read) = self.conversation.get_or_insert_with(|| (unedited.at(said), said));
+        for message in &unedited.session.messages[*read..said] {
+            conversation.append(message.clone());
+        }
+        *read = said;
         let notice = conversation.compact(Due::whole(Reason::Full)).ok()?;
         notice.changed.then(|| conversation.view().messages.as_slice())
     }

@@ -1,7 +1,6 @@
 //! Policies that put a marker in the place of old results.
 
-use crate::editor::{Editor, Full, Moment};
-use crate::policy::Settings;
+use crate::editor::{Editor, Full, Moment, Unedited};
 use crate::session::Session;
 use codelet_context::conversation::Report;
 use codelet_context::message::{Message, Part, ToolResult};
@@ -52,10 +51,10 @@ pub struct Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    pub fn new(session: &'a Session, settings: &Settings, rule: Rule) -> Self {
+    pub fn new(session: &'a Session, unedited: &'a Unedited<'a>, rule: Rule) -> Self {
         Mask {
             session,
-            full: Full::new(session, settings),
+            full: Full::new(unedited),
             rule,
             shown: Vec::new(),
             whole: VecDeque::new(),
@@ -124,7 +123,7 @@ fn masked(result: &ToolResult) -> ToolResult {
 
 impl Editor for Mask<'_> {
     fn append(&mut self, message: &Arc<Message>) {
-        self.full.append(message);
+        self.full.append();
         self.show(message);
     }
 

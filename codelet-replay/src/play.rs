@@ -1,7 +1,7 @@
 //! Plays a session under a policy, request by request.
 
 use crate::cache::{Cache, Rules};
-use crate::editor::{Editor, Moment};
+use crate::editor::{Editor, Moment, Unedited};
 use crate::policy::{Policy, Settings};
 use crate::prompt::{Change, Prompt};
 use crate::reference::References;
@@ -22,8 +22,23 @@ const STAYS: usize = 10;
 /// Plays a session, up to the first request that the window does not hold, whatever is done. Where most requests have no
 /// time in the recording, the cache stays warm; see [`Session::times`].
 pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
+    play_one(session, policy, settings, &Unedited::new(session, settings))
+}
+
+/// Plays a session under one policy after the other, as [`play`] does; what is the same under all of them is done once.
+pub fn play_all<'a>(
+    session: &'a Session,
+    policies: impl IntoIterator<Item = Policy> + 'a,
+    settings: &'a Settings,
+) -> impl Iterator<Item = Run> + 'a {
+    let unedited = Unedited::new(session, settings);
+    let policies = policies.into_iter();
+    policies.map(move |policy| play_one(session, policy, settings, &unedited))
+}
+
+fn play_one<'a>(session: &'a Session, policy: Policy, settings: &Settings, unedited: &Unedited<'a>) -> Run {
     let weigh = |part: &Part| session.weigh(part);
-    let mut editor = policy.editor(session, settings);
+    let mut editor = policy.editor(session, settings, unedited);
     let mut cache = Cache::new(Rules::of(&settings.card));
     let mut prompt = Prompt::new(session.fixed);
     let mut memory = Memory::new(&session.references);

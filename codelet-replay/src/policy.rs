@@ -1,6 +1,6 @@
 //! The policies that are compared: when and how each edits what has been sent.
 
-use crate::editor::Editor;
+use crate::editor::{Editor, Unedited};
 use crate::engine::Engine;
 use crate::mask::{Mask, Rule};
 use crate::session::Session;
@@ -78,9 +78,14 @@ impl Policy {
         }
     }
 
-    pub(crate) fn editor<'a>(self, session: &'a Session, settings: &Settings) -> Box<dyn Editor + 'a> {
+    pub(crate) fn editor<'a>(
+        self,
+        session: &'a Session,
+        settings: &Settings,
+        unedited: &'a Unedited<'a>,
+    ) -> Box<dyn Editor + 'a> {
         let rule = match self {
-            Policy::Seven => return Box::new(Seven::new(session, settings)),
+            Policy::Seven => return Box::new(Seven::new(unedited)),
             Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
             Policy::Never => Rule::Nothing,
             Policy::MaskTen => Rule::Last(10),
@@ -99,7 +104,7 @@ impl Policy {
                 least: 20_000,
             },
         };
-        Box::new(Mask::new(session, settings, rule))
+        Box::new(Mask::new(session, unedited, rule))
     }
 }
 

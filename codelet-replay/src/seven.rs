@@ -1,8 +1,6 @@
 //! The policy that runs the strategies before every request.
 
-use crate::editor::{Editor, Full, Moment};
-use crate::policy::Settings;
-use crate::session::Session;
+use crate::editor::{Editor, Full, Moment, Unedited};
 use codelet_context::conversation::Report;
 use codelet_context::message::Message;
 use codelet_context::strategy;
@@ -12,7 +10,7 @@ use std::sync::Arc;
 /// The strategies look at every message, so running them before every request takes time with the square of the requests. Once
 /// they have looked at so many messages, far more than any session of a person's has them do, they run only when what is
 /// sent has grown by one in [`GROWTH`].
-const LOOKS: usize = 4_000_000;
+const LOOKS: usize = 10_000_000;
 const GROWTH: usize = 50;
 
 /// Runs all strategies over what was left of the last request and what came since, and compacts when full.
@@ -28,9 +26,9 @@ pub struct Seven<'a> {
 }
 
 impl<'a> Seven<'a> {
-    pub fn new(session: &'a Session, settings: &Settings) -> Self {
+    pub fn new(unedited: &'a Unedited<'a>) -> Self {
         Seven {
-            full: Full::new(session, settings),
+            full: Full::new(unedited),
             view: View::default(),
             looks: 0,
             last: 0,
@@ -42,7 +40,7 @@ impl<'a> Seven<'a> {
 
 impl Editor for Seven<'_> {
     fn append(&mut self, message: &Arc<Message>) {
-        self.full.append(message);
+        self.full.append();
         self.view.messages.push(message.clone());
     }
 

@@ -1,7 +1,7 @@
 //! Many sessions together: sums, ratios to never editing, and how far the cache model is from what was billed.
 
 use crate::check::Check;
-use crate::play::play;
+use crate::play::play_all;
 use crate::policy::{Policy, Settings};
 use crate::run::Sums;
 use crate::session::Session;
@@ -43,9 +43,8 @@ pub struct Played {
 impl Played {
     /// Plays a session under these policies.
     pub fn new(session: &Session, source: String, policies: &[Policy], settings: &Settings) -> Self {
-        let sums = policies
-            .iter()
-            .map(|&policy| (policy, play(session, policy, settings).sums()));
+        let runs = play_all(session, policies.iter().copied(), settings);
+        let sums = runs.map(|run| (run.policy, run.sums()));
         Played {
             name: session.name.clone(),
             file: String::new(),

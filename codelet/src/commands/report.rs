@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use codelet_context::economics::Preset;
 use codelet_context::price::{self, Lifetime, PriceCard};
 use codelet_context::tokens::Tokens;
-use codelet_replay::play::play;
+use codelet_replay::play::play_all;
 use codelet_replay::policy::{Policy, Settings};
 use codelet_replay::report::{page, played};
 use codelet_replay::session::Session;
@@ -56,14 +56,13 @@ pub fn run(args: &Report) -> Result<(), Failure> {
         // Those that edit as the first one does say nothing new.
         policies.retain(|policy| *policy != Policy::Preset(Preset::Off));
     }
-    let runs = policies.iter().map(|&policy| {
-        progress.tell(&format!("playing {} under {}", clean(&session.name), policy.name()));
-        play(&session, policy, &settings)
-    });
-    let runs = if session.requests.is_empty() {
+    let runs: Vec<_> = if session.requests.is_empty() {
         Vec::new()
     } else {
-        runs.collect()
+        let each = policies.iter().copied().inspect(|policy| {
+            progress.tell(&format!("playing {} under {}", clean(&session.name), policy.name()));
+        });
+        play_all(&session, each, &settings).collect()
     };
     let mut report = played(&session, format, runs, &settings);
     let mut skipped = Vec::new();
