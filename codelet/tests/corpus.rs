@@ -447,11 +447,12 @@ fn is_faithful(run: &Run, source: &Source) -> Checked {
             format!("{handle} is nothing that the file says: {content:.200}")
         })?;
         handles.insert(content, handle);
-        if content.starts_with(FOLD) {
-            let folded = source.prompts.iter().filter(|prompt| content.contains(prompt.as_str()));
-            handles.extend(folded.map(|prompt| (prompt.as_str(), handle.as_str())));
-        }
     }
+    let folds: Vec<_> = run
+        .removed
+        .iter()
+        .filter(|(_, content)| content.starts_with(FOLD))
+        .collect();
     let mut shown = Vec::new();
     for message in run.result["messages"].as_array().unwrap() {
         if message["role"] == "user" {
@@ -459,9 +460,14 @@ fn is_faithful(run: &Run, source: &Source) -> Checked {
         }
     }
     for prompt in &source.prompts {
-        let handle = handles.get(prompt.as_str()).map(|handle| format!("recall {handle}]"));
-        let is_there =
-            |text: &String| text.contains(prompt.as_str()) || handle.as_ref().is_some_and(|h| text.contains(h));
+        let folded = folds.iter().filter(|(_, content)| content.contains(prompt.as_str()));
+        let own = handles.get(prompt.as_str()).copied();
+        let marks: Vec<String> = own
+            .into_iter()
+            .chain(folded.map(|(handle, _)| handle.as_str()))
+            .map(|handle| format!("recall {handle}]"))
+            .collect();
+        let is_there = |text: &String| text.contains(prompt.as_str()) || marks.iter().any(|mark| text.contains(mark));
         ensure(shown.iter().any(is_there), || {
             format!("a prompt is gone: {prompt:.200}")
         })?;
