@@ -49,7 +49,7 @@ impl TimeLimits {
         idle: Duration::from_secs(60),
     };
 
-    /// For a server on the user's own machine: 10 seconds, 2 minutes beside the time in which it [reads](READING) the prompt,
+    /// For a server on the user's own machine: 10 seconds, 2 minutes beside the time in which it reads the prompt,
     /// 5 minutes.
     pub const LOCAL: TimeLimits = TimeLimits {
         connect: Duration::from_secs(10),
