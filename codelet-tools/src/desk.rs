@@ -25,6 +25,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Where programs are if nobody says.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The folders of an environment's `PATH`, or of `usual` where it has none, named without links, that no command in this
+/// sandbox can put a program into.
+pub(crate) fn program_folders(
+    environment: &[(OsString, OsString)],
+    usual: &str,
+    sandbox: &Sandbox,
+) -> impl Iterator<Item = PathBuf> {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    let path = path.map_or_else(|| OsString::from(usual), |(_, value)| value.clone());
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let absolute = folders.into_iter().filter(|folder| folder.is_absolute());
+    // As it leads now: a link on the way may be a command's to change.
+    absolute
+        .filter_map(|folder| folder.canonicalize().ok())
+        .filter(|folder| !sandbox.writes(folder))
+}
+
 /// Paths, looks at files, secrets and settings.
 pub(crate) struct Desk {
     pub paths: Paths,
@@ -126,14 +143,7 @@ impl Desk {
 
     /// The folders of `PATH`, named without links, that no command in this sandbox can put a program into.
     pub(crate) fn program_folders(&self, sandbox: &Sandbox) -> impl Iterator<Item = PathBuf> {
-        let path = self.options.env.iter().find(|(name, _)| name == "PATH");
-        let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
-        let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-        let absolute = folders.into_iter().filter(|folder| folder.is_absolute());
-        // As it leads now: a link on the way may be a command's to change.
-        absolute
-            .filter_map(|folder| folder.canonicalize().ok())
-            .filter(|folder| !sandbox.writes(folder))
+        program_folders(&self.options.env, PATH, sandbox)
     }
 
     /// A folder for files that no command in the sandbox is to find or change.

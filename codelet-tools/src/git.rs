@@ -8,7 +8,7 @@
 //! it can write nothing and reaches no network.
 
 use crate::committed::Committed;
-use crate::desk::Desk;
+use crate::desk::{Desk, program_folders};
 use crate::files::{self, Stamp};
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
@@ -405,14 +405,9 @@ const GLOBAL: &str = "GIT_CONFIG_GLOBAL";
 /// The folders in which git may be: none in the repository or where else commands write, none that depends on where one
 /// stands.
 fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) -> Vec<PathBuf> {
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"), |(_, value)| value);
-    std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        // The root has no links in it; a way to it may, and one that leads elsewhere now may lead there later.
-        .filter_map(|folder| folder.canonicalize().ok())
+    // The root has no links in it, nor has what is found.
+    program_folders(environment, "/usr/local/bin:/usr/bin:/bin", sandbox)
         .filter(|folder| !folder.starts_with(root))
-        .filter(|folder| !sandbox.writes(folder))
         .collect()
 }
 

@@ -3,11 +3,11 @@
 
 use crate::committed::Committed;
 use crate::git;
+use crate::path::pieces;
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Says of each place whose it is.
 pub(crate) struct Owned {
@@ -142,7 +142,7 @@ fn on_the_way(path: &Path) -> Vec<PathBuf> {
     /// Links that are followed, as many as the kernel follows.
     const LINKS: usize = 40;
     let mut names = Vec::new();
-    let mut waiting: Vec<OsString> = parts(path).rev().collect();
+    let mut waiting = pieces(path);
     let mut there = PathBuf::from("/");
     while let Some(part) = waiting.pop() {
         if part == ".." {
@@ -156,7 +156,7 @@ fn on_the_way(path: &Path) -> Vec<PathBuf> {
                 if target.is_absolute() {
                     there = PathBuf::from("/");
                 }
-                waiting.extend(parts(&target).rev());
+                waiting.extend(pieces(&target));
                 names.push(waiting.iter().rev().fold(there.clone(), |path, part| path.join(part)));
             }
             _ => there = next,
@@ -166,15 +166,6 @@ fn on_the_way(path: &Path) -> Vec<PathBuf> {
         names.push(there);
     }
     names
-}
-
-fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
-    let parts = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    });
-    parts.collect::<Vec<_>>().into_iter()
 }
 
 /// What the dot files of a home lead to, and those of its folders in which programs look for settings.

@@ -178,7 +178,7 @@ impl Paths {
 }
 
 /// The pieces of a path, the last one first.
-fn pieces(path: &Path) -> Vec<OsString> {
+pub(crate) fn pieces(path: &Path) -> Vec<OsString> {
     let mut pieces: Vec<OsString> = path
         .components()
         .filter_map(|component| match component {
