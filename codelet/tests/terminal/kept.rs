@@ -186,7 +186,8 @@ fn a_wait_tells_its_whole_reason_and_leaves_a_line() {
     let (_bench, server, mut terminal) = open([refused, Reply::text("Here.")]);
     terminal.say("Are you there?");
     terminal.see("Here.");
-    terminal.wait("waited 1");
+    terminal.wait("waited ");
+    terminal.wait("would exceed your account's rate");
     terminal.see("ready");
     leave(&mut terminal, &server);
 }
