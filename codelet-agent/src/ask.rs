@@ -112,8 +112,6 @@ pub(crate) async fn stream(
     let mut billed = None;
     let mut has_begun = false;
     let mut come = Come::default();
-    // What was said does not change while the stream comes.
-    let mut may_look_ahead = true;
     loop {
         let next = tokio::select! {
             biased;
@@ -167,9 +165,6 @@ pub(crate) async fn stream(
         if is_shown {
             quiet.is_shown = false;
             listener.on(event);
-        }
-        if std::mem::take(&mut may_look_ahead) {
-            session.conversation.look_ahead();
         }
     }
 }

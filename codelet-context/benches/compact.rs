@@ -59,7 +59,6 @@ fn under_way(tokens: u64) -> (Conversation, Due) {
     for (message, estimate) in history.messages().iter().zip(history.estimates()) {
         // A prompt makes the next compaction look at everything once more.
         if !message.is_prompt() || !std::mem::replace(&mut is_asked, true) {
-            session.look_ahead();
             session.append(message.clone());
             said += estimate;
         }

@@ -10,43 +10,46 @@
 
 mod archived;
 mod division;
+pub(crate) mod draft;
 mod fate;
 mod fold;
 mod mended;
+pub mod notice;
 mod offered;
-mod quote;
+pub mod reminder;
 mod result;
 mod room;
+pub(crate) mod select;
+pub(crate) mod telling;
 mod told;
+pub(crate) mod trim;
 
 pub(crate) use archived::Archived;
 pub(crate) use division::{Cut, Rise};
 pub(crate) use fold::is_fold;
-pub(crate) use quote::look_ahead;
 pub(crate) use room::UNSEEN_SHARE;
 
-pub use result::{Compaction, Fate, FateKind, Size, TurnCount, Warning};
+pub use crate::history::Size;
+pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
-use crate::anchor::Anchor;
-use crate::candidates::Candidates;
-use crate::draft::{self, Draft};
-use crate::history::History;
-use crate::labels;
-use crate::message::{Message, Nature, Origin, Part, Role};
-use crate::pack::Choice;
-use crate::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
-use crate::recall::Archive;
-use crate::reminder;
-use crate::select::{self, Kept};
+use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
+use crate::evidence::anchor::Anchor;
+use crate::history::{History, is_earlier_summary, stands};
+use crate::message::recall::Archive;
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn::{self, Turn};
+use crate::message::view::View;
+use crate::message::{Message, Origin, Part, Role};
+use crate::ranking::Weights;
+use crate::ranking::labels;
 use crate::strategy::{
     self, StrategyCount, StrategyStats, dedup, lingua, pairing, snippet, thinking_prune, tool_call_dedup,
 };
-use crate::tokens::{self, Tokens};
-use crate::turn::{self, Turn};
-use crate::view::View;
 use division::{Demand, Division};
+use draft::Draft;
 use fold::Fold;
 use mended::Mended;
+use select::Kept;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -83,6 +86,8 @@ pub struct Options<'a> {
     pub overhead: Tokens,
     /// The next request is about to be sent: outputs behind the last reply stay whole where that can be.
     pub goes_on: bool,
+    /// What sentences and lines are worth; `None` for the built-in weights.
+    pub weights: Option<&'a Weights>,
 }
 
 impl Options<'_> {
@@ -98,6 +103,7 @@ impl Options<'_> {
             focus: None,
             overhead: 0,
             goes_on: false,
+            weights: None,
         }
     }
 }
@@ -112,12 +118,6 @@ const WITHIN_MESSAGES: [&str; 5] = [
 ];
 /// Less than this share saved is worth a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
-
-/// The lines that a summary of an earlier compaction quotes; `None` of any other text.
-pub(crate) fn quoted_in(summary: &str) -> Option<&str> {
-    let told = summary.strip_prefix(labels::SUMMARY)?;
-    Some(told.split_once(labels::DIGEST).map_or("", |(_, quoted)| quoted))
-}
 
 /// Whether two texts of the user's side that follow one another are what a compacted view ends with: the summary and the
 /// notice behind it. For who reads what was written of one; nothing that a tool has printed can begin a text of its own.
@@ -139,8 +139,6 @@ pub fn compact_with(history: &History, options: &Options<'_>) -> Compaction {
 /// What is known of a history that is compacted again and again.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Known<'a> {
-    /// The lines to look at; `None` for all, and where no other compaction will follow.
-    pub candidates: Option<&'a Candidates>,
     /// The messages that the [archive](Options::archive) keeps all of.
     pub archived: Option<&'a Archived>,
     /// What became of the history when it was shorter, if it is not valid.
@@ -164,7 +162,7 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
         pins: &pins,
         ..*options
     };
-    let mut work = Work::new(&mended.history, options, known.candidates.filter(|_| is_same));
+    let mut work = Work::new(&mended.history, options);
     work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
     work.without_fates = known.without_fates;
     work.rise = known.rise.or_else(|| rise_in(options));
@@ -242,7 +240,6 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
         strategies: StrategyStats::default(),
         fates: vec![kept; view.messages.len()],
         warnings: warnings.into_iter().collect(),
-        candidates: None,
         archived: None,
         cut: None,
         valid: None,
@@ -281,17 +278,10 @@ fn is_full(window: Tokens, occupancy: Tokens) -> bool {
     config.decide(&pressure).is_some()
 }
 
-/// Whether this is the summary of an earlier compaction: prompts before it have lost what stood between them.
-pub(crate) fn is_earlier_summary(part: &Part) -> bool {
-    matches!(part, Part::Text(text) if text.origin == Origin::Summary && text.body.as_str().starts_with(labels::SUMMARY))
-}
-
 /// A compaction under way.
 struct Work<'a> {
     history: &'a History,
     options: &'a Options<'a>,
-    /// The lines to look at.
-    candidates: Option<&'a Candidates>,
     turns: Cow<'a, [Turn]>,
     anchors: Vec<Anchor>,
     /// The messages of the reply that the newest prompt answers, ascending.
@@ -313,7 +303,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(history: &'a History, options: &'a Options<'a>, candidates: Option<&'a Candidates>) -> Self {
+    fn new(history: &'a History, options: &'a Options<'a>) -> Self {
         let noted = history.course();
         let turns = match noted.repeats() {
             true => Cow::Owned(turn::without_repeats(noted.turns().to_vec(), history.messages())),
@@ -324,7 +314,6 @@ impl<'a> Work<'a> {
         Work {
             history,
             options,
-            candidates,
             turns,
             anchors,
             offered,
@@ -351,7 +340,7 @@ impl<'a> Work<'a> {
         let outputs = messages[last..].iter().flat_map(|message| &message.parts);
         let outputs = outputs.filter(|part| matches!(part, Part::ToolResult(_)));
         let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
-        let (mut kept, mut drafts) = self.keep(budget, room::share(budget, room::KEPT_SHARE), last);
+        let (mut kept, mut drafts) = self.keep(budget, self.kept(budget), last);
         let division = self.divide(&drafts, budget, (last, &outputs));
         if let Some(division) = division {
             (kept, drafts) = self.keep(division.budget, division.steps, last);
@@ -413,6 +402,11 @@ impl<'a> Work<'a> {
         let all = room::whole(drafts);
         room::squeeze_standing(drafts, all.saturating_sub(over), self.rise.is_some(), &mut self.archive);
         fold::fold(messages, drafts, room, &mut self.archive)
+    }
+
+    /// What the kept steps may take of a budget.
+    fn kept(&self, budget: Tokens) -> Tokens {
+        room::share(budget, room::kept_share(budget, self.history.course().size().tokens))
     }
 
     /// From where on the messages are kept if those take at most `limit`, and what stays of all.
@@ -573,9 +567,8 @@ impl<'a> Work<'a> {
     fn finish(mut self, kept: Kept, drafts: Vec<Draft>, fold: Option<Fold>, budget: Option<Tokens>) -> Compaction {
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
-        let shown = self.shown_blocks(&drafts);
         let archived = self.archive_rest(&drafts);
-        let (summary, Choice { taken, candidates }) = self.summarise(kept.start, &drafts, &shown, bytes, budget);
+        let (summary, taken) = self.summarise(&drafts, bytes);
         let fates = match self.without_fates {
             true => Vec::new(),
             false => {
@@ -612,7 +605,6 @@ impl<'a> Work<'a> {
             strategies: self.strategies,
             fates,
             warnings,
-            candidates,
             archived: Some(archived),
             cut: self.cut,
             valid: None,
@@ -687,23 +679,4 @@ fn pinned(messages: &[Arc<Message>], pins: &[usize]) -> Vec<Range<usize>> {
         ranges.push(start..end);
     }
     ranges
-}
-
-/// What always stays: the system prompt, reminders, the user's words and files, what a harness put at the head, and what
-/// belongs to a part that the vendor keeps.
-pub(crate) fn stands(role: Role, part: &Part, head: bool) -> bool {
-    match (role, part) {
-        (Role::System, _) => true,
-        (Role::User, Part::Text(text)) => match text.origin {
-            Origin::Own => !text.body.is_blank(),
-            Origin::Reminder(_) => true,
-            Origin::Injected | Origin::Summary => head,
-            Origin::Notice => false,
-        },
-        (Role::User, Part::Image(_) | Part::Opaque(_)) => true,
-        // Nobody here can say what rests on what the vendor keeps.
-        (Role::User, Part::ToolResult(result)) => result.is_apart,
-        (_, Part::Opaque(opaque)) => opaque.nature == Nature::Reference,
-        _ => false,
-    }
 }

@@ -1,14 +1,16 @@
 //! Everything that was ever said, in order. It only grows.
 
-use crate::anchor::{Anchor, LONG_TURN};
-use crate::course::Course;
-use crate::index::Index;
-use crate::ledger::Ledger;
+pub(crate) mod course;
+use crate::evidence::Facts;
+use crate::evidence::anchor::{self, Anchor, LONG_TURN};
+use crate::history::course::Course;
+pub use crate::history::course::Size;
+pub(crate) use crate::history::course::{is_earlier_summary, stands};
 use crate::message::Message;
-use crate::outcome::Facts;
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn::Turn;
+use crate::ranking::{self, RankingIndex, Sample};
 use crate::strategy;
-use crate::tokens::{self, Tokens};
-use crate::turn::Turn;
 use std::sync::Arc;
 
 /// The append-only conversation. What is known of a message is computed once, when it is appended.
@@ -16,8 +18,7 @@ use std::sync::Arc;
 pub struct History {
     messages: Vec<Arc<Message>>,
     estimates: Vec<Tokens>,
-    index: Index,
-    ledger: Ledger,
+    ranking: RankingIndex,
     course: Course,
 }
 
@@ -45,11 +46,9 @@ impl History {
     }
 
     fn note(&mut self, message: Arc<Message>) {
-        self.index.append(&message);
-        self.ledger.append(&message);
+        self.ranking.append(&message);
         let estimate = tokens::estimate_message(&message);
         self.course.append(&message, estimate);
-        self.ledger.settle(self.course.turns(), LONG_TURN);
         self.estimates.push(estimate);
         self.messages.push(message);
     }
@@ -66,15 +65,16 @@ impl History {
 
     /// What is known of files, checks, errors and plans.
     pub fn facts(&self) -> Facts {
-        self.ledger.facts()
+        Facts::gather(&self.messages)
     }
 
-    pub(crate) fn index(&self) -> &Index {
-        &self.index
+    /// The sentences and lines of what was said with their features, oldest first: what weights are learned from.
+    pub fn samples(&self) -> Vec<Sample> {
+        ranking::samples(&self.ranking)
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub(crate) fn ranking(&self) -> &RankingIndex {
+        &self.ranking
     }
 
     pub(crate) fn course(&self) -> &Course {
@@ -83,7 +83,7 @@ impl History {
 
     /// The turns and steps that finished something; `pins` are messages.
     pub fn anchors(&self, turns: &[Turn], pins: &[usize]) -> Vec<Anchor> {
-        self.ledger.anchors(&self.messages, turns, pins, LONG_TURN)
+        anchor::find(&self.messages, turns, pins, LONG_TURN)
     }
 }
 

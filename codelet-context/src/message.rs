@@ -4,16 +4,31 @@
 //! and texts are shared [`Body`]s, so nothing is flattened or re-serialised on its way through.
 
 mod action;
+pub mod command;
+pub mod cut;
+pub mod exchange;
 mod extra;
+pub(crate) mod files;
+pub(crate) mod harness;
 mod parameters;
+mod patch;
+pub(crate) mod pending;
+pub mod pin;
+pub mod recall;
+pub mod refusal;
+pub mod todo;
+pub mod tokens;
+pub mod turn;
+pub mod validate;
+pub mod view;
 
 pub use action::{Action, ActionKind, ChangeKind, Names};
 pub use extra::Extra;
 pub use parameters::{Parameters, values_within};
 
-use crate::body::Body;
-use crate::recall::Handle;
-use crate::refusal::Refusal;
+use crate::message::recall::Handle;
+use crate::message::refusal::Refusal;
+use crate::text::body::Body;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 

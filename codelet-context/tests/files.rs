@@ -76,8 +76,6 @@ fn a_prompt_that_is_only_a_file_stays() {
     let done = compacted(session(vec![contract.clone()], 60), Target::Budget(20_000));
     assert!(done.changed && done.after.tokens <= 20_000);
     assert_eq!(done.view.messages[0].parts, [contract]);
-    let goal = |part: &&Part| matches!(part, Part::Text(text) if text.body.as_str().contains("Goal: \"document contract.pdf\""));
-    assert!(shown(&done).iter().any(goal), "{:?}", done.view.messages.last());
 }
 
 #[test]

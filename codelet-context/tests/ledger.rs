@@ -192,12 +192,12 @@ fn going_back_leaves_no_edit_on_record_that_no_request_has_followed() {
     let (mut conversation, mut provider) = sent(20);
     let before = conversation.breaks().len();
     let earlier = conversation.earlier();
-    conversation.compact_to(6_000, Reason::Full).unwrap();
+    conversation.compact_to(12_000, Reason::Full).unwrap();
     assert_eq!(conversation.breaks().len(), before + 1);
     // Interrupted before the provider had said anything.
     conversation.restore(earlier);
     assert_eq!(conversation.breaks().len(), before);
-    conversation.compact_to(6_000, Reason::Full).unwrap();
+    conversation.compact_to(12_000, Reason::Full).unwrap();
     ask(&mut conversation, &mut provider, "again");
     let breaks = &conversation.breaks()[before..];
     assert_eq!(breaks.len(), 1, "{breaks:?}");
@@ -210,11 +210,11 @@ fn what_was_compacted_and_billed_and_is_compacted_again_after_going_back_breaks_
     let (mut conversation, mut provider) = sent(20);
     let before = conversation.breaks().len();
     let earlier = conversation.earlier();
-    conversation.compact_to(6_000, Reason::Full).unwrap();
+    conversation.compact_to(4_000, Reason::Full).unwrap();
     let first = conversation.view().messages.clone();
     ask(&mut conversation, &mut provider, "interrupted");
     conversation.restore(earlier);
-    conversation.compact_to(6_000, Reason::Full).unwrap();
+    conversation.compact_to(4_000, Reason::Full).unwrap();
     assert_eq!(conversation.view().messages, first);
     assert_eq!(conversation.breaks().len(), before + 1, "{:?}", conversation.breaks());
     ask(&mut conversation, &mut provider, "again");
@@ -226,12 +226,12 @@ fn what_was_compacted_and_billed_and_is_compacted_again_after_going_back_breaks_
 fn what_is_taken_back_and_compacted_before_one_request_is_one_break() {
     let (mut conversation, mut provider) = sent(20);
     let before = conversation.breaks().len();
-    conversation.compact_to(9_000, Reason::Asked).unwrap();
+    conversation.compact_to(14_000, Reason::Asked).unwrap();
     ask(&mut conversation, &mut provider, "sent");
     let shown = conversation.occupancy();
     assert!(conversation.undo_compact());
     conversation.append(Message::user("And now?"));
-    conversation.compact_to(4_500, Reason::Full).unwrap();
+    conversation.compact_to(9_000, Reason::Full).unwrap();
     let breaks = &conversation.breaks()[before..];
     let causes: Vec<Cause> = breaks.iter().map(|it| it.cause).collect();
     assert_eq!(causes, [Cause::Edit(Reason::Asked), Cause::Edit(Reason::Full)]);

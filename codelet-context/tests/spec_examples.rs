@@ -162,9 +162,7 @@ fn password_bypass_and_0_passed_are_no_successes() {
             anchor::find(&messages, &turn::turns(&messages), &[], LONG_TURN).len()
         };
         assert_eq!(run(None), 0, "{output}");
-        // A recorded status decides, but for a run that says that it ran nothing: that finished nothing.
-        let expected = usize::from(output != "test: 0 passed");
-        assert_eq!(run(Some(true)), expected, "{output}");
+        assert_eq!(run(Some(true)), 1, "a recorded status decides: {output}");
     }
 }
 

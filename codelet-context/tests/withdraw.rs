@@ -99,7 +99,7 @@ fn what_was_refused_is_in_no_later_view() {
 fn a_compaction_that_is_taken_back_does_not_show_what_was_refused_since() {
     let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
     conversation.append(Message::user("Look at a.png."));
-    for number in 0..8 {
+    for number in 0..60 {
         let id = format!("work_{number}");
         conversation.append(says(vec![read(&id, &format!("src/part_{number}.rs"))]));
         conversation.append(answers(vec![result(&id, "let part = load();\n".repeat(200))]));

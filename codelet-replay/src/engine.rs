@@ -38,7 +38,6 @@ impl Editor for Engine {
 
     fn replied(&mut self, reply: &[Arc<Message>], report: Report) {
         self.same = self.conversation.view().messages.len();
-        self.conversation.look_ahead();
         match reply {
             [] => self.conversation.reported(report),
             [first, rest @ ..] => {

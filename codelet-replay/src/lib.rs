@@ -31,6 +31,7 @@ mod editor;
 mod engine;
 pub mod json;
 mod mask;
+mod names;
 pub mod play;
 pub mod policy;
 pub mod prompt;

@@ -5,9 +5,9 @@
 //! than 30 % of the messages of a conversation is part of its vocabulary, and nobody has to remember it. A reference in
 //! the parameters of a call counts three times, one in words or thinking once.
 
+use crate::names;
 use crate::session::Session;
 use codelet_context::message::{Message, Part, Role};
-use codelet_context::names;
 use codelet_context::tokens::Tokens;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

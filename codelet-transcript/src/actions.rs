@@ -1,127 +1,125 @@
-//! What the tools of the known agents do, in the engine's notions: a table from names to actions.
+//! What a call does, in the engine's notions: by a table of names of tools, and by the names of its parameters where no row
+//! knows the tool. See `docs/decisions/0021-tools-that-nobody-knows.md`.
 //!
 //! A name is looked up without regard to case and to how its words are joined, first as it stands, then without what a tool
-//! server or namespace puts before it. What no row knows is judged by its parameters, and then by the words of its name.
+//! server or namespace puts before it.
 
-mod names;
-mod wholes;
-mod words;
-
-use codelet_context::command::is_key;
 use codelet_context::message::{Action, ActionKind, ChangeKind};
-use names::{Does, by_words, ends, is_same, row, short};
 use serde_json::{Map, Value};
-pub(crate) use words::*;
 
-/// Whether a tool of this name takes away the files that these parameters name, and no part of them.
-pub(crate) fn removes_wholes(name: &str, parameters: &Map<String, Value>) -> bool {
-    wholes::by_words(short(name)) == Some(ChangeKind::Removes) && wholes::is_of_all(parameters)
+/// What a tool of the table does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Does {
+    Read,
+    Change,
+    /// Does this to files as wholes.
+    Whole(ChangeKind),
+    /// A parameter `command` says whether it looks or changes.
+    Editor,
+    Command,
+    Search,
+    Todo,
+    /// Asks the user.
+    Ask,
+    /// Something that the engine has no notion of, whatever its parameters look like.
+    Other,
 }
 
-/// Whether what a tool takes away by that name, or by this verb, are files that are here.
-pub(crate) fn takes_from_here(tool: &str, name: &str) -> bool {
-    wholes::is_served_here(tool) && wholes::is_here(name)
-}
-
-/// Names of the parameter that holds a file's path, the likeliest first. Names are the same however their words are joined.
-const PATHS: &[&str] = &[
-    "file_path",
-    "path",
-    "file_name",
-    "target_file",
-    "target_file_path",
-    "absolute_path",
-    "notebook_path",
-    "target_notebook",
-    "relative_workspace_path",
-    "relative_path",
-    "file",
+/// What tools do, and the names of those that are known, in small letters.
+#[rustfmt::skip]
+const TOOLS: &[(Does, &str)] = &[
+    (Does::Read, "read notebookread view_image read_file view read_many_files view_file open open_file goto scroll_up scroll_down \
+        read_text_file read_multiple_files fs_read"),
+    (Does::Change, "edit write multiedit notebookedit apply_patch patch create create_file insert_edit_into_file write_file \
+        replace_string_in_file multi_replace_string_in_file replace edit_file search_replace edit_notebook reapply \
+        write_to_file replace_file_content replace_in_file apply_diff insert_content search_and_replace replace_lines insert \
+        append str_replace fs_write fs_append fs_replace edit_existing_file single_find_and_replace save_file edit_block \
+        replace_symbol_body insert_after_symbol insert_before_symbol replace_regex edit_files modify_file update_file \
+        create_new_file append_to_file append_file"),
+    (Does::Whole(ChangeKind::Removes), "delete_file delete_files delete remove_file remove_files"),
+    (Does::Whole(ChangeKind::Moves), "move_file rename_file"),
+    (Does::Whole(ChangeKind::Undoes), "undo_edit"),
+    (Does::Editor, "text_editor str_replace_editor str_replace_based_edit_tool file_editor edit_anthropic \
+        text_editor_code_execution"),
+    (Does::Command, "bash powershell exec_command shell shell_command local_shell container.exec unified_exec exec \
+        run_in_terminal run_shell_command run_terminal_cmd run_terminal_command run_command execute_command execute_bash \
+        execute_shell terminal launch_process start_process execute_shell_command bash_code_execution run_bash"),
+    (Does::Search, "grep glob ls lsp list find list_dir grep_files rg semantic_search search_file_content list_directory \
+        grep_search file_search codebase_search find_by_name list_files search_files list_code_definition_names find_file \
+        search_dir search_file search_code"),
+    (Does::Todo, "todo todoread todowrite taskcreate taskupdate taskget tasklist update_plan manage_todo_list write_todos \
+        update_todo_list task_tracker todos set_plan"),
+    (Does::Ask, "askuserquestion exitplanmode question request_user_input ask_user ask_human human ask_followup_question \
+        attempt_completion plan_mode_respond interactive_feedback"),
+    (Does::Other, "bashoutput killshell killbash task agent skill slashcommand recall download write_stdin read_bash \
+        write_bash stop_bash list_bash query sql execute_sql"),
 ];
+
+/// Names of the parameter that holds a file's path, the likeliest first.
+const PATHS: &str = "file_path path file_name target_file target_file_path absolute_path notebook_path target_notebook \
+    relative_workspace_path relative_path file";
 /// Names of parameters that hold several paths: strings, or objects with a path of their own.
-const PATH_LISTS: &[&str] = &[
-    "paths",
-    "files",
-    "file",
-    "file_paths",
-    "edits",
-    "replacements",
-    "operations",
-];
-/// Names of the parameter that holds a command line.
-const COMMANDS: &[&str] = &["command", "cmd", "commands", "script", "command_line"];
+const PATH_LISTS: &str = "paths files file file_paths edits replacements operations include";
+const COMMANDS: &str = "command cmd commands script command_line";
 /// Names of the parameter that holds the folder which a command line is run in.
-const FOLDERS: &[&str] = &[
-    "workdir",
-    "cwd",
-    "working_directory",
-    "working_dir",
-    "work_dir",
-    "dir_path",
-    "directory",
-];
-/// Names of the parameter that says that the line is none, but what is typed into the program that runs.
-const INPUTS: &[&str] = &["is_input", "as_input"];
-/// Names of parameters that may hold a patch.
-const PATCHES: &[&str] = &["input", "patch", "patch_text", "diff", "command"];
-/// Names of parameters that only a tool which replaces text has.
-const REPLACED: &[&str] = &[
-    "old_string",
-    "old_str",
-    "old_text",
-    "old_content",
-    "new_str",
-    "replacement",
-    "repl",
-    "code_edit",
-];
-/// Names of parameters that together say what is replaced by what.
-const REPLACED_BY: &[[&str; 2]] = &[["find", "replace"], ["search", "replace"]];
+const FOLDERS: &str = "workdir cwd working_directory working_dir work_dir dir_path directory";
+const PATCHES: &str = "input patch patch_text diff command";
+/// Names of parameters that hold what a change takes away, …
+const OLD: &str =
+    "old_string old_str old_text old_content old_code original original_code original_text target_content";
+/// … and those that do where another says what comes in its place.
+const SOUGHT: &str = "find search before";
+const REPLACEMENTS: &str = "replace replacement after";
 /// Names of parameters that hold what a file is to contain.
-const CONTENTS: &[&str] = &["content", "contents", "file_text", "file_content", "new_content"];
-/// Names of parameters that say which piece of a file is wanted.
-const PIECES: &[&str] = &["offset", "limit", "view_range", "start_line", "end_line", "line_count"];
+const NEW: &str = "content contents file_text file_content new_content new_string new_str new_text code_edit repl data text \
+    body";
+/// Names of parameters of a search.
+const SEARCHES: &str = "pattern regex query";
 /// Names of parameters of a file that is elsewhere: the path is none of the project's.
-const ELSEWHERE: &[&str] = &["owner", "repo", "repository", "url", "bucket", "project_id", "file_id"];
+const ELSEWHERE: &str = "owner repo repository url bucket project_id file_id";
 /// What an editor is told to do in its parameter `command`.
-const EDITS: &[&str] = &["view", "create", "str_replace", "insert", "undo_edit"];
+const EDITS: &str = "view create str_replace insert undo_edit";
+/// Words in the name of a tool that neither shows a file nor changes it, whatever its parameters are called.
+const NEITHER: &str = "check commit commits compare delete diff explain format history info lint list preview remove review run \
+    search stat test tests tree undo upload validate";
+
+/// Names of parameters for the name that a file has, and for the one that it gets.
+const FROM: &str = "source source_path src from old_path file_path path";
+const TO: &str = "destination destination_path dest dst to target new_path";
 
 /// Paths taken from one call at most.
 const MOST_PATHS: usize = 200;
+/// Bytes of the longest name that is looked up.
+const LONGEST_NAME: usize = 100;
 
-/// How the text begins that `apply_patch` takes.
-const PATCH_HEAD: &str = "*** Begin Patch";
-
-/// What a call of this tool with these parameters does. A name that no row knows is judged by its parameters.
+/// What a call of this tool with these parameters does.
 pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
-    let does = row(tool).or_else(|| {
-        // What is left of a longer name may be a common word, so it counts only with the parameters that go with it.
-        let fitting = |does: &Does| fits(*does, parameters);
-        row(short(tool)).filter(fitting).or_else(|| ends(tool).find(fitting))
-    });
-    match does {
-        Some(Does::Read) => read(parameters),
-        Some(Does::Change) => change(parameters),
-        Some(Does::Whole(_)) if !wholes::is_here(tool) => Action::default(),
-        Some(Does::Whole(kind)) => wholes::action(kind, parameters),
-        Some(Does::Editor) => edit(parameters),
-        Some(Does::Command) => run(parameters).unwrap_or_else(input),
-        Some(Does::Search) => Action {
-            kind: ActionKind::Search,
-            ..Action::default()
-        },
-        Some(Does::Todo) => Action {
-            kind: ActionKind::Todo,
-            ..Action::default()
-        },
-        Some(Does::Ask | Does::HandOver) => Action {
-            kind: ActionKind::Ask,
-            ..Action::default()
-        },
-        Some(Does::Other) => Action::default(),
-        None => by_shape(parameters)
-            .filter(|action| goes_with(action.kind, tool, parameters))
-            .or_else(|| by_name(tool, parameters))
-            .unwrap_or_default(),
+    // What is left of a longer name may be a common word, so it counts only with the parameters that go with it.
+    let fitting = || ends(tool).filter_map(row).find(|does| fits(*does, parameters));
+    match row(tool).or_else(fitting) {
+        Some(does) => does.action(parameters),
+        None => by_parameters(tool, parameters).unwrap_or_default(),
+    }
+}
+
+impl Does {
+    fn action(self, parameters: &Map<String, Value>) -> Action {
+        match self {
+            Does::Read => on(ActionKind::Read, parameters),
+            Does::Change => change(parameters),
+            Does::Whole(_) if is_tried(parameters) => Action::default(),
+            Does::Whole(ChangeKind::Moves) => moved(parameters).unwrap_or_default(),
+            Does::Whole(_) if paths(parameters).is_empty() => Action::default(),
+            // Numbers say which part of it.
+            Does::Whole(_) if parameters.values().any(Value::is_number) => change(parameters),
+            Does::Whole(kind) => on(ActionKind::Change, parameters).changing(kind),
+            Does::Editor => edit(parameters),
+            Does::Command => run(parameters).unwrap_or_else(|| of(ActionKind::Command)),
+            Does::Search => of(ActionKind::Search),
+            Does::Todo => of(ActionKind::Todo),
+            Does::Ask => of(ActionKind::Ask),
+            Does::Other => Action::default(),
+        }
     }
 }
 
@@ -138,148 +136,113 @@ pub(crate) fn is_of_server(tool: &str) -> bool {
 /// Whether an agent is known that asks the user before its tool of this name does anything, or by it, and tells itself what came of
 /// it: no program, page or server has a say in the answer.
 pub(crate) fn asks_and_prints_nothing(tool: &str) -> bool {
-    let does = [Does::Change, Does::Editor, Does::Ask, Does::HandOver];
-    row(tool).is_some_and(|row| does.contains(&row) || matches!(row, Does::Whole(_)))
+    use Does::{Ask, Change, Editor, Whole};
+    matches!(row(tool), Some(Change | Whole(_) | Editor | Ask))
 }
 
-/// Whether it is known of a tool what it does, if only that the engine has no notion of it.
-pub(crate) fn is_known(tool: &str) -> bool {
-    row(tool).is_some() || row(short(tool)) == Some(Does::Other)
-}
-
-/// What a call does that is named by a word among its parameters, or whose parameters were wrapped: only where name and
-/// parameters go together, since the word may be anything.
-pub(crate) fn named(name: &str, parameters: &Map<String, Value>) -> Option<Action> {
-    let file = format!("{name}_file");
-    let is_of = |does: &Does| !matches!(does, Does::Ask | Does::HandOver | Does::Other) && fits(*does, parameters);
-    if !is_here(parameters.keys().map(String::as_str)) {
+/// What the parameters say of a tool that no row knows.
+fn by_parameters(tool: &str, parameters: &Map<String, Value>) -> Option<Action> {
+    if has(parameters, ELSEWHERE) || is_tried(parameters) {
         return None;
     }
-    match row(name).or_else(|| row(short(name))).filter(is_of) {
-        Some(_) => Some(action(name, parameters)),
-        None => by_shape(parameters)
-            .filter(|action| goes_with(action.kind, name, parameters))
-            .or_else(|| by_name(name, parameters).or_else(|| by_name(&file, parameters))),
+    let has_path = !paths(parameters).is_empty();
+    let command = parameter(parameters, "command").and_then(Value::as_str);
+    if has_path && command.is_some_and(|word| EDITS.split(' ').any(|edit| edit == word)) {
+        return Some(edit(parameters));
     }
-}
-
-/// Names of the parameters that hold what a change takes away.
-pub(crate) fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
-    names::replaced(parameters)
-}
-
-/// Whether a tool of this name may do what its parameters read like.
-fn goes_with(kind: ActionKind, tool: &str, parameters: &Map<String, Value>) -> bool {
-    match kind {
-        ActionKind::Change => changes(tool, parameters),
-        // Whoever deletes a piece of a file names it as others do that read one.
-        ActionKind::Read => wholes::by_words(short(tool)).is_none(),
-        _ => true,
+    let is_of_file = !spaced(short(tool))
+        .split(' ')
+        .any(|word| NEITHER.split(' ').any(|other| other == word));
+    let has_text = [OLD, NEW, REPLACEMENTS].iter().any(|names| has(parameters, names));
+    if patch(parameters).is_some() || has_path && has_text && is_of_file {
+        return Some(change(parameters));
     }
+    let searches = || has(parameters, SEARCHES).then(|| of(ActionKind::Search));
+    let reads = || (has_path && !has_text && is_of_file).then(|| on(ActionKind::Read, parameters));
+    run(parameters).or_else(searches).or_else(reads)
 }
 
-/// Whether a tool whose parameters read like those of a change makes one, of a file that is here.
-fn changes(tool: &str, parameters: &Map<String, Value>) -> bool {
-    let tries = parameters.get("dry_run").or_else(|| parameters.get("dryRun"));
-    !names::only_looks(short(tool)) && !has_any(parameters, ELSEWHERE) && tries != Some(&Value::Bool(true))
-}
-
+/// Whether the parameters go with what a tool does whose name says so behind a server's.
 fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
+    let has_path = || !paths(parameters).is_empty() && !has(parameters, ELSEWHERE);
     match does {
-        Does::Read | Does::Editor => !paths(parameters).is_empty(),
-        Does::Change => !paths(parameters).is_empty() || patch(parameters).is_some(),
-        Does::Whole(ChangeKind::Moves) => wholes::moved(parameters).is_some(),
-        Does::Whole(_) => !paths(parameters).is_empty(),
+        Does::Read | Does::Editor => has_path(),
+        Does::Change => has_path() || patch(parameters).is_some(),
+        // A server may keep an index, secrets or a store under such paths.
+        Does::Whole(_) => false,
         Does::Command => command(parameters).is_some(),
-        Does::Search => has_any(parameters, &["pattern", "query", "regex", "path", "glob"]),
-        Does::Todo => has_any(parameters, &["todos", "plan", "tasks", "items"]),
-        Does::Ask => false,
-        // What a server of that name is told to show stands beside the folder that it is about.
-        Does::HandOver => has_text(parameters, &["summary"]) && has_text(parameters, &["project_directory"]),
+        Does::Search => has(parameters, SEARCHES) || has(parameters, "path glob"),
+        Does::Todo => each(parameters, "todos plan tasks items").any(Value::is_array),
+        // A server's tool of that name asks somebody else, but for one that shows the user the folder that was worked in.
+        Does::Ask => has(parameters, "project_directory"),
         Does::Other => true,
     }
 }
 
-/// What the parameters alone say.
-fn by_shape(parameters: &Map<String, Value>) -> Option<Action> {
-    let has_path = !paths(parameters).is_empty();
-    let command = parameters.get("command").and_then(Value::as_str);
-    if has_path && command.is_some_and(|command| EDITS.contains(&command)) {
-        return Some(edit(parameters));
+/// What the table says of a name.
+fn row(name: &str) -> Option<Does> {
+    if name.len() > LONGEST_NAME {
+        return None;
     }
-    let replaces = || {
-        let has_both = |names: &[&str; 2]| names.iter().all(|name| has_text(parameters, &[name]));
-        has_any(parameters, REPLACED) || REPLACED_BY.iter().any(has_both)
+    let knows = |names: &str| names.split_ascii_whitespace().any(|known| is_same(known, name));
+    TOOLS.iter().find(|(_, names)| knows(names)).map(|(does, _)| *does)
+}
+
+/// A name without server and namespace: `mcp__files__read_file`, `developer__shell`, `functions.exec_command`.
+fn short(name: &str) -> &str {
+    let name = name.rsplit("__").next().unwrap_or(name);
+    name.rsplit(['.', ':', '/']).next().unwrap_or(name)
+}
+
+/// The name without server, and each end of several words that a server's may stand before: `serena_replace_regex`.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    let ends = name.match_indices(['_', '-']).map(|(at, _)| &name[at + 1..]);
+    std::iter::once(short(name)).chain(ends.filter(|end| end.contains(['_', '-'])))
+}
+
+/// Whether two names differ at most in how their words are joined: `file_path`, `filePath`, `file-path`.
+fn is_same(one: &str, other: &str) -> bool {
+    let letters = |name| {
+        str::bytes(name)
+            .filter(|b| !matches!(b, b'_' | b'-'))
+            .map(|b| b.to_ascii_lowercase())
     };
-    if patch(parameters).is_some() || (has_path && (replaces() || has_text(parameters, CONTENTS))) {
-        return Some(change(parameters));
-    }
-    if has_path && has_any(parameters, PIECES) {
-        return Some(on(ActionKind::Read, parameters));
-    }
-    let is_line = |name: &str| matches!(name, "command" | "cmd");
-    if COMMANDS
-        .iter()
-        .any(|name| is_line(name) && parameters.contains_key(*name))
-        && let Some(action) = run(parameters)
-    {
-        return Some(action);
-    }
-    has_text(parameters, &["pattern", "regex"]).then(|| Action {
-        kind: ActionKind::Search,
-        ..Action::default()
-    })
+    letters(one).eq(letters(other))
 }
 
-/// What the words of the name say, where the parameters go with it.
-fn by_name(tool: &str, parameters: &Map<String, Value>) -> Option<Action> {
-    let does = by_words(short(tool)).filter(|does| fits(*does, parameters) && !has_any(parameters, ELSEWHERE))?;
-    match does {
-        Does::Read => Some(on(ActionKind::Read, parameters)),
-        Does::Change => Some(change(parameters)),
-        Does::Whole(kind) => wholes::is_here(tool).then(|| wholes::action(kind, parameters)),
-        Does::Command => run(parameters),
-        _ => None,
+/// A name in small letters, a space between its words: `getFileHistory`, `get_file_history`.
+fn spaced(name: &str) -> String {
+    let mut spaced = String::new();
+    let mut was_small = false;
+    for c in name.chars() {
+        if was_small && c.is_ascii_uppercase() || !c.is_ascii_alphabetic() {
+            spaced.push(' ');
+        }
+        spaced.extend(c.is_ascii_alphabetic().then(|| c.to_ascii_lowercase()));
+        was_small = c.is_ascii_lowercase();
     }
-}
-
-fn has_any(parameters: &Map<String, Value>, names: &[&str]) -> bool {
-    names.iter().any(|name| parameter(parameters, name).is_some())
-}
-
-fn has_text(parameters: &Map<String, Value>, names: &[&str]) -> bool {
-    names
-        .iter()
-        .any(|name| parameter(parameters, name).is_some_and(Value::is_string))
+    spaced
 }
 
 /// One parameter, however the words of its name are joined.
 fn parameter<'a>(parameters: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    parameters.get(name).or_else(|| {
-        let mut fields = parameters.iter();
-        fields.find_map(|(own, value)| is_same(own, name).then_some(value))
-    })
+    let any = || parameters.iter().find(|(own, _)| is_same(own, name));
+    parameters.get(name).or_else(|| any().map(|(_, value)| value))
 }
 
-/// Looks at files: those that are named, or that lists of what is to be taken in name.
-fn read(parameters: &Map<String, Value>) -> Action {
-    let action = on(ActionKind::Read, parameters);
-    let is_path = |path: &&str| !path.trim().is_empty() && !path.contains(['*', '?']);
-    match parameters.get("include") {
-        Some(Value::Array(include)) if action.paths.is_empty() => {
-            let include = include.iter().filter_map(Value::as_str).filter(is_path);
-            Action::on(ActionKind::Read, include.take(MOST_PATHS))
-        }
-        _ => action,
-    }
+/// The parameters of these names, in their order.
+fn each<'a>(parameters: &'a Map<String, Value>, names: &'static str) -> impl Iterator<Item = &'a Value> {
+    names.split(' ').filter_map(|name| parameter(parameters, name))
 }
 
-/// What an editor does that is told so by a parameter.
-fn edit(parameters: &Map<String, Value>) -> Action {
-    match parameters.get("command").and_then(Value::as_str) {
-        Some("view" | "read") => on(ActionKind::Read, parameters),
-        Some("undo_edit" | "undo") => wholes::action(ChangeKind::Undoes, parameters),
-        _ => change(parameters),
+fn has(parameters: &Map<String, Value>, names: &'static str) -> bool {
+    each(parameters, names).next().is_some()
+}
+
+fn of(kind: ActionKind) -> Action {
+    Action {
+        kind,
+        ..Action::default()
     }
 }
 
@@ -287,69 +250,122 @@ fn on(kind: ActionKind, parameters: &Map<String, Value>) -> Action {
     Action::on(kind, paths(parameters))
 }
 
+/// Whether nothing is to be done yet.
+fn is_tried(parameters: &Map<String, Value>) -> bool {
+    parameter(parameters, "dry_run") == Some(&Value::Bool(true))
+}
+
+/// What an editor does that is told so by a parameter.
+fn edit(parameters: &Map<String, Value>) -> Action {
+    match parameter(parameters, "command").and_then(Value::as_str) {
+        Some("view" | "read") => on(ActionKind::Read, parameters),
+        Some("undo_edit" | "undo") => on(ActionKind::Change, parameters).changing(ChangeKind::Undoes),
+        _ => change(parameters),
+    }
+}
+
 fn change(parameters: &Map<String, Value>) -> Action {
     match patch(parameters) {
         Some(patch) => Action::patch(patch),
-        None => on(ActionKind::Change, parameters).replacing(names::replaced(parameters)),
+        None => on(ActionKind::Change, parameters).replacing(replaced(parameters)),
     }
+}
+
+/// The names of the parameters, also of those in a list of edits, that hold what a change takes away.
+fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
+    let edits = parameters.values().filter_map(Value::as_array).flatten();
+    let mut found: Vec<&str> = Vec::new();
+    for fields in std::iter::once(parameters).chain(edits.filter_map(Value::as_object)) {
+        let is_of = |name: &str, names: &str| names.split(' ').any(|known| is_same(known, name));
+        let replaces = has(fields, REPLACEMENTS);
+        let old = fields
+            .keys()
+            .filter(|name| is_of(name, OLD) || replaces && is_of(name, SOUGHT));
+        for name in old {
+            if !found.contains(&name.as_str()) {
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+/// A file that gets another name.
+fn moved(parameters: &Map<String, Value>) -> Option<Action> {
+    let from = each(parameters, FROM).find_map(Value::as_str)?;
+    let to = each(parameters, TO).find_map(Value::as_str)?;
+    Some(Action::on(ActionKind::Change, [from, to]).changing(ChangeKind::Moves))
 }
 
 /// The paths that a call names.
 fn paths(parameters: &Map<String, Value>) -> Vec<&str> {
-    let is_path = |path: &&str| !path.trim().is_empty();
-    if let Some(path) = path(parameters).filter(is_path) {
+    let path = |fields| {
+        each(fields, PATHS)
+            .find_map(Value::as_str)
+            .filter(|path| !path.trim().is_empty())
+    };
+    if let Some(path) = path(parameters) {
         return vec![path];
     }
-    let mut found: Vec<&str> = Vec::new();
     // Some put all that they say into one parameter.
-    let inner = parameters.get("args").and_then(Value::as_object);
-    let lists = [Some(parameters), inner].into_iter().flatten().flat_map(|fields| {
-        let lists = PATH_LISTS.iter().filter_map(|name| parameter(fields, name));
-        lists.flat_map(|list| match list {
-            Value::Array(items) => items.as_slice(),
-            Value::Object(_) => std::slice::from_ref(list),
-            _ => &[],
-        })
+    let inner = parameter(parameters, "args").and_then(Value::as_object);
+    let lists = std::iter::once(parameters)
+        .chain(inner)
+        .flat_map(|fields| each(fields, PATH_LISTS));
+    let items = lists.flat_map(|list| match list {
+        Value::Array(items) => items.as_slice(),
+        Value::Object(_) => std::slice::from_ref(list),
+        _ => &[],
     });
-    for item in lists {
-        let path = match item {
-            Value::String(path) => Some(path.as_str()),
-            Value::Object(fields) => path(fields),
-            _ => None,
-        };
-        if let Some(path) = path.filter(|path| is_path(path) && found.len() < MOST_PATHS && !found.contains(path)) {
+    let mut found: Vec<&str> = Vec::new();
+    for path in items.filter_map(|item| item.as_str().or_else(|| path(item.as_object()?))) {
+        let is_path = !path.trim().is_empty() && !path.contains(['*', '?']);
+        if is_path && found.len() < MOST_PATHS && !found.contains(&path) {
             found.push(path);
         }
     }
     found
 }
 
-/// The path of one file.
-fn path(fields: &Map<String, Value>) -> Option<&str> {
-    PATHS.iter().find_map(|name| parameter(fields, name)?.as_str())
-}
-
 /// The patch that a call brings.
 fn patch(parameters: &Map<String, Value>) -> Option<&str> {
-    PATCHES.iter().find_map(|name| match parameter(parameters, name)? {
-        Value::String(text) => Some(text.as_str()).filter(|text| is_patch(text)),
+    let texts = each(parameters, PATCHES).filter_map(|value| match value {
         // The command and its argument, as a list of words.
-        Value::Array(words) if words.len() == 2 => words[1].as_str().filter(|text| is_patch(text)),
-        _ => None,
+        Value::Array(words) if words.len() == 2 => words[1].as_str(),
+        value => value.as_str(),
+    });
+    texts.into_iter().find(|text| {
+        let text = text.trim_start();
+        let is_diff = text.starts_with("diff --git ") || text.starts_with("--- ") && text.contains("\n+++ ");
+        is_diff || text.starts_with("*** Begin Patch")
     })
 }
 
-/// Whether a text is a patch.
-pub(crate) fn is_patch(text: &str) -> bool {
-    let text = text.trim_start();
-    text.starts_with(PATCH_HEAD)
-        || text.starts_with("diff --git ")
-        || (text.starts_with("--- ") && text.contains("\n+++ "))
+/// What runs a command line, in the folder that is named beside it; `None` where there is none.
+fn run(parameters: &Map<String, Value>) -> Option<Action> {
+    if patch(parameters).is_some() {
+        return Some(change(parameters));
+    }
+    let line = command(parameters)?;
+    let is_on = |value: &Value| value.to_string().trim_matches('"').eq_ignore_ascii_case("true");
+    if is_key(&line) || parameter(parameters, "is_input").is_some_and(is_on) {
+        return Some(of(ActionKind::Command));
+    }
+    let folder = each(parameters, FOLDERS).find_map(Value::as_str).map(str::trim);
+    Some(Action::command(&match folder {
+        None | Some("" | "." | "./") => line,
+        Some(folder) => format!("cd {} && {line}", quote(folder)),
+    }))
 }
 
-/// The command line that a call runs.
+/// Whether a text is a key, as harnesses write those that they send to what runs, and not the name of a program.
+fn is_key(text: &str) -> bool {
+    const KEYS: &str = "C-c C-d C-z C-\\ ^C ^D ^Z \u{3} \u{4} \u{1a}";
+    KEYS.split(' ').any(|key| key == text.trim_matches([' ', '\n']))
+}
+
 fn command(parameters: &Map<String, Value>) -> Option<String> {
-    COMMANDS.iter().find_map(|name| match parameter(parameters, name)? {
+    each(parameters, COMMANDS).find_map(|value| match value {
         Value::String(line) => Some(line.clone()).filter(|line| !line.trim().is_empty()),
         Value::Array(words) => line_of(words),
         _ => None,
@@ -357,63 +373,19 @@ fn command(parameters: &Map<String, Value>) -> Option<String> {
 }
 
 /// A list of words as one line; `bash -lc LINE` is that line.
-pub(crate) fn line_of(words: &[Value]) -> Option<String> {
+fn line_of(words: &[Value]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
     let shell = words.first()?.rsplit('/').next().unwrap_or_default();
-    if let [_, flag, line] = words.as_slice()
-        && matches!(shell, "bash" | "sh" | "zsh" | "dash")
-        && flag.starts_with('-')
-        && flag.ends_with('c')
-    {
-        return Some((*line).to_owned());
+    match words.as_slice() {
+        [_, "-c" | "-lc", line] if matches!(shell, "bash" | "sh" | "zsh" | "dash") => Some((*line).to_owned()),
+        words => Some(words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")),
     }
-    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
-    Some(quoted.join(" "))
 }
 
 fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-fn run(parameters: &Map<String, Value>) -> Option<Action> {
-    if patch(parameters).is_some() {
-        return Some(change(parameters));
-    }
-    let line = command(parameters);
-    if is_input(line.as_deref().unwrap_or_default(), |name| parameter(parameters, name)) {
-        return Some(input());
-    }
-    let text = |name: &str| parameter(parameters, name)?.as_str();
-    Some(Action::command(&in_its_folder(line?, text)))
-}
-
-/// A call of a tool for commands that runs none.
-pub(crate) fn input() -> Action {
-    Action {
-        kind: ActionKind::Command,
-        ..Action::default()
-    }
-}
-
-/// Whether what stands where a command does is none: keys, or what is typed into the program that runs. `field` finds a parameter.
-pub(crate) fn is_input<'a>(line: &str, field: impl Fn(&str) -> Option<&'a Value>) -> bool {
-    let is_on = |value: &Value| match value {
-        Value::Bool(is_on) => *is_on,
-        Value::String(word) => word.eq_ignore_ascii_case("true"),
-        _ => false,
-    };
-    is_key(line) || INPUTS.iter().any(|name| field(name).is_some_and(is_on))
-}
-
-/// A line as it would be written without a parameter for its folder: what it runs, it runs there. `text` finds a parameter.
-pub(crate) fn in_its_folder<'a>(line: String, text: impl Fn(&str) -> Option<&'a str>) -> String {
-    match FOLDERS.iter().find_map(|name| text(name)).map(str::trim) {
-        None | Some("" | "." | "./") => line,
-        Some(folder) => format!("cd {} && {line}", quote(folder)),
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }

@@ -6,12 +6,12 @@
 use crate::attachment;
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
+use crate::harness::is_interruption;
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::refused;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
-use codelet_context::harness::is_interruption;
 use codelet_context::message::{Extra, Origin, Part, Role, Text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -3,12 +3,12 @@
 
 use crate::attachment;
 use crate::gather::{self, Gather};
+use crate::harness::is_fragment;
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::body::Body;
-use codelet_context::harness::is_fragment;
 use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
 use codelet_context::refusal::Refusal;
 use codelet_context::usage::Usage;

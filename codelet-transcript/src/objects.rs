@@ -7,53 +7,24 @@
 use crate::extra::{kept, marked};
 use crate::gemini::answer;
 use crate::node::Node;
+use crate::skim::Skim;
 use codelet_context::message::{Origin, Part, ToolResult};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
+use std::fmt::Write;
 
-/// On an answer: what stands before, between and behind its texts in the object, and how their letters are escaped.
+/// On an answer: what stands before, between and behind its texts in the object, and whether these escape everything beyond
+/// ASCII.
 const FRAME: &str = "codelet.frame";
 
 /// What stands around the texts at most, in bytes. It stays with an answer whose texts are cut, so it has to be small.
 const LONGEST_FRAME: usize = 600;
 
-/// How the makers of JSON escape what need not be escaped.
-#[derive(Clone, Copy, Debug)]
-struct Style {
-    /// Everything beyond ASCII (Python, PHP).
-    beyond_ascii: bool,
-    /// What means something in HTML (Go).
-    html: bool,
-    /// Slashes (PHP).
-    slashes: bool,
-}
-
-const STYLES: [Style; 4] = [
-    style(false, false, false),
-    style(true, false, false),
-    style(false, true, false),
-    style(true, false, true),
-];
-
-const fn style(beyond_ascii: bool, html: bool, slashes: bool) -> Style {
-    Style {
-        beyond_ascii,
-        html,
-        slashes,
-    }
-}
-
 /// The object that an answer is, if it is one.
 pub(crate) fn of(result: &ToolResult) -> Option<Map<String, Value>> {
-    let raw = only_text(result).filter(|_| looks_like_one(result))?;
-    serde_json::from_str(raw).ok()
-}
-
-/// Whether an answer may be an object.
-pub(crate) fn looks_like_one(result: &ToolResult) -> bool {
-    only_text(result)
-        .map(str::trim)
-        .is_some_and(|raw| raw.starts_with('{') && raw.ends_with('}'))
+    let raw = only_text(result)?;
+    let is_one = raw.trim().starts_with('{') && raw.trim().ends_with('}');
+    serde_json::from_str(raw).ok().filter(|_| is_one)
 }
 
 /// The text that an answer is nothing but.
@@ -69,17 +40,15 @@ fn only_text(result: &ToolResult) -> Option<&str> {
 /// Makes texts of the texts of an object that an answer is. Only one with a text of several lines is worth it, or one that
 /// tells of a program.
 pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, is_program: bool) {
-    let Some(raw) = only_text(result) else { return };
-    let Some((frame, names)) = frame(raw, object) else {
+    let Some((frame, names)) = only_text(result).and_then(|raw| frame(raw, object)) else {
         return;
     };
     let texts = || names.iter().filter_map(|name| object.get(name)?.as_str());
     if !is_program && !texts().any(|text| text.trim().contains('\n')) {
         return;
     }
-    let mut output: Vec<Part> = names
-        .iter()
-        .zip(texts())
+    let texts = names.iter().zip(texts());
+    let mut output: Vec<Part> = texts
         .map(|(name, text)| Part::Text(answer::of_field(text.to_owned(), name)))
         .collect();
     let mut others = object.clone();
@@ -91,107 +60,46 @@ pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, i
 
 /// What stands around the texts of an object, and the names of the fields that they are, in order.
 fn frame(raw: &str, object: &Map<String, Value>) -> Option<(Value, Vec<String>)> {
-    let strings = strings(raw)?;
+    let fields = Skim::new(raw.as_bytes()).members();
+    let literals = fields.filter_map(|(name, value)| Some((name, object.get(name)?.as_str()?, value.string()?)));
+    let taken: Vec<(&str, &str, &str)> = literals.filter(|(name, text, _)| answer::is_text(name, text)).collect();
     let mut seen = HashSet::new();
-    let mut taken: Vec<(String, &str, (usize, usize))> = Vec::new();
-    for (name, place) in strings.texts {
-        let text = object.get(&name)?.as_str()?;
-        if answer::is_text(&name, text) {
-            taken.push((name, text, place));
-        }
-    }
     // Of two fields of one name only one is read.
-    if taken.is_empty() || strings.fields != object.len() || !taken.iter().all(|(name, ..)| seen.insert(name.clone())) {
+    if taken.is_empty() || !taken.iter().all(|(name, ..)| seen.insert(*name)) {
         return None;
     }
-    let is_so = |style: &Style| {
-        let as_came = |(_, text, (from, to)): &(String, &str, (usize, usize))| quoted(text, *style) == raw[*from..*to];
-        taken.iter().all(as_came)
+    let is_so = |escapes: &bool| {
+        taken
+            .iter()
+            .all(|(_, text, literal)| escaped(text, *escapes) == **literal)
     };
-    let style = STYLES.iter().position(is_so)?;
-    let mut pieces: Vec<&str> = Vec::new();
-    let mut at = 0;
-    for (_, _, (from, to)) in &taken {
-        pieces.push(&raw[at..*from]);
-        at = *to;
+    let escapes = [false, true].into_iter().find(is_so)?;
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    for (.., literal) in &taken {
+        let start = literal.as_ptr() as usize - raw.as_ptr() as usize;
+        pieces.push(&raw[at..start]);
+        at = start + literal.len();
     }
     pieces.push(&raw[at..]);
-    let names: Vec<String> = taken.into_iter().map(|(name, ..)| name).collect();
+    let names: Vec<String> = taken.iter().map(|(name, ..)| String::from(*name)).collect();
     let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
-    (bytes <= LONGEST_FRAME).then(|| (json!({"style": style, "pieces": pieces, "names": names}), names))
+    (bytes <= LONGEST_FRAME).then(|| (json!({"escapes": escapes, "pieces": pieces, "names": names}), names))
 }
 
-/// The strings among the values of an object.
-struct Strings {
-    /// Name of the field, and where the literal stands.
-    texts: Vec<(String, (usize, usize))>,
-    fields: usize,
-}
-
-/// Finds the strings of an object that is known to be valid.
-fn strings(raw: &str) -> Option<Strings> {
-    let bytes = raw.as_bytes();
-    let mut found = Strings {
-        texts: Vec::new(),
-        fields: 0,
-    };
-    let mut depth = 0_usize;
-    let mut name: Option<String> = None;
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                let end = end_of_string(bytes, at)?;
-                match name.take() {
-                    _ if depth != 1 => {}
-                    Some(name) => found.texts.push((name, (at, end))),
-                    None => {
-                        name = serde_json::from_str(&raw[at..end]).ok();
-                        found.fields += 1;
-                    }
-                }
-                at = end;
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1)?,
-            // Whatever the value was, a name comes next.
-            b',' if depth == 1 => name = None,
-            _ => {}
-        }
-        at += 1;
+/// A text as it stands in a JSON string, with everything beyond ASCII as it is or, as Python writes it, escaped.
+fn escaped(text: &str, escapes: bool) -> String {
+    let quoted = Value::from(text).to_string();
+    let plain = &quoted[1..quoted.len() - 1];
+    if !escapes {
+        return plain.to_owned();
     }
-    Some(found)
-}
-
-/// Behind the string that begins here.
-fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-/// A text as a JSON string.
-fn quoted(text: &str, style: Style) -> String {
-    use std::fmt::Write;
-    let plain = Value::from(text).to_string();
     let mut out = String::with_capacity(plain.len());
     for c in plain.chars() {
-        let is_escaped =
-            style.beyond_ascii && c > '~' || style.html && matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
-        if is_escaped {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
+        match c {
+            ..='~' => out.push(c),
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
                 write!(out, "\\u{unit:04x}").expect("a string takes every text");
-            }
-        } else {
-            out.extend((c == '/' && style.slashes).then_some('\\'));
-            out.push(c);
+            }),
         }
     }
     out
@@ -201,21 +109,12 @@ fn quoted(text: &str, style: Style) -> String {
 /// texts are not what they were (a marker stands for all of them).
 pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     let frame = result.extra.get(FRAME)?;
-    let style = *STYLES.get(usize::try_from(frame.get("style")?.as_u64()?).ok()?)?;
-    let list = |name: &str| {
-        frame
-            .get(name)?
-            .as_array()
-            .map(|items| items.iter().filter_map(Value::as_str))
-    };
+    let escapes = frame.get("escapes")?.as_bool()?;
+    let list = |name: &str| Some(frame.get(name)?.as_array()?.iter().filter_map(Value::as_str));
     let (mut pieces, names) = (list("pieces")?, list("names")?);
     let says_more = result.error.as_ref().is_some_and(|error| !error.is_blank());
-    if says_more
-        || result
-            .output
-            .iter()
-            .any(|part| !matches!(part, Part::Text(text) if answer::field(text).is_some()))
-    {
+    let is_field = |part: &Part| matches!(part, Part::Text(text) if answer::field(text).is_some());
+    if says_more || !result.output.iter().all(is_field) {
         return None;
     }
     // What is no text of its own stands in the frame.
@@ -223,7 +122,7 @@ pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     let mut out = String::from(pieces.next()?);
     for name in names {
         let text = texts.next().filter(|text| answer::field(text) == Some(name))?;
-        out.push_str(&quoted(text.body.as_str(), style));
+        out.push_str(&escaped(text.body.as_str(), escapes));
         out.push_str(pieces.next()?);
     }
     texts.next().is_none().then_some(out)

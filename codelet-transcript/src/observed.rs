@@ -1,61 +1,39 @@
 //! Observations: some agents speak with their tools in text. The model's action stands in its reply, and the next message in the
-//! user's role is what came of it. One message proves nothing, since people paste outputs too. Many of one opening do, where
-//! nearly all that follows an action begins so.
+//! user's role is what came of it. One message proves nothing, since people paste outputs too. Several that open as agents are
+//! known to do count, where half of all that follows an action is such.
 
 use crate::actions::{action, asks_and_prints_nothing};
-use crate::told::{inject, is_action};
+use crate::told::{inject, is_action, own_texts};
 use codelet_context::message::{ActionKind, Message, Origin, Part, Role};
 use serde_json::Map;
 use std::collections::HashMap;
 
-/// Messages with an opening that agents are known for, before it counts, and the share of all that follows an action.
+/// Messages of one opening before it counts, and the share of all that follows an action.
 const MANY: usize = 3;
-const KNOWN_SHARE: f64 = 0.5;
-/// The same of any other common opening.
-const VERY_MANY: usize = 6;
-const SHARE: f64 = 0.8;
-/// Openings of outputs that agents are known for: tags, and words before a colon.
-const TAGS: [&str; 9] = [
-    "returncode",
-    "output",
-    "observation",
-    "tool_response",
-    "tool_result",
-    "tool_output",
-    "function_results",
-    "function_response",
-    "command_output",
+const SHARE: f64 = 0.5;
+/// Openings of outputs: tags around the whole text, …
+#[rustfmt::skip]
+const TAGS: &[&str] = &[
+    "returncode", "output", "observation", "tool_response", "tool_result", "tool_output", "function_results",
+    "function_response", "command_output",
 ];
-const LABELS: [&str; 7] = [
-    "observation",
-    "tool result",
-    "tool output",
-    "tool response",
-    "command output",
-    "execution result",
-    "execution output",
+/// … words before a colon, …
+#[rustfmt::skip]
+const LABELS: &[&str] = &[
+    "observation", "tool result", "tool output", "tool response", "command output", "execution result", "execution output",
 ];
+/// … and whole beginnings, with what else the text has, of Aider, AutoGen and mini-swe-agent.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("I ran this command:\n", "\nAnd got this output:\n"),
+    ("exitcode: ", "\nCode output:"),
+    ("The last command <command>", ""),
+];
+/// What begins and ends an opening that names its tool: of Cline and its like, `[read_file for 'src/a.rs'] Result:`, and of OpenHands.
+const NAMING: &[(&str, &str)] = &[("[", "] Result:"), ("EXECUTION RESULT of [", "]:")];
 /// The opening of an action that could not be done: a line of its own.
 const ERROR: &str = "error";
-/// Parts of openings that name who speaks: a person, not a tool.
-const SPEAKERS: [&str; 16] = [
-    "comment",
-    "feedback",
-    "human",
-    "input",
-    "instruction",
-    "instructions",
-    "me",
-    "message",
-    "msg",
-    "prompt",
-    "query",
-    "question",
-    "request",
-    "task",
-    "user",
-    "you",
-];
+/// What a marker has in it that this engine has left in the place of an output.
+const MARKER: &str = " \u{b7} recall ";
 /// Within an observation: what the user says to it.
 const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
 /// How a harness begins to say that the user has said something.
@@ -65,104 +43,70 @@ const SAYS: &str = "The user ";
 pub(crate) fn mark(messages: &mut [Message]) -> Vec<usize> {
     let mut acted = 0;
     let mut found: Vec<(usize, Opening, bool)> = Vec::new();
-    let mut prompted: Vec<String> = Vec::new();
-    for at in 0..messages.len() {
-        let message = &messages[at];
+    for at in 1..messages.len() {
+        let (before, message) = (&messages[at - 1], &messages[at]);
+        let is_reply = before.role == Role::Assistant;
         if message.role != Role::User || message.tool_results().next().is_some() {
             continue;
         }
-        let before = at.checked_sub(1).map(|before| &messages[before]);
-        let is_behind_action = before.is_some_and(|before| before.role == Role::Assistant && is_action(before));
+        let is_behind_action = is_reply && is_action(before);
         acted += usize::from(is_behind_action);
-        let own = message.parts.iter().find_map(own_text);
-        let Some(opening) = own.and_then(Opening::of) else {
-            continue;
-        };
-        if is_behind_action || opening.is_whole && before.is_some_and(|before| before.role == Role::Assistant) {
-            found.push((at, opening, is_behind_action));
-        } else {
-            prompted.push(opening.words);
-        }
+        let own = message.parts.iter().find_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Own => Opening::of(text.body.as_str()),
+            _ => None,
+        });
+        // Aider runs what stands nowhere as an action.
+        let opening = own.filter(|opening| is_behind_action || is_reply && opening.kind == BEGINNINGS[0].0);
+        found.extend(opening.map(|opening| (at, opening, is_behind_action)));
     }
-    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
     for (_, opening, _) in &found {
-        *counts.entry(opening.words.clone()).or_default() += 1;
+        *counts.entry(opening.kind).or_default() += 1;
     }
-    let known = found
+    let is_known = |opening: &Opening| opening.kind != ERROR && opening.kind != MARKER;
+    let known = found.iter().filter(|(_, opening, behind)| *behind && is_known(opening));
+    let is_agent = known.count() as f64 >= SHARE * acted as f64;
+    let is_many = |opening: &Opening| is_known(opening) && counts[opening.kind] >= MANY;
+    if !found
         .iter()
-        .filter(|(_, opening, behind)| opening.is_known && *behind)
-        .count();
-    let is_agent = known as f64 >= KNOWN_SHARE * acted as f64;
-    let is_many =
-        |opening: &Opening| opening.is_known && counts[&opening.words] >= MANY && (is_agent || opening.is_whole);
-    let are_known = found.iter().any(|(_, opening, behind)| *behind && is_many(opening));
+        .any(|(_, opening, behind)| is_many(opening) && (is_agent || !behind))
+    {
+        return Vec::new();
+    }
     let mut observed = Vec::new();
     for (at, opening, is_behind_action) in found {
-        let count = counts[&opening.words];
-        let is_common = count >= VERY_MANY
-            && count as f64 >= SHARE * acted as f64
-            && !opening.names_a_speaker()
-            && !prompted.contains(&opening.words);
-        // Whatever else the same harness says in this place.
-        let is_other =
-            are_known && is_behind_action && (opening.is_known || opening.is_marker || opening.words == ERROR);
-        if is_common || is_many(&opening) || is_other {
-            mark_one(&mut messages[at], &opening.words);
-            observed.extend(is_behind_action.then_some(at));
-        }
+        mark_one(&mut messages[at], opening.kind);
+        observed.extend(is_behind_action.then_some(at));
     }
     observed
 }
 
-fn own_text(part: &Part) -> Option<&str> {
-    match part {
-        Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str()),
-        _ => None,
-    }
-}
-
-/// Marks what the harness says first in a message that begins with these words. What stands behind it is somebody's else.
-fn mark_one(message: &mut Message, words: &str) {
+/// Marks what the harness says first in a message that opens so. What stands behind it is somebody's else.
+fn mark_one(message: &mut Message, kind: &str) {
     let mut before: Option<Opening> = None;
-    for part in &mut message.parts {
-        let Part::Text(text) = part else { continue };
-        if text.origin != Origin::Own {
-            continue;
-        }
-        let opening = Opening::of(text.body.as_str()).filter(|opening| opening.words == words);
-        // Some say in a text of its own what follows.
-        let (head, at) = match (opening, before.take()) {
-            (Some(opening), _) => {
-                let at = opening.head;
-                (opening, at)
-            }
-            (None, Some(before)) if before.is_bare => {
-                let head = Opening {
-                    is_bare: false,
-                    ..before
-                };
-                (head, 0)
-            }
+    for text in own_texts(message) {
+        let own = Opening::of(text.body.as_str()).filter(|opening| opening.kind == kind);
+        let opening = match (own, before.take()) {
+            (Some(own), _) => own,
+            // Some say in a text of its own what follows.
+            (None, Some(before)) if before.is_bare => Opening {
+                is_bare: false,
+                head: 0,
+                ..before
+            },
             _ => return,
         };
-        let said = text.body.as_str().get(at..).unwrap_or_default();
-        if !head.lets_the_user_speak(said) {
+        if !opening.lets_the_user_speak(text.body.as_str()) {
             inject(text);
         }
-        before = Some(head);
+        before = Some(opening);
     }
 }
 
 /// How a message begins that may be an observation.
 pub(crate) struct Opening {
-    /// What it has in common with others.
-    words: String,
-    /// Agents are known to begin so.
-    is_known: bool,
-    /// The message is put together by an agent whatever stands before it.
-    is_whole: bool,
-    /// It is nothing but what this engine has left in the place of an observation.
-    is_marker: bool,
+    /// The row of the tables.
+    kind: &'static str,
     /// Nothing stands behind it in its text.
     pub is_bare: bool,
     /// Bytes of the text that say only what follows.
@@ -172,111 +116,74 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    pub fn of(text: &str) -> Option<Opening> {
-        let indent = text.len() - text.trim_start().len();
-        let text = text.trim_start();
-        let known = |words: &str, is_known| Opening {
-            words: words.to_lowercase(),
-            is_known,
-            is_whole: false,
-            is_marker: false,
+    pub fn of(whole: &str) -> Option<Opening> {
+        let text = whole.trim_start();
+        let plain = |kind| Opening {
+            kind,
             is_bare: false,
             head: 0,
             tool: None,
         };
-        let behind = |opening: Opening, head: usize| {
-            let rest = &text[head..];
+        let behind = |kind, head: usize, tool| {
+            let rest = text[head..].trim_start();
             Opening {
-                is_bare: rest.trim().is_empty(),
-                head: indent + head + rest.len() - rest.trim_start().len(),
-                ..opening
+                kind,
+                is_bare: rest.is_empty(),
+                head: whole.len() - rest.len(),
+                tool,
             }
         };
-        let line = text.lines().next()?.trim_end();
-        // Aider.
-        if line == "I ran this command:" && text.contains("\nAnd got this output:\n") {
-            return Some(Opening {
-                is_whole: true,
-                ..known(line, true)
-            });
+        let begins = |(begin, has): &&(&str, &str)| text.starts_with(begin) && text.contains(has);
+        if let Some((begin, _)) = BEGINNINGS.iter().find(begins) {
+            return Some(plain(begin));
         }
         if is_marker(text) {
-            return Some(Opening {
-                is_marker: true,
-                ..known("[recall]", false)
-            });
+            return Some(plain(MARKER));
         }
-        // Cline and its like: `[read_file for 'src/a.rs'] Result:`; what is named may have several lines.
-        if let Some(rest) = text.strip_prefix('[') {
-            const END: &str = "] Result:";
+        for (begin, end) in NAMING {
+            let Some(rest) = text.strip_prefix(begin) else { continue };
             let tool = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '_'))?;
-            let end = rest.find(END)?;
-            let is_named = tool > 0 && (end == tool || rest[tool..].starts_with(" for "));
-            let opening = Opening {
-                tool: Some(rest[..tool].to_owned()),
-                ..known("[tool] result:", true)
-            };
-            return is_named.then(|| behind(opening, 1 + end + END.len()));
-        }
-        // OpenHands: `EXECUTION RESULT of [run]:`.
-        if let Some(rest) = line.strip_prefix("EXECUTION RESULT of [") {
-            let opening = Opening {
-                tool: rest.split(']').next().map(str::to_owned),
-                ..known("execution result of", true)
-            };
-            return Some(behind(opening, line.len()));
-        }
-        // AutoGen: `exitcode: 0 (execution succeeded)`.
-        if line.starts_with("exitcode: ") && line.ends_with(')') && text.contains("\nCode output:") {
-            return Some(known("exitcode", true));
-        }
-        // mini-swe-agent.
-        if text.starts_with("The last command <command>") {
-            return Some(known("the last command", true));
+            // What is named may have several lines.
+            let at = rest.find(end)?;
+            let is_named = tool > 0 && (at == tool || rest[tool..].starts_with(" for "));
+            return is_named.then(|| behind(begin, begin.len() + at + end.len(), Some(rest[..tool].to_owned())));
         }
         if let Some(rest) = text.strip_prefix('<') {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))?;
-            let (tag, after) = rest.split_at(end);
-            let is_tag = !tag.is_empty() && after.starts_with(['>', ' ']);
+            let name = rest.split(['>', ' ']).next()?;
+            let tag = TAGS.iter().find(|tag| **tag == name)?;
             // All of it stands in tags: people write something beside what they paste.
             let last = text.trim_end().rsplit("</").next()?.strip_suffix('>')?;
-            let is_whole = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
-            return (is_tag && is_whole).then(|| known(&format!("<{tag}>"), TAGS.contains(&tag)));
+            let is_tag = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+            return is_tag.then(|| plain(tag));
         }
-        let (label, after) = line.split_once(':')?;
-        let is_label =
-            label.len() <= 40 && !label.is_empty() && label.chars().all(|c| c.is_alphabetic() || " _-".contains(c));
-        let is_known = LABELS.contains(&label.to_lowercase().as_str());
-        let opening = (is_label && (is_known || after.trim().is_empty())).then(|| known(label, is_known))?;
-        Some(match opening.words == ERROR {
-            // It says more than that something follows.
-            true => opening,
-            false => behind(opening, label.len() + 1),
-        })
-    }
-
-    /// Whether who begins so says who speaks, as people do who paste what others have said, and clients that frame prompts; or only
-    /// that something has gone wrong.
-    fn names_a_speaker(&self) -> bool {
-        let mut parts = self.words.split(|c: char| !c.is_alphanumeric());
-        self.words == ERROR || parts.any(|part| SPEAKERS.contains(&part))
+        let (label, after) = text.lines().next()?.split_once(':')?;
+        let is_it = |known: &&&'static str| known.eq_ignore_ascii_case(label);
+        if label.eq_ignore_ascii_case(ERROR) && after.trim().is_empty() {
+            return Some(plain(ERROR));
+        }
+        LABELS
+            .iter()
+            .find(is_it)
+            .map(|known| behind(known, label.len() + 1, None))
     }
 
     /// Whether what is said behind it holds words of the user's: what a tool has answered that asks, or what the harness says at
     /// the very beginning of the answer to a change. The text of a file, a program or a server can say anything.
-    fn lets_the_user_speak(&self, said: &str) -> bool {
-        let Some(at) = ANSWERS.iter().filter_map(|tag| said.find(tag)).min() else {
+    fn lets_the_user_speak(&self, text: &str) -> bool {
+        let said = text.get(self.head..).unwrap_or_default();
+        let (Some(at), Some(tool)) = (ANSWERS.iter().filter_map(|tag| said.find(tag)).min(), &self.tool) else {
             return false;
         };
-        let Some(tool) = &self.tool else { return false };
-        let is_said = || self.words.starts_with('[') && said[..at].starts_with(SAYS);
+        let is_said = || self.kind == NAMING[0].0 && said[..at].starts_with(SAYS);
         asks_and_prints_nothing(tool) && (action(tool, &Map::new()).kind == ActionKind::Ask || is_said())
     }
 }
 
 /// Whether a text is nothing but a marker of this engine's, such as `[bash output, 1,365 bytes, same as a newer one · recall h45yz2]`.
 fn is_marker(text: &str) -> bool {
-    let text = text.trim_end();
-    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    inside.is_some_and(|inside| !inside.contains(['\n', '[', ']']) && inside.contains(" \u{b7} recall "))
+    let inside = text
+        .trim_end()
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    inside.is_some_and(|inside| !inside.contains(['\n', '[', ']']) && inside.contains(MARKER))
 }

@@ -2,51 +2,42 @@
 //! vendor knows of none. `<read_file><path>a.rs</path></read_file>`, a fenced block of a shell, `Action: find`.
 //!
 //! Where a whole conversation shows that it goes so (see [`crate::told`]), each such pair is read as a call and its answer, so
-//! that what was read, changed and run is known. What stands around the parameters is kept, and a writer puts all of it into
-//! words again, to the byte: whoever reads such a reply finds nothing elsewhere.
+//! that what was read, changed and run is known. The call's one parameter is its words, and a writer puts them back, to the
+//! byte: whoever reads such a reply finds nothing elsewhere.
 
 mod called;
 
-use self::called::{Called, words};
+use self::called::called;
 use crate::actions::action;
 use crate::extra::marked;
+use crate::harness::is_block;
 use crate::observed::Opening;
 use codelet_context::body::Body;
-use codelet_context::harness::is_block;
 use codelet_context::message::{Message, Origin, Part, Role, Text, ToolCall, ToolResult};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// On a call in words, or what was said before an answer: others stand before it in the same text.
 const BEHIND: &str = "codelet.behind";
-/// Fences of what is run, and the tool that runs it.
-const RUN: [(&str, &str); 13] = [
-    ("", SHELL),
-    ("bash", SHELL),
-    ("sh", SHELL),
-    ("shell", SHELL),
-    ("console", SHELL),
-    ("zsh", SHELL),
-    ("powershell", SHELL),
-    ("cmd", SHELL),
-    ("python", "python"),
-    ("py", "python"),
-    ("ipython", "python"),
-    ("json", "json"),
-    ("xml", "xml"),
-];
-/// Words in the name of a fence that say the same.
-const RUN_WORDS: [&str; 5] = ["bash", "command", "action", "tool", "execute"];
+/// The parameter of a call in words.
+const INPUT: &str = "input";
 const SHELL: &str = "bash";
 const ACTION: &str = "Action: ";
+/// Fences of what is run, or words in their names, and the tool that runs it.
+#[rustfmt::skip]
+const RUN: &[(&str, &str)] = &[
+    ("python", "python"), ("ipython", "python"), ("json", "json"), ("xml", "xml"), ("bash", SHELL), ("zsh", SHELL),
+    ("shell", SHELL), ("console", SHELL), ("powershell", SHELL), ("command", SHELL), ("action", SHELL), ("tool", SHELL),
+];
+const SHORT: &[(&str, &str)] = &[("", SHELL), ("sh", SHELL), ("cmd", SHELL), ("py", "python")];
 
 /// Where the action begins that a reply without calls ends with, or that alone would be run of it.
 pub(crate) fn start(text: &str) -> Option<usize> {
     let labelled = || text.lines().rfind(|line| line.starts_with(ACTION));
     let line = fenced(text).or_else(|| tagged(text)).or_else(labelled)?;
-    Some(offset(text, line))
+    Some(line.as_ptr() as usize - text.as_ptr() as usize)
 }
 
 /// The line that opens the one fenced block of what can be run.
@@ -55,17 +46,14 @@ fn fenced(text: &str) -> Option<&str> {
     let (Some(open), Some(_), None) = (fences.next(), fences.next(), fences.next()) else {
         return None;
     };
-    runner(fence_name(open)).map(|_| open)
-}
-
-fn fence_name(line: &str) -> &str {
-    line.trim_start_matches('`').trim()
+    runner(open.trim_start_matches('`').trim()).map(|_| open)
 }
 
 /// The tool that runs what stands in a fence of this name.
 fn runner(name: &str) -> Option<&'static str> {
-    let known = RUN.iter().find(|(known, _)| *known == name).map(|(_, tool)| *tool);
-    known.or_else(|| RUN_WORDS.iter().any(|word| name.contains(word)).then_some(SHELL))
+    let short = SHORT.iter().find(|(known, _)| *known == name);
+    let known = short.or_else(|| RUN.iter().find(|(known, _)| name.contains(known)));
+    known.map(|(_, tool)| *tool)
 }
 
 /// The line that opens the element in tags that the reply ends with, if it stands on lines of its own. Elements of its name that
@@ -80,10 +68,8 @@ fn tagged(text: &str) -> Option<&str> {
     let mut depth = 0_usize;
     for line in text.lines().rev() {
         depth += line.matches(&close).count();
-        let opens = line
-            .strip_prefix(&open)
-            .is_some_and(|rest| rest.starts_with(['>', ' ', '=']));
-        if opens {
+        let rest = line.strip_prefix(&open);
+        if rest.is_some_and(|rest| rest.starts_with(['>', ' ', '='])) {
             depth = depth.checked_sub(1)?;
             if depth == 0 {
                 return Some(line);
@@ -106,134 +92,107 @@ fn has_more(words: &str, raw: &str) -> bool {
 /// Makes calls of the actions of these replies and answers of the messages behind them, which are the places; none of the
 /// replies has another call.
 pub(crate) fn take(messages: &mut [Message], places: &[usize]) {
+    let ids = |message: &Message| {
+        let calls = message.calls().map(|call| call.id.clone());
+        let results = message.tool_results().map(|result| result.call_id.clone());
+        calls.chain(results).collect::<Vec<_>>()
+    };
     let known: HashSet<Arc<str>> = messages.iter().flat_map(ids).collect();
-    let mut number = 0;
+    let mut free = (1..)
+        .map(|number| Arc::from(format!("say_{number}")))
+        .filter(|id| !known.contains(id));
     for &at in places {
-        let id = loop {
-            number += 1;
-            let id: Arc<str> = format!("say_{number}").into();
-            if !known.contains(&id) {
-                break id;
-            }
-        };
         let (before, rest) = messages.split_at_mut(at);
-        if let (Some(reply), Some(answer)) = (before.last_mut(), rest.first_mut()) {
+        if let (Some(reply), Some(answer), Some(id)) = (before.last_mut(), rest.first_mut(), free.next()) {
             take_one(reply, answer, &id);
         }
     }
 }
 
-fn ids(message: &Message) -> impl Iterator<Item = Arc<str>> {
-    let calls = message.calls().map(|call| call.id.clone());
-    calls.chain(message.tool_results().map(|result| result.call_id.clone()))
-}
-
 fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<()> {
-    let is_said = |part: Option<&Part>| {
-        part.is_some_and(
-            |part| matches!(part, Part::Text(text) if text.origin == Origin::Injected && !is_block(text.body.as_str())),
-        )
+    let said = |part: Option<&Part>| match part {
+        Some(Part::Text(text)) if text.origin == Origin::Injected && !is_block(text.body.as_str()) => {
+            Some(text.clone())
+        }
+        _ => None,
     };
     // What the harness says first is the answer; behind it may stand what the user says.
-    let Some(Part::Text(first)) = answer.parts.first().filter(|part| is_said(Some(part))) else {
-        return None;
-    };
-    let opening = Opening::of(first.body.as_str());
+    let opening = Opening::of(said(answer.parts.first())?.body.as_str());
     let is_bare = opening.as_ref().is_some_and(|opening| opening.is_bare);
-    let said = 1 + usize::from(is_bare && is_said(answer.parts.get(1)));
+    let count = 1 + usize::from(is_bare && said(answer.parts.get(1)).is_some());
     // Answers to several calls.
-    if is_said(answer.parts.get(said)) {
+    if said(answer.parts.get(count)).is_some() {
         return None;
     }
-    let place = reply.parts.len().checked_sub(1)?;
-    let Part::Text(text) = &reply.parts[place] else {
+    let Some(Part::Text(text)) = reply.parts.last() else {
         return None;
     };
-    let start = start(text.body.as_str())?;
-    let (words, raw) = text.body.as_str().split_at(start);
-    let called = Called::of(raw);
-    let named = opening.as_ref().and_then(|opening| opening.tool.as_deref());
+    let (words, raw) = text.body.as_str().split_at(start(text.body.as_str())?);
+    let (tool, parameters) = called(raw);
+    let named = opening.as_ref().and_then(|opening| opening.tool.as_ref());
     // A reply may end with what only looks like a call.
-    if has_more(words, raw) || named.is_some_and(|named| named != called.tool) {
+    if has_more(words, raw) || named.is_some_and(|named| *named != tool) {
         return None;
     }
-    let Called {
-        tool,
-        parameters,
-        does,
-        around,
-    } = called;
-    let does = action(&tool, does.as_ref().unwrap_or(&parameters));
-    let mut call = ToolCall::new(id.clone(), tool, parameters).doing(does);
-    call.spoken = Some(Arc::new(around));
+    let does = action(&tool, &parameters);
+    let input = Map::from_iter([(INPUT.to_owned(), Value::from(raw))]);
+    let mut call = ToolCall::new(id.clone(), tool, input).doing(does);
+    call.spoken = Some(Arc::default());
     call.extra = match words.is_empty() {
         true => text.extra.clone(),
         false => marked(text.extra.clone(), BEHIND, true),
     };
-    let words = Text {
-        body: Body::new(words),
-        ..text.clone()
-    };
-    reply.parts.truncate(place);
-    if !words.body.is_empty() {
-        reply.parts.push(Part::Text(words));
-    }
+    let words = with(text, words);
+    reply.parts.pop();
+    reply
+        .parts
+        .extend((!words.body.is_empty()).then_some(Part::Text(words)));
     reply.parts.push(Part::ToolCall(call));
 
     let mut result = ToolResult::new(id.clone(), None, "");
     result.bare = answer.bare;
-    result.output = answer.parts.drain(..said).map(own).collect();
-    if let Some(head) = opening.map(|opening| opening.head).filter(|&head| head > 0) {
-        take_head(&mut result, head);
+    result.output = answer.parts.drain(..count).collect();
+    for part in &mut result.output {
+        if let Part::Text(text) = part {
+            text.origin = Origin::Own;
+        }
     }
+    take_head(&mut result, opening.map_or(0, |opening| opening.head));
     answer.parts.insert(0, Part::ToolResult(result));
     Some(())
 }
 
-fn own(part: Part) -> Part {
-    match part {
-        Part::Text(text) => Part::Text(Text {
-            origin: Origin::Own,
-            ..text
-        }),
-        part => part,
+/// The text with other words.
+fn with(text: &Text, words: &str) -> Text {
+    Text {
+        body: Body::new(words),
+        ..text.clone()
     }
 }
 
 /// Parts what the harness says before an answer, so many bytes of its first text, from what the tool says.
 fn take_head(result: &mut ToolResult, head: usize) {
-    let Some(Part::Text(first)) = result.output.first_mut() else {
+    let Some(Part::Text(first)) = result.output.first_mut().filter(|_| head > 0) else {
         return;
     };
     let (before, rest) = first.body.as_str().split_at(head);
-    let (before, rest) = (Body::new(before), Body::new(rest));
-    if rest.is_empty() {
-        let Part::Text(head) = result.output.remove(0) else {
-            return;
-        };
-        result.head = Some(Arc::new(head));
-        return;
-    }
-    result.head = Some(Arc::new(Text {
-        body: before,
-        ..first.clone()
-    }));
+    let (before, rest) = (with(first, before), Body::new(rest));
+    let is_all = rest.is_empty();
     first.body = rest;
-    result.extra = marked(std::mem::take(&mut result.extra), BEHIND, true);
-}
-
-/// Where a part of a text begins in it.
-fn offset(text: &str, part: &str) -> usize {
-    part.as_ptr() as usize - text.as_ptr() as usize
+    result.head = Some(Arc::new(before));
+    match is_all {
+        true => drop(result.output.remove(0)),
+        false => result.extra = marked(std::mem::take(&mut result.extra), BEHIND, true),
+    }
 }
 
 /// The messages with each such call and its answer as words again.
 pub(crate) fn put_back(messages: &[Message]) -> Cow<'_, [Message]> {
-    let calls = messages
-        .iter()
-        .flat_map(Message::calls)
-        .filter(|call| call.spoken.is_some());
-    let spoken: HashSet<&str> = calls.map(|call| &*call.id).collect();
+    let calls = messages.iter().flat_map(Message::calls);
+    let spoken: HashSet<&str> = calls
+        .filter(|call| call.spoken.is_some())
+        .map(|call| &*call.id)
+        .collect();
     if spoken.is_empty() {
         return Cow::Borrowed(messages);
     }
@@ -245,7 +204,9 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
     for part in &message.parts {
         match part {
             Part::ToolCall(call) if message.role == Role::Assistant && spoken.contains(&*call.id) => {
-                let raw = words_of(call);
+                // Where they were shortened, a marker.
+                let values = call.parameters.as_map().values().filter_map(Value::as_str);
+                let raw = values.collect::<Vec<_>>().join("\n");
                 match parts.last_mut() {
                     Some(Part::Text(text)) if call.extra.get(BEHIND).is_some() => {
                         text.body = Body::new([text.body.as_str(), &raw].concat());
@@ -256,7 +217,18 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
                     })),
                 }
             }
-            Part::ToolResult(result) if spoken.contains(&*result.call_id) => parts.extend(said_by(result)),
+            Part::ToolResult(result) if spoken.contains(&*result.call_id) => {
+                let mut output = result.output.clone();
+                let head = result.head.as_deref();
+                match (head, output.first_mut()) {
+                    (Some(head), Some(Part::Text(first))) if result.extra.get(BEHIND).is_some() => {
+                        *first = with(head, &[head.body.as_str(), first.body.as_str()].concat());
+                    }
+                    (Some(head), _) => output.insert(0, Part::Text(head.clone())),
+                    (None, _) => {}
+                }
+                parts.extend(output);
+            }
             part => parts.push(part.clone()),
         }
     }
@@ -264,36 +236,6 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
         parts,
         ..message.clone()
     }
-}
-
-/// What the harness and the tool say.
-fn said_by(result: &ToolResult) -> Vec<Part> {
-    let mut output = result.output.iter().cloned();
-    let Some(head) = &result.head else {
-        return output.collect();
-    };
-    let mut head = Text::clone(head);
-    let mut parts = Vec::new();
-    if result.extra.get(BEHIND).is_some() {
-        match output.next() {
-            Some(Part::Text(first)) => head.body = Body::new([head.body.as_str(), first.body.as_str()].concat()),
-            other => parts.extend(other),
-        }
-    }
-    parts.insert(0, Part::Text(head));
-    parts.extend(output);
-    parts
-}
-
-/// What a reply says to make this call. Where nothing is left of its parameters but a marker, that.
-fn words_of(call: &ToolCall) -> String {
-    let parameters = call.parameters.as_map();
-    let around = call.spoken.as_deref().map(Vec::as_slice).unwrap_or_default();
-    words(parameters, around).unwrap_or_else(|| {
-        let values = parameters.values().filter_map(Value::as_str).collect::<Vec<_>>();
-        let ends = |word: Option<&String>| word.map_or("", String::as_str).to_owned();
-        [ends(around.first()), values.join("\n"), ends(around.last())].concat()
-    })
 }
 
 #[cfg(test)]

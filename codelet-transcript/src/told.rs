@@ -1,28 +1,17 @@
 //! What a request says in the user's name and no user has typed. Requests have no field for it, so it is known by forms
 //! that prompts do not have.
 //!
-//! *Observations*: what came of an action that stands in words, see [`crate::observed`].
-//!
-//! *Complaints*: what a harness says to a reply that it could read no action from, see [`crate::complaint`].
-//!
-//! *Blocks*: harnesses put whole blocks of their own beside a prompt or an answer of a tool, each in one tag.
-//!
-//! *Events*: some are told of in a message of their own, in a tag that nobody types.
-//!
-//! *Interruptions*: that the user has stopped a harness, some note in a text of its own, in words that are always the same.
-//!
-//! *Openings*: some harnesses begin a conversation with a text about the project, as a message of its own in words that are
-//! always the same.
-//!
-//! *Summaries* that this engine has written end a compacted conversation with a notice of fixed words behind them.
+//! *Observations*: what came of an action that stands in words, see [`crate::observed`]. *Complaints* of a reply that a harness
+//! could read no action from, directly behind one without calls. *Blocks* of a harness beside a prompt or an answer, each in one
+//! tag. *Events*, in a tag that nobody types. *Interruptions* by the user, and *openings*: a text about the project as a message of
+//! its own, in words that are always the same. *Summaries* that this engine has written, with a notice of fixed words behind.
 //!
 //! What is wrongly taken for a prompt costs room; a prompt that is taken for something else is lost. So in doubt a text is
 //! a prompt.
 
-use crate::complaint::is_complaint;
+use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use crate::{observed, spoken};
 use codelet_context::compact::is_ending;
-use codelet_context::harness::{self, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
 /// Bytes of a reply that only acknowledges what was said.
@@ -38,8 +27,11 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     // First, as what came of an action is nothing that the user says behind an opening.
     let observed = observed::mark(messages);
     mark_openings(messages);
-    mark_events(messages);
-    mark_interruptions(messages);
+    // Behind a prompt only, for what a session begins with somebody has asked for.
+    if let Some(first) = messages.iter().position(Message::is_prompt) {
+        mark_each(&mut messages[first + 1..], is_event);
+    }
+    mark_each(messages, is_interruption);
     if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
         // Somebody has asked for all this, and nothing else is left that could be it.
         texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
@@ -58,18 +50,22 @@ pub(crate) fn mark_sentences(messages: &mut [Message]) {
         mark_complaints(messages);
     }
     // Agents that say so do it in the user's name, in files that know of other texts whose they are.
-    mark_interruptions(messages);
+    mark_each(messages, is_interruption);
 }
 
 /// Whether the file itself says of any text what it is.
 fn says_what_is_what(messages: &[Message]) -> bool {
-    !messages.iter().all(|message| message.parts.iter().all(is_unmarked))
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(part, Part::Text(text) if text.origin != Origin::Own))
+}
+
+fn is_own(part: &Part) -> bool {
+    matches!(part, Part::Text(text) if text.origin == Origin::Own)
 }
 
 /// Prompts between which nothing was left are one message in some forms. Each is one of its own again; a writer makes one
 /// of them as before.
 fn each_prompt(mut message: Message) -> Vec<Message> {
-    let is_own = |part: &Part| matches!(part, Part::Text(text) if text.origin == Origin::Own);
     if message.role != Role::User || message.parts.iter().filter(|part| is_own(part)).count() < 2 {
         return vec![message];
     }
@@ -87,14 +83,16 @@ fn each_prompt(mut message: Message) -> Vec<Message> {
 
 /// Marks the summaries and notices of earlier compactions.
 fn mark_endings(messages: &mut [Message]) -> bool {
-    let mut texts: Vec<Option<&mut Text>> = Vec::new();
-    for message in messages.iter_mut() {
+    let all = messages.iter_mut().flat_map(|message| {
         let is_user = message.role == Role::User;
-        texts.extend(message.parts.iter_mut().map(|part| match part {
+        message.parts.iter_mut().map(move |part| (is_user, part))
+    });
+    let mut texts: Vec<Option<&mut Text>> = all
+        .map(|(is_user, part)| match part {
             Part::Text(text) if is_user && text.origin == Origin::Own => Some(text),
             _ => None,
-        }));
-    }
+        })
+        .collect();
     let mut found = false;
     for at in 1..texts.len() {
         if let [Some(summary), Some(notice)] = &mut texts[at - 1..=at]
@@ -106,10 +104,6 @@ fn mark_endings(messages: &mut [Message]) -> bool {
         }
     }
     found
-}
-
-fn is_unmarked(part: &Part) -> bool {
-    !matches!(part, Part::Text(text) if text.origin != Origin::Own)
 }
 
 fn texts(message: &mut Message) -> impl Iterator<Item = &mut Text> {
@@ -124,108 +118,72 @@ pub(crate) fn own_texts(message: &mut Message) -> impl Iterator<Item = &mut Text
 }
 
 fn mark_blocks(messages: &mut [Message]) {
-    let is_known = |text: &Text| harness::is_block(text.body.as_str()) || is_fragment(text.body.as_str());
-    let is_block = |part: &Part| matches!(part, Part::Text(text) if is_known(text));
+    let is_known = |text: &str| is_block(text) || is_fragment(text);
+    let is_it = |part: &Part| matches!(part, Part::Text(text) if is_known(text.body.as_str()));
     let mut found = false;
     for message in messages.iter_mut().filter(|message| message.role == Role::User) {
         // A block alone may be what somebody has typed; who types two makes one text of them.
         let is_list = !message.bare && message.parts.len() > 1;
-        if message.parts.iter().any(is_block) && (is_list || !message.parts.iter().all(is_block)) {
+        if message.parts.iter().any(is_it) && (is_list || !message.parts.iter().all(is_it)) {
             found = true;
-            own_texts(message).filter(|text| is_known(text)).for_each(inject);
+            mark_each(std::slice::from_mut(message), is_known);
         }
     }
     // Where it stands beside others too, one alone is the harness's as well, in the list that a harness writes.
-    for message in messages
-        .iter_mut()
-        .filter(|message| found && message.role == Role::User)
-    {
-        if !message.bare && !message.parts.is_empty() && message.parts.iter().all(is_block) {
-            own_texts(message).for_each(inject);
+    for message in messages.iter_mut().filter(|message| found && !message.bare) {
+        if message.parts.iter().all(is_it) {
+            mark_each(std::slice::from_mut(message), is_known);
         }
     }
 }
 
-/// Marks what tells of events. Behind a prompt only, for what a session begins with somebody has asked for.
-fn mark_events(messages: &mut [Message]) {
-    let Some(first) = messages.iter().position(Message::is_prompt) else {
-        return;
-    };
-    for message in messages[first + 1..]
-        .iter_mut()
-        .filter(|message| message.role == Role::User)
-    {
-        own_texts(message)
-            .filter(|text| is_event(text.body.as_str()))
-            .for_each(inject);
-    }
-}
-
-/// Marks what a harness has said before anything was done. Only where the user says something too, so that no
-/// conversation is without a prompt; and at the head it stays whatever it is taken for.
+/// Marks what a harness has said before anything was done. What was answered is what a user has said, if the reply does not
+/// only acknowledge the words that a harness is known for. Only where the user says something too, so that no conversation is
+/// without a prompt; and at the head it stays whatever it is taken for.
 fn mark_openings(messages: &mut [Message]) {
-    let openings = openings(messages);
-    let is_other = |at: usize, place: usize, part: &Part| {
-        matches!(part, Part::Text(text) if text.origin == Origin::Own) && !openings.contains(&(at, place))
+    let own = |(at, message): (usize, &'_ Message)| {
+        let parts = message.parts.iter().enumerate().filter(|_| message.role == Role::User);
+        parts
+            .filter(|(_, part)| is_own(part))
+            .map(|(place, _)| (at, place))
+            .collect::<Vec<_>>()
     };
-    let mut users = messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| message.role == Role::User);
-    let has_prompt = users.any(|(at, message)| {
-        let mut parts = message.parts.iter().enumerate();
-        parts.any(|(place, part)| is_other(at, place, part))
-    });
-    for (at, place) in openings.into_iter().filter(|_| has_prompt) {
-        if let Part::Text(text) = &mut messages[at].parts[place] {
-            inject(text);
-        }
-    }
-}
-
-/// Where the texts stand that a harness has begun with: message and part. What was answered is what a user has said, if
-/// the reply does not only acknowledge the words that a harness is known for.
-fn openings(messages: &[Message]) -> Vec<(usize, usize)> {
     let (mut found, mut waiting) = (Vec::new(), Vec::new());
-    for (at, message) in messages.iter().enumerate() {
+    'head: for (at, message) in messages.iter().enumerate() {
         if message.role == Role::Assistant && (!waiting.is_empty() || !is_acknowledgement(message)) {
             break;
         }
-        for (place, part) in message.parts.iter().enumerate() {
-            let Part::Text(text) = part else { continue };
-            if message.role != Role::User || text.origin != Origin::Own {
+        for (at, place) in own((at, message)) {
+            let Part::Text(text) = &message.parts[place] else {
                 continue;
-            }
+            };
             let text = text.body.as_str().trim();
-            if is_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement) {
+            let is_opening = is_opening(text) && messages.get(at + 1).is_some_and(is_acknowledgement);
+            if is_opening || !is_frame(text) {
                 found.append(&mut waiting);
-                found.push((at, place));
-            } else if is_frame(text) {
-                waiting.push((at, place));
-            } else {
-                found.append(&mut waiting);
-                return found;
+            }
+            match is_opening {
+                true => found.push((at, place)),
+                false if is_frame(text) => waiting.push((at, place)),
+                false => break 'head,
             }
         }
     }
-    found
+    if messages.iter().enumerate().flat_map(own).count() > found.len() {
+        for (at, place) in found {
+            if let Part::Text(text) = &mut messages[at].parts[place] {
+                inject(text);
+            }
+        }
+    }
 }
 
 /// Whether a reply does nothing and says little.
 fn is_acknowledgement(message: &Message) -> bool {
     message.role == Role::Assistant
         && message.calls().next().is_none()
-        && words(message) <= ACKNOWLEDGEMENT
+        && words(message).len() <= ACKNOWLEDGEMENT
         && !is_action(message)
-}
-
-/// Bytes of the words in a message.
-fn words(message: &Message) -> usize {
-    let texts = message.parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.body.as_str().len()),
-        _ => None,
-    });
-    texts.sum()
 }
 
 pub(crate) fn inject(text: &mut Text) {
@@ -234,34 +192,35 @@ pub(crate) fn inject(text: &mut Text) {
 
 /// Marks what harnesses say to replies that they cannot read.
 fn mark_complaints(messages: &mut [Message]) {
+    let says = |part: &Part| matches!(part, Part::Text(text) if !text.body.as_str().trim().is_empty());
     for at in 1..messages.len() {
-        let (before, rest) = messages.split_at_mut(at);
-        let message = &mut rest[0];
-        if message.role == Role::User && message.tool_results().next().is_none() {
-            own_texts(message)
-                .filter(|text| is_complaint(before.last(), text.body.as_str()))
-                .for_each(inject);
+        let before = &messages[at - 1];
+        let is_reply = before.role == Role::Assistant && before.calls().next().is_none();
+        if is_reply && before.parts.iter().any(says) && messages[at].tool_results().next().is_none() {
+            mark_each(&mut messages[at..=at], complains);
         }
     }
 }
 
-/// Marks what notes that the user has stopped the harness.
-fn mark_interruptions(messages: &mut [Message]) {
-    for message in messages.iter_mut().filter(|message| message.role == Role::User) {
-        own_texts(message)
-            .filter(|text| is_interruption(text.body.as_str()))
-            .for_each(inject);
-    }
+/// Marks the texts in the user's role that are such.
+fn mark_each(messages: &mut [Message], is_it: impl Fn(&str) -> bool) {
+    let users = messages.iter_mut().filter(|message| message.role == Role::User);
+    users
+        .flat_map(own_texts)
+        .filter(|text| is_it(text.body.as_str()))
+        .for_each(inject);
 }
 
 /// Whether a reply without calls holds one action in text, and nothing else that would be run.
 pub(crate) fn is_action(message: &Message) -> bool {
-    if message.calls().next().is_some() {
-        return false;
-    }
+    message.calls().next().is_none() && spoken::start(&words(message)).is_some()
+}
+
+/// The words in a message.
+fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.body.as_str()),
         _ => None,
     });
-    spoken::start(&texts.collect::<Vec<_>>().join("\n")).is_some()
+    texts.collect::<Vec<_>>().join("\n")
 }

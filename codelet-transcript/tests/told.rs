@@ -62,7 +62,7 @@ fn that_the_user_has_stopped_it_is_no_prompt_and_what_a_user_says_of_it_is_one()
 #[test]
 fn observations_of_agents_that_speak_in_text_are_no_prompts() {
     type Observation = fn(usize) -> Value;
-    let cases: [(&str, Observation); 11] = [
+    let cases: [(&str, Observation); 10] = [
         (BASH, |n| {
             format!("<returncode>{n}</returncode>\n<output>\na.rs\n</output>").into()
         }),
@@ -92,8 +92,6 @@ fn observations_of_agents_that_speak_in_text_are_no_prompts() {
         ("Run it.\n```python\n1\n```", |_| {
             "exitcode: 0 (execution succeeded)\nCode output: ".into()
         }),
-        // Of an agent that nobody here has seen.
-        (BASH, |n| format!("WHAT HAPPENED:\na{n}.rs").into()),
     ];
     for (action, observation) in cases {
         let mut messages = run(7, action, observation);

@@ -380,12 +380,6 @@ fn the_numbers_of_blank_lines_are_not_quoted() {
         })
         .collect();
     request["messages"][2]["content"][0]["content"] = Value::from(listing);
-    let output = run_with(
-        &["compact", "--budget", "1500", "--to", "shape"],
-        request.to_string().as_bytes(),
-    );
-    ended(&output, 0);
-    assert!(stdout(&output).contains("pub fn part_"), "{}", stdout(&output));
     let json_output = run_with(&["compact", "--budget", "1500"], request.to_string().as_bytes());
     let result = json(stdout(&json_output));
     let summary = result["messages"].as_array().unwrap().iter().rev();

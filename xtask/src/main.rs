@@ -5,8 +5,10 @@ mod bench_agent;
 mod bench_terminal;
 mod conformance;
 mod fixtures;
+mod floors;
 mod real_model;
 mod seeds;
+mod train;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +19,10 @@ cargo xtask seeds              write first inputs for the fuzzers, from the fixt
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
 cargo xtask conformance        measure what is still there after five compactions
-cargo xtask real-model [--large] run the agent against a real server with a real model";
+cargo xtask real-model [--large] run the agent against a real server with a real model
+cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
+cargo xtask train --compactions FOLDER  learn from the conversations in a folder, too
+Optimised, which train needs: cargo run --profile test -p xtask -- CHORE";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -47,7 +52,9 @@ enum Trouble {
 
 fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
     let done = match args {
-        ["arrows"] => arrows::check_workspace(root),
+        ["arrows"] => {
+            arrows::check_workspace(root).and_then(|told| floors::check(root).map(|floors| format!("{told}\n{floors}")))
+        }
         ["fixtures"] => fixtures::write(root),
         ["fixtures", "--check"] => fixtures::check(root),
         ["seeds"] => seeds::write(root),
@@ -56,6 +63,9 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["conformance"] => conformance::run(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
+        ["train"] => train::run(root, None),
+        ["train", "--compactions", folder] => train::run(root, Some(Path::new(folder))),
+        ["train", "--check"] => train::check(root),
         _ => return Err(Trouble::Usage),
     };
     done.map_err(Trouble::Found)

@@ -1,7 +1,7 @@
 //! What goes into the archive, and which messages are known to be there.
 
 use super::Work;
-use crate::draft::{self, Draft};
+use crate::compact::draft::{self, Draft};
 use crate::message::{Message, Part, Role};
 use std::sync::Arc;
 
@@ -61,10 +61,16 @@ fn tool_of<'a>(messages: &'a [Arc<Message>], index: usize, part: &Part) -> &'a s
 #[cfg(test)]
 mod tests {
     use crate::compact::{Known, Options, Target, compact_among};
-    use crate::digest::tests::run;
     use crate::history::History;
     use crate::message::Message;
-    use crate::recall::Archive;
+    use crate::message::recall::Archive;
+    use crate::message::{Action, Part, Role, ToolCall, ToolResult};
+
+    fn run(history: &mut History, line: &str, output: &str) {
+        let call = ToolCall::new(line, "Bash", Default::default()).doing(Action::command(line));
+        history.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        history.append(Message::results(vec![ToolResult::new(line, Some(true), output)]));
+    }
 
     #[test]
     fn what_is_kept_is_looked_at_once_and_nothing_is_missing() {

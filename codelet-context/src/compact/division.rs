@@ -3,10 +3,10 @@
 
 use super::room::{self, share};
 use super::told;
-use crate::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Class, Draft};
 use crate::history::History;
 use crate::message::Role;
-use crate::tokens::Tokens;
+use crate::message::tokens::Tokens;
 
 /// The most of a budget that is held for the summary beside what stands.
 const MOST_TOLD: f64 = 0.25;
@@ -115,7 +115,8 @@ impl Demand<'_> {
         let left = budget.saturating_sub(stands);
         Some(Division {
             budget,
-            steps: share(budget, room::KEPT_SHARE).min(left.saturating_sub(more_files) + rest.last),
+            steps: share(budget, room::kept_share(budget, self.history.course().size().tokens))
+                .min(left.saturating_sub(more_files) + rest.last),
             summary: rest.summary,
             standing,
             cut,

@@ -1,20 +1,19 @@
 //! What became of each message, and why, for a person.
 
 use super::{Fate, FateKind};
-use crate::cut;
-use crate::draft::Draft;
+use crate::compact::draft::Draft;
 use crate::history::History;
+use crate::message::cut;
 use crate::message::{Part, Role};
 use std::borrow::Cow;
 
 /// What becomes of each message of a history when these drafts and lines of it are shown; `offered` is the reply that the
 /// newest prompt answers, and `folded` the prompts that stand in the fold.
 pub fn fates(history: &History, drafts: &[Draft], taken: &[u32], offered: &[usize], folded: &[usize]) -> Vec<Fate> {
-    let index = history.index();
+    let index = history.ranking();
     let mut lines = vec![0_usize; history.messages().len()];
-    for &line in taken {
-        let block = index.blocks.partition_point(|block| block.lines.end <= line);
-        lines[index.blocks[block].message as usize] += 1;
+    for &segment in taken {
+        lines[index.blocks[index.block_of(segment) as usize].message as usize] += 1;
     }
     let mut shown = drafts.iter().peekable();
     let messages = history.messages().iter().enumerate();

@@ -4,13 +4,13 @@
 //! The newest stay messages of their own. A fold that an earlier compaction has written, in a conversation that is read
 //! again, is merged: its quotes are chosen from anew, and what the new handle gives back begins with it.
 
-use crate::body::Body;
-use crate::cut;
-use crate::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Class, Draft};
+use crate::compact::telling::{self, Rank};
+use crate::message::cut;
+use crate::message::recall::{Archive, Handle};
+use crate::message::tokens::{self, PART_TOKENS, Tokens};
 use crate::message::{Message, Origin, Part, Role, Text};
-use crate::recall::{Archive, Handle};
-use crate::telling::{self, Rank};
-use crate::tokens::{self, PART_TOKENS, Tokens};
+use crate::text::body::Body;
 use std::collections::HashSet;
 use std::sync::Arc;
 

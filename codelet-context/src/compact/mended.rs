@@ -1,12 +1,12 @@
 //! A history that is valid, and where its messages stood in the one that was not.
 
 use super::{Fate, FateKind};
-use crate::anchor::Anchor;
+use crate::evidence::anchor::Anchor;
 use crate::history::History;
+use crate::message::recall::Archive;
+use crate::message::view::View;
 use crate::message::{Message, Origin, Part};
-use crate::recall::Archive;
 use crate::strategy::{StrategyCount, pairing};
-use crate::view::View;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -200,7 +200,7 @@ mod tests {
                 let again = Mended::of(&history, None, valid.as_ref());
                 prop_assert_eq!(again.history.messages(), anew.history.messages());
                 prop_assert_eq!(again.history.estimates(), anew.history.estimates());
-                let lines = |mended: &Mended<'_>| mended.history.index().lines.len();
+                let lines = |mended: &Mended<'_>| mended.history.ranking().segments.len();
                 prop_assert_eq!(lines(&again), lines(&anew));
                 prop_assert_eq!(&again.archive, &anew.archive);
                 // Whatever is said stands where it is said to stand.

@@ -1,17 +1,18 @@
 //! What the user's newest prompt answers: `yes` or `do 1 and 2` mean nothing without the reply that they were said to.
 
 use super::{Work, room};
-use crate::draft::{self, Class, Draft};
+use crate::compact::draft::{self, Class, Draft};
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn::Turn;
 use crate::message::{Message, Part, Role};
-use crate::said::QUESTION_MARKS;
-use crate::tokens::{self, Tokens};
-use crate::turn::Turn;
 use std::sync::Arc;
 
 /// A longer prompt says by itself what is to be done, in bytes of the user's own words.
 const SHORT: usize = 400;
 /// One that is hardly more than a word or two accepts what was listed before it.
 const WORDS: usize = 40;
+/// What ends a question, in whatever script.
+const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
 /// The share of a budget that the reply may take; of a longer one beginning and end stay. It comes out of the share of the
 /// kept steps: taken from the quoted lines, it would cost more than it is worth.
 const SHARE: f64 = 0.05;

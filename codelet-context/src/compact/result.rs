@@ -1,28 +1,15 @@
 //! What a compaction came to: the view, how much smaller it is, what became of each message, and what the user should know.
 
 use super::{Archived, Cut};
-use crate::anchor::Anchor;
-use crate::candidates::Candidates;
-use crate::cut;
+use crate::evidence::anchor::Anchor;
 use crate::history::History;
-use crate::message::Message;
-use crate::strategy::{self, StrategyStats};
-use crate::summary_request::Failure;
-use crate::tokens::{self, Tokens};
-use crate::view::View;
+use crate::history::Size;
+use crate::message::cut;
+use crate::message::tokens::Tokens;
+use crate::message::view::View;
+use crate::strategy::StrategyStats;
+use crate::summary::summary_request::Failure;
 use std::borrow::Cow;
-use std::sync::Arc;
-
-/// How much there is of a conversation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Size {
-    /// Messages.
-    pub messages: usize,
-    /// Tokens, estimated.
-    pub tokens: Tokens,
-    /// Bytes of text, names and parameters.
-    pub bytes: u64,
-}
 
 /// How many turns there are, and what became of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -151,25 +138,12 @@ pub struct Compaction {
     pub fates: Vec<Fate>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
-    /// Which lines the next compaction of this history should look at; unless it said so itself, all.
-    pub(crate) candidates: Option<Candidates>,
     /// Which messages of this history the view's archive keeps all of, where that is known.
     pub(crate) archived: Option<Archived>,
     /// How what stands was cut, if later compactions are to cut it alike.
     pub(crate) cut: Option<Cut>,
     /// What the history became before it was compacted, if it was not valid.
     pub(crate) valid: Option<History>,
-}
-
-impl Size {
-    /// How much there is in these messages, estimated.
-    pub fn of(messages: &[Arc<Message>]) -> Self {
-        Size {
-            messages: messages.len(),
-            tokens: messages.iter().map(|message| tokens::estimate_message(message)).sum(),
-            bytes: messages.iter().map(|message| strategy::bytes(message) as u64).sum(),
-        }
-    }
 }
 
 impl std::fmt::Display for Warning {

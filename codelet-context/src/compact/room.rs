@@ -1,20 +1,24 @@
 //! How what is kept as messages is made to fit its part of the budget.
 
 use super::division::Division;
-use crate::draft::{self, Class, Draft};
-use crate::labels;
+use crate::compact::draft::{self, Class, Draft};
+use crate::message::recall::Archive;
+use crate::message::tokens::{self, PART_TOKENS, Tokens};
 use crate::message::{Message, Part, Role};
-use crate::recall::Archive;
+use crate::ranking::labels;
 use crate::strategy::pairing;
-use crate::tokens::{self, PART_TOKENS, Tokens};
 
-/// The share of a budget that the kept steps may take; the rest is for prompts and the summary, where a token says more.
-pub const KEPT_SHARE: f64 = 0.15;
+/// The share of a budget that the kept steps may take: the least and the most of it, and what it grows by with the part that the
+/// budget is of the whole conversation. A small budget tells most by a record; of a larger one the record needs less
+/// (`docs/measurements.md` has the figures).
+const LEAST_KEPT: f64 = 0.1;
+const MOST_KEPT: f64 = 0.6;
+const KEPT_GROWTH: f64 = 2.2;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
-pub const OUTPUT_SHARE: f64 = 0.05;
+pub const OUTPUT_SHARE: f64 = 0.02;
 /// The outputs of the last complete step stay whole where they take at most this share of a budget together: of longer ones
 /// little is needed, and their lines compete with all others.
-const LAST_SHARE: f64 = 0.2;
+const LAST_SHARE: f64 = 0.12;
 /// The same where the model has not seen them yet: it has just asked for them, and a piece of them is no answer. Of longer ones
 /// that much stays.
 pub const UNSEEN_SHARE: f64 = 0.7;
@@ -64,6 +68,12 @@ impl Reach {
     }
 }
 
+/// The share of this budget that the kept steps of a conversation may take which weighs so much as a whole.
+pub fn kept_share(budget: Tokens, whole: Tokens) -> f64 {
+    let part = budget as f64 / whole.max(1) as f64;
+    (KEPT_GROWTH * part).clamp(LEAST_KEPT, MOST_KEPT)
+}
+
 /// What one output of the last complete step may weigh: of outputs with these weights, seen by the model or not.
 pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
     let (all, one) = (weights.iter().sum::<Tokens>(), share(budget, OUTPUT_SHARE));
@@ -100,9 +110,6 @@ pub fn shorten(
     division: Option<Division>,
     archive: &mut Archive,
 ) {
-    if whole(drafts).saturating_add(overhead(drafts)) <= share(budget, KEPT_SHARE + PROMPTS_SHARE) {
-        return;
-    }
     Reach::Earlier.shorten(drafts, Class::Results, share(budget, OUTPUT_SHARE), archive);
     Reach::Free.shorten(drafts, Class::Results, last_cap, archive);
     // What is pinned is shortened only where nothing else helps.

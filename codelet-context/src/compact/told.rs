@@ -1,14 +1,19 @@
 //! What the summary tells: the facts of the template or the words of a model, the pinned texts, the lines of the digest, and
 //! the room that each of them has.
 
-use super::{Work, room};
-use crate::body::Body;
-use crate::draft::{self, Draft};
-use crate::outcome::Facts;
-use crate::pack::Choice;
-use crate::summary::{self, Story};
-use crate::tokens::{self, Tokens};
-use crate::{cut, digest, labels, posing};
+use super::{Work, fate, room};
+use crate::compact::draft::{self, Draft};
+use crate::evidence::Facts;
+use crate::message::cut;
+use crate::message::tokens::{self, Tokens};
+use crate::ranking::labels;
+use crate::ranking::posing;
+use crate::ranking::{self, Speaker, Weights};
+use crate::summary::record::Record;
+use crate::summary::state;
+use crate::text::body::Body;
+use crate::text::hash::{self, QuickMap};
+use std::collections::HashSet;
 
 /// The share of a budget, and the most bytes, for the facts that the summary begins with.
 pub(super) const FACTS_SHARE: f64 = 0.05;
@@ -16,11 +21,12 @@ const FACTS_BYTES: usize = 8_000;
 /// In a small budget that share is too little for what the user wants and how the checks stand: so many bytes, but no more
 /// than half of the summary.
 const FACTS_LEAST: usize = 480;
-/// What the turns came to may take this share of the room for the summary, whatever its facts take.
-const OUTCOMES_SHARE: f64 = 0.1;
 /// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
 const DIGEST_SHARE: f64 = 0.1;
 const DIGEST_BYTES: usize = 24_000;
+/// One part in so many of the summary, and at most so many bytes, tells how things stand, beside the open list.
+const STATE: usize = 12;
+const STATE_BYTES: usize = 3_000;
 /// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
 const SENTENCE: usize = 300;
 /// About what stands around a pinned text, in bytes.
@@ -42,34 +48,90 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The summary: facts, pinned texts, and the lines that are most needed, as many as these bytes have room for; and which
-    /// lines those are. `shown` are the blocks that are kept whole.
-    pub(super) fn summarise(
-        &mut self,
-        start: usize,
-        drafts: &[Draft],
-        shown: &[u32],
-        bytes: usize,
-        budget: Option<Tokens>,
-    ) -> (String, Choice) {
-        let pinned = self.pinned_texts(bytes / 2);
-        let facts = self.history.facts();
-        let mut told = self.tell(&facts, start, bytes.saturating_sub(pinned.len() + 1), budget);
-        if !told.is_empty() {
-            told.push('\n');
-        }
-        told.push_str(&pinned);
-        let room = bytes.saturating_sub(told.len() + labels::DIGEST.len());
-        let left = self.left_of_cuts(drafts);
-        let (digest, choice) = self.digest(&facts, shown, &left, room);
+    /// The summary: pinned texts, and the record of what is not shown in these drafts, in so many bytes; and which segments it
+    /// quotes.
+    pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> (String, Vec<u32>) {
+        let (_, notes) = self.notes();
         let mut summary = String::from(labels::SUMMARY);
-        summary.push_str(&told);
-        if !digest.is_empty() {
-            summary.push_str(labels::DIGEST);
-            summary.push_str(&digest);
+        let all = bytes.saturating_sub(labels::SUMMARY.len());
+        summary.push_str(&state::pinned(&notes, all / 4));
+        summary.push_str(&self.pinned_texts(all / 4));
+        let mut beside = Vec::new();
+        if let Some(written) = self.options.written {
+            let end = written.floor_char_boundary(bytes.saturating_sub(summary.len()));
+            summary.push_str(written[..end].trim_end());
+            summary.push('\n');
+            beside = self.history.ranking().words.known_in(written);
+        }
+        let facts = self.history.facts();
+        let stands = standing_bytes(&facts).min(all / 4) + (all / STATE).min(STATE_BYTES);
+        let state = state::tell(
+            self.history.messages(),
+            &facts,
+            stands.min(bytes.saturating_sub(summary.len() + labels::STATE.len())),
+        );
+        let framed = if state.is_empty() {
+            0
+        } else {
+            labels::STATE.len() + state.len()
+        };
+        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + framed);
+        let (told, taken) = self.record(drafts, beside).tell(room);
+        if !told.is_empty() {
+            summary.push_str(labels::RECORD);
+            summary.push_str(&told);
+        }
+        if !state.is_empty() {
+            summary.push_str(labels::STATE);
+            summary.push_str(&state);
         }
         summary.truncate(summary.trim_end().len());
-        (summary, choice)
+        (summary, taken)
+    }
+
+    /// The record of what these drafts do not show.
+    fn record(&self, drafts: &[Draft], beside: Vec<u32>) -> Record<'_> {
+        let index = self.history.ranking();
+        let mut open = vec![true; index.blocks.len()];
+        let mut shown = Vec::new();
+        for draft in drafts {
+            for number in index.blocks_of(draft.source as u32) {
+                let block = &index.blocks[number];
+                let Ok(at) = draft.parts.binary_search(&block.part) else {
+                    continue;
+                };
+                let part = &draft.message.parts[at];
+                if fate::is_whole(part) {
+                    open[number] = false;
+                    shown.extend(block.segments.clone());
+                    continue;
+                }
+                let mut left = HashSet::new();
+                draft::visit_texts(part, &mut |text| {
+                    left.extend(text.lines().map(|line| hash::bytes(line.trim().as_bytes())))
+                });
+                shown.extend(index.segments_in_lines(number as u32, |line| {
+                    left.contains(&hash::bytes(line.trim().as_bytes()))
+                }));
+            }
+        }
+        let handles = index
+            .blocks
+            .iter()
+            .zip(0..)
+            .filter(|(block, number)| block.speaker == Speaker::Tool && open[*number as usize]);
+        let handles =
+            handles.filter_map(|(block, number)| Some((number, self.archive.handle_of(&block.text)?.clone())));
+        Record {
+            history: self.history,
+            weights: self.options.weights.unwrap_or(Weights::built_in()),
+            shown,
+            beside,
+            focus: self.options.focus.map(words_of).unwrap_or_default(),
+            handles: handles.collect(),
+            marks: QuickMap::default(),
+            open,
+        }
     }
 
     /// What the summary and what ends the view are given where prompts have to fold: the list and the pins, and the first facts
@@ -90,47 +152,9 @@ impl<'a> Work<'a> {
     /// What the summary takes at least beside its other facts: the open list, decisions, and the pinned texts, as far as
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {
-        let list = summary::standing_bytes(&self.history.facts());
+        let list = standing_bytes(&self.history.facts());
         let notes: usize = self.options.notes.iter().map(|note| note.len() + HEADER).sum();
         tokens::estimate_bytes((4 * list + notes).max(2 * notes))
-    }
-
-    /// The facts that the summary begins with.
-    fn tell(&self, facts: &Facts, start: usize, bytes: usize, budget: Option<Tokens>) -> String {
-        // The list and the user's decisions have room of their own beside the other facts: all that is left to do is to be
-        // told, and nothing that is quoted says what was decided.
-        let listed = summary::standing_bytes(facts).min(bytes / 4);
-        let most = match budget {
-            Some(budget) => {
-                let most = tokens::bytes_in(room::share(budget, FACTS_SHARE));
-                let most = most.min(FACTS_BYTES).max(FACTS_LEAST.min(bytes / 2));
-                most.saturating_add(listed).min(bytes)
-            }
-            None => FACTS_BYTES + listed,
-        };
-        let (_, notes) = self.notes();
-        if let Some(written) = self.options.written {
-            let mut text = summary::tell_what_stands(&notes, facts, most);
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            let end = written.floor_char_boundary(bytes.saturating_sub(text.len() + 1));
-            text.push_str(written[..end].trim_end());
-            return text;
-        }
-        let story = Story {
-            messages: self.history.messages(),
-            summarising: self.history.course().summarising(),
-            turns: &self.turns,
-            until: start,
-            ledger: self.history.ledger(),
-            facts,
-            anchors: &self.anchors,
-            pins: &notes,
-        };
-        // A line for each turn that came to something, however many there are, and half of the room for the rest.
-        let outcomes = summary::outcome_bytes(&story, (bytes as f64 * OUTCOMES_SHARE) as usize);
-        summary::tell(&story, most.max(outcomes + most / 2).min(bytes))
     }
 
     /// The pinned texts: those that are shown as they stand, and those that are a sentence among the facts.
@@ -148,7 +172,7 @@ impl<'a> Work<'a> {
             let header = format!("[pinned {handle}]\n");
             let lines: Vec<_> = note.lines().filter_map(posing::quotable).collect();
             // Each line may get a space in front, and the mark in the middle is one more.
-            let frame = header.len() + lines.len() + digest::GAP.len() + 2;
+            let frame = header.len() + lines.len() + GAP.len() + 2;
             let room = (bytes.saturating_sub(text.len()) / (long.len() - number)).saturating_sub(frame);
             let shown = lines.join("\n");
             let (head, tail) = match shown.len() <= room {
@@ -159,12 +183,45 @@ impl<'a> Work<'a> {
                 continue;
             }
             text.push_str(&header);
-            head.lines().for_each(|line| digest::push_line(&mut text, line));
+            head.lines().for_each(|line| push_line(&mut text, line));
             if head.len() < shown.len() {
-                text.push_str(digest::GAP);
+                text.push_str(GAP);
             }
-            tail.lines().for_each(|line| digest::push_line(&mut text, line));
+            tail.lines().for_each(|line| push_line(&mut text, line));
         }
         text
     }
+}
+
+/// The mark where something is left out, with its line break.
+const GAP: &str = "…\n";
+
+/// A quoted line, told from the engine's own.
+fn push_line(text: &mut String, line: &str) {
+    if posing::poses(line.as_bytes()) {
+        text.push(' ');
+    }
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// What the open items of the list take in a summary, in bytes.
+fn standing_bytes(facts: &Facts) -> usize {
+    /// Bytes of an item, and of what stands before it.
+    const ITEM: usize = 200;
+    const FRAME: usize = 20;
+    facts.todo.open().map(|item| FRAME + item.text.len().min(ITEM)).sum()
+}
+
+/// The telling words of what the user asks a summary to attend to, in small letters and without the end of a plural.
+fn words_of(focus: &str) -> Vec<String> {
+    /// Letters of a word that tells something.
+    const LEAST: usize = 4;
+    let words = focus
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .map(str::to_lowercase);
+    let words = words.filter(|word| word.chars().count() >= LEAST && !ranking::is_common(word));
+    words
+        .map(|word| word.strip_suffix('s').map_or(word.clone(), str::to_owned))
+        .collect()
 }

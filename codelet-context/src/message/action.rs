@@ -1,7 +1,7 @@
 //! What a call does, in notions that hold for every agent.
 
-use crate::command::CommandLine;
-use crate::effects;
+use super::patch::patched;
+use crate::message::command::CommandLine;
 use std::sync::Arc;
 
 /// What a call does to the world, in notions that hold for every agent. Made by the reader of a transcript, or by the tool.
@@ -11,8 +11,7 @@ pub struct Action {
     pub kind: ActionKind,
     /// For a change, what it does to its files.
     pub change: ChangeKind,
-    /// Files read or changed, as the call names them; for a command, the files that it visibly writes, as seen from where it
-    /// begins.
+    /// Files read or changed, as the call names them.
     pub paths: Vec<Arc<str>>,
     /// The command line, where there is one.
     pub command: Option<CommandLine>,
@@ -93,29 +92,24 @@ impl Action {
         self
     }
 
-    /// Running a command line, with the files that it visibly writes.
+    /// Running a command line.
     pub fn command(line: &str) -> Self {
-        let line = CommandLine::new(line);
         Action {
             kind: ActionKind::Command,
-            paths: effects::written(line.effects()).into_iter().map(Arc::from).collect(),
-            command: Some(line),
+            command: Some(CommandLine::new(line)),
             ..Action::default()
         }
     }
 
     /// Applying a patch, in the form that `apply_patch` takes or as a unified diff, to the files that it names.
     pub fn patch(patch: &str) -> Self {
-        Action::on(
-            ActionKind::Change,
-            effects::patched(patch).into_iter().map(|(path, _)| path),
-        )
+        Action::on(ActionKind::Change, patched(patch))
     }
 
     /// The files that this action changes when it succeeds.
     pub fn changed(&self) -> &[Arc<str>] {
         match self.kind {
-            ActionKind::Change | ActionKind::Command => &self.paths,
+            ActionKind::Change => &self.paths,
             _ => &[],
         }
     }

@@ -1,7 +1,7 @@
 //! What a call is given.
 
-use crate::body::Body;
-use crate::hash;
+use crate::text::body::Body;
+use crate::text::hash;
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 

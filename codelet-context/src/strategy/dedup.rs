@@ -1,11 +1,11 @@
 //! Strategy `dedup`: of equal outputs the newest stays, and the older become pointers to it.
 
 use super::{Edit, Limits, StrategyCount, answers, make, shown, whole};
-use crate::body::Body;
-use crate::cut;
-use crate::hash::QuickMap;
+use crate::message::cut;
+use crate::message::view::View;
 use crate::message::{Part, Text};
-use crate::view::View;
+use crate::text::body::Body;
+use crate::text::hash::QuickMap;
 
 /// The name in reports.
 pub const NAME: &str = "dedup";

@@ -7,11 +7,11 @@
 
 use super::status::{self, Class};
 use super::{Edit, Limits, StrategyCount, answers, make, shown};
-use crate::body::Body;
-use crate::codes;
-use crate::cut;
+use crate::message::cut;
+use crate::message::view::View;
 use crate::message::{ActionKind, Part};
-use crate::view::View;
+use crate::text::body::Body;
+use crate::text::codes;
 use std::borrow::Cow;
 
 /// The name in reports.
@@ -40,7 +40,9 @@ pub fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
             if text.cut.is_some() {
                 continue;
             }
-            let Some(squeezed) = text.body.squeezed() else { continue };
+            let Some(squeezed) = text.body.squeezed(squeeze) else {
+                continue;
+            };
             let what = answer.what("output");
             if squeezed.len() + 1 + cut::marker_bound(&what, text.body.len(), WHY) >= text.body.len() {
                 continue;
@@ -63,7 +65,7 @@ pub fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
 pub(super) fn is_shown_as(original: &Body, shown: &Body) -> bool {
     // Cheap first: a pointer or an excerpt of something long has no room for the squeezed text.
     shown.len() < original.len()
-        && original.squeezed().is_some_and(|squeezed| {
+        && original.squeezed(squeeze).is_some_and(|squeezed| {
             shown
                 .as_str()
                 .strip_prefix(squeezed.as_str())

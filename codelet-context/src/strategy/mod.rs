@@ -4,19 +4,21 @@
 //! view's archive. Whether a text is a marker or an excerpt is told by [`Text::cut`] and by nothing else, so a marker
 //! that a file or a hostile tool prints changes nothing.
 
-use crate::body::Body;
-use crate::exchange::Calls;
+pub(crate) mod showing;
+use crate::message::exchange::Calls;
+use crate::message::recall::Archive;
+use crate::message::tokens::Tokens;
+use crate::message::turn;
+use crate::message::view::View;
 use crate::message::{Message, Part, Role, Text, ToolCall, ToolResult};
-use crate::recall::Archive;
-use crate::select::RECENT_TURNS;
-use crate::tokens::Tokens;
-use crate::turn;
-use crate::view::View;
+use crate::text::body::Body;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The last turns that are recent to the engine: a selection keeps them as a block, and strategies leave them as they are.
+pub const RECENT_TURNS: usize = 3;
+
 pub(crate) use order::Order;
-pub(crate) use status::counts_passed_tests;
 
 pub mod dedup;
 pub mod lingua;
@@ -205,7 +207,7 @@ pub fn prepare(message: &Message) {
                     match block {
                         Part::Text(text) => {
                             text.body.hash();
-                            text.body.squeezed();
+                            text.body.squeezed(lingua::squeeze);
                             text.body.lines();
                         }
                         Part::Image(image) => {
@@ -282,7 +284,7 @@ impl Answer<'_> {
     /// What a marker calls a block of the answer, such as `Read output`.
     fn what(&self, noun: &str) -> String {
         let tool = self.call.map_or("tool", |call| &call.tool);
-        format!("{} {noun}", crate::cut::plain_name(tool))
+        format!("{} {noun}", crate::message::cut::plain_name(tool))
     }
 }
 
@@ -388,7 +390,7 @@ fn make(view: &mut View, edits: Vec<Edit>) -> StrategyCount {
 }
 
 /// The same text showing another body, which stands for the whole under a handle.
-fn shown(text: &Text, (body, handle): (Body, crate::recall::Handle)) -> Part {
+fn shown(text: &Text, (body, handle): (Body, crate::message::recall::Handle)) -> Part {
     Part::Text(Text {
         body,
         origin: text.origin,

@@ -1,10 +1,10 @@
 //! Whether a conversation is in order, told message by message, so that a long one need not be read again to know it.
 
 use super::pairing::speaks;
-use crate::hash::QuickSet;
+use crate::message::pending;
+use crate::message::validate::{is_id, is_tool, may_be_said};
 use crate::message::{Message, Part, Role};
-use crate::pending;
-use crate::validate::{is_id, is_tool, may_be_said};
+use crate::text::hash::QuickSet;
 use std::collections::VecDeque;
 use std::hash::Hash;
 use std::sync::Arc;

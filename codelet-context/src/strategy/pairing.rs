@@ -19,12 +19,12 @@
 
 use super::order::Order;
 use super::{Limits, StrategyCount, bytes, thinking_prune};
-use crate::hash::{QuickMap, QuickSet};
+use crate::message::pending;
+use crate::message::recall::Archive;
+use crate::message::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
+use crate::message::view::View;
 use crate::message::{Extra, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
-use crate::pending;
-use crate::recall::Archive;
-use crate::validate::{LONGEST_TOOL, is_id, is_tool, may_be_output, may_be_said, says_something};
-use crate::view::View;
+use crate::text::hash::{QuickMap, QuickSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

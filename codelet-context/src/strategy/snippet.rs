@@ -1,9 +1,9 @@
 //! Strategy `snippet`: long outputs outside the recent window keep their head and their tail.
 
 use super::{Edit, Limits, StrategyCount, answers, make, recent_window, shown, whole};
-use crate::cut;
 use crate::message::Part;
-use crate::view::View;
+use crate::message::cut;
+use crate::message::view::View;
 
 /// The name in reports.
 pub const NAME: &str = "snippet";

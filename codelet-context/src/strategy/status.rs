@@ -291,23 +291,7 @@ pub(super) fn class(line: &str) -> Option<Class> {
 /// What stands behind the label of lines that are counted instead of shown, around their number.
 pub(super) const COUNTED: [&str; 2] = [" (× ", " alike lines)"];
 
-/// Families of lines that tell of tests that have passed.
-const OF_TESTS: &[u8] = &[1, 3, 4, 5, 6, 7, 8, 9, PYTEST];
 const PYTEST: u8 = 30;
-
-/// Whether a line stands for tests that have passed and were counted instead of shown.
-pub(crate) fn counts_passed_tests(line: &str) -> bool {
-    let [before, behind] = COUNTED;
-    let counted = line
-        .trim()
-        .strip_suffix(behind)
-        .and_then(|line| line.rsplit_once(before));
-    counted.is_some_and(|(label, number)| {
-        let is_of_tests = |kind: &Kind| kind.label == label && OF_TESTS.contains(&kind.family);
-        let is_label = [PYTEST_PASSED, CTEST_PASSED].contains(&label) || KINDS.iter().any(is_of_tests);
-        is_label && !label.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
-}
 
 /// Rust: ` a::b ... ok`; unittest: `_x (mod.Class) ... ok`. The name is all that may vary.
 fn is_test_line(rest: &str, outcome: &str) -> bool {

@@ -6,14 +6,14 @@
 //! before them, so the markers do not pile up.
 
 use super::{Limits, StrategyCount, bytes, part_bytes, recent_window, thinking_prune};
-use crate::body::Body;
-use crate::cut::{grouped, plain_name};
-use crate::exchange::Calls;
+use crate::message::cut::{grouped, plain_name};
+use crate::message::exchange::Calls;
+use crate::message::recall::{Archive, Handle};
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn;
+use crate::message::view::View;
 use crate::message::{Message, Nature, Origin, Part, Role, Text};
-use crate::recall::{Archive, Handle};
-use crate::tokens::{self, Tokens};
-use crate::turn;
-use crate::view::View;
+use crate::text::body::Body;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -11,11 +11,11 @@
 //! - Thinking in the open beside calls, where vendors of its form want it back ([`Thinking::is_wanted_back`]), stays with them.
 
 use super::{Limits, StrategyCount, part_bytes};
-use crate::body::Body;
+use crate::message::recall::Archive;
+use crate::message::turn;
+use crate::message::view::View;
 use crate::message::{Message, Part, Thinking};
-use crate::recall::Archive;
-use crate::turn;
-use crate::view::View;
+use crate::text::body::Body;
 use std::ops::Range;
 use std::sync::Arc;
 

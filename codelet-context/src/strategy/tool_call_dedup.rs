@@ -1,14 +1,14 @@
 //! Strategy `tool_call_dedup`: where a read-only call was made again, the older answer becomes a pointer to the newer.
 
 use super::{Answer, Edit, Limits, StrategyCount, answers, make, named, shown, whole};
-use crate::body::Body;
-use crate::cut;
-use crate::files::Files;
-use crate::hash::ByHash;
+use crate::message::cut;
+use crate::message::files::Files;
+use crate::message::recall::Archive;
+use crate::message::view::View;
 use crate::message::{Part, Text};
-use crate::recall::Archive;
-use crate::showing::{Looked, Question, Showing, asks};
-use crate::view::View;
+use crate::strategy::showing::{Looked, Question, Showing, asks};
+use crate::text::body::Body;
+use crate::text::hash::ByHash;
 
 /// The name in reports.
 pub const NAME: &str = "tool_call_dedup";

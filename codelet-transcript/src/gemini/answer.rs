@@ -7,8 +7,8 @@
 use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
 use crate::node::Node;
 use crate::objects;
+use crate::status::tells;
 use crate::success::said;
-use codelet_context::answer::object::tells;
 use codelet_context::message::{Extra, Part, Text, ToolResult};
 use serde_json::{Map, Value};
 

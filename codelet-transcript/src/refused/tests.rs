@@ -2,10 +2,8 @@
 
 use crate::{Format, read};
 use codelet_context::message::Message;
-use codelet_context::outcome::Facts;
 use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 const CLAUDE_CODE: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file \
                            edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse make";
@@ -179,8 +177,6 @@ fn where_no_status_is_recorded_nothing_is_told_as_refused() {
             {"role": "assistant", "content": null, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "a", "content": text},
         ]});
-        let document = read(request.to_string().as_bytes(), Some(Format::Openai)).unwrap();
-        let messages: Vec<Arc<Message>> = document.messages.into_iter().map(Arc::new).collect();
-        assert_eq!(Facts::gather(&messages).decisions, [], "{text}");
+        assert_eq!(refusal(&request.to_string(), Format::Openai), None, "{text}");
     }
 }

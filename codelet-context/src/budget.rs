@@ -1,0 +1,13 @@
+//! What tokens weigh and cost, what fills the window, and when an edit pays.
+
+pub(crate) mod account;
+pub mod breaks;
+pub(crate) mod bulk;
+pub mod economics;
+pub(crate) mod economy;
+pub(crate) mod least;
+pub mod occupancy;
+pub mod policy;
+pub mod price;
+pub mod tracker;
+pub mod usage;

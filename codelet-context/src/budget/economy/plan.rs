@@ -1,0 +1,223 @@
+//! When an edit pays, and where the cut goes.
+
+use super::{Cut, Economy, Way};
+use crate::budget::economics;
+use crate::message::tokens::Tokens;
+
+/// Two edits for their price are at least so many steps apart, and so many tokens of conversation, or the given share of
+/// the window where that is less.
+const STEPS_APART: u64 = 8;
+const TOKENS_APART: Tokens = 20_000;
+const APART_SHARE: Tokens = 10;
+/// An expired cache is made use of from so many removable tokens on: less is not worth a marker.
+const LEAST_COLD: f64 = 1_000.0;
+/// A mark is moved so often for a better cut once an edit is due; then the edit is made where the mark is.
+const MOST_MOVES: u32 = 2;
+/// A mark stands well enough where the tail is longer by at most this share, or by so many tokens.
+const NEAR_SHARE: f64 = 0.01;
+const NEAR_TOKENS: f64 = 200.0;
+/// Beyond a price tier, an edit must come out this far below it, as a share, so that the next one is many steps away.
+const BELOW_TIER: f64 = 0.9;
+/// A compaction below a price tier aims at this share of it.
+const TIER_AIM: f64 = 0.5;
+/// At least this share of a tier is left beside what may not be touched.
+const TIER_ROOM: f64 = 0.1;
+/// The share of the window that is taken to be full, since the reply needs room.
+const FULL: f64 = 0.92;
+/// An edit must have paid for itself in this share of the steps until the window is full. The compaction that comes then
+/// removes the same; an edit that only just pays puts it off, and the requests in between are long ones.
+const PAID_IN: f64 = 0.5;
+
+impl Economy {
+    /// Looks for a cut, unless it is known that none can pay yet.
+    pub(super) fn look(&mut self, pinned: &[usize]) {
+        self.plan = None;
+        let is_free = self.read() <= 0.0;
+        if is_free || self.economics.preset.left().is_none() || self.sent == 0 || self.bulk.removable() == 0 {
+            return;
+        }
+        if self.bound < 0.0 && self.next.is_some() {
+            return;
+        }
+        let Some(ideal) = self.best(None, pinned) else {
+            return;
+        };
+        self.bound = ideal.excess;
+        self.next = Some(ideal.from);
+        if ideal.excess < 0.0 || ideal.removed <= 0.0 || !self.is_far_from_last_edit() {
+            return;
+        }
+        match self.readable_cut(ideal, pinned) {
+            Some(cut) => self.plan = Some(cut).filter(|cut| self.is_worth(cut)),
+            // The mark moves to where the cut is best, and the edit follows with the next step.
+            None => self.moves += 1,
+        }
+    }
+
+    /// Whether the session can bear what an edit costs, and has room for enough steps to get it back.
+    fn is_worth(&self, cut: &Cut) -> bool {
+        let (read, write) = (self.read(), self.write());
+        let cost = economics::break_cost(read, write, cut.tail);
+        let factor = self.economics.card.factor(self.prompt as Tokens);
+        let steps = (self.window as f64 * FULL - self.prompt).max(0.0) / self.growth.max(1.0);
+        cost <= read * cut.removed * steps * PAID_IN && self.account.bears(cost * factor / 1e6)
+    }
+
+    /// The cut that can be made now: the best one, if what stands before it can be read, or one that is nearly as good.
+    fn readable_cut(&self, ideal: Cut, pinned: &[usize]) -> Option<Cut> {
+        if self.economics.card.marks.is_none() || ideal.from >= self.sent {
+            return Some(ideal);
+        }
+        let near = |cut: &Cut| {
+            cut.excess >= 0.0 && (cut.tail <= ideal.tail * (1.0 + NEAR_SHARE) + NEAR_TOKENS || self.moves >= MOST_MOVES)
+        };
+        let marked = self
+            .mark_before(ideal.from)
+            .and_then(|mark| self.best(Some(mark), pinned));
+        marked.filter(near)
+    }
+
+    fn is_far_from_last_edit(&self) -> bool {
+        self.edited.is_none_or(|(steps, position)| {
+            let apart = TOKENS_APART.min(self.window / APART_SHARE);
+            self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
+        })
+    }
+
+    /// The cut with the largest excess of rent over cost: anywhere, or reading up to a given message and no further.
+    fn best(&self, readable: Option<usize>, pinned: &[usize]) -> Option<Cut> {
+        let price = (self.write() - self.read()).max(0.0);
+        let mut best: Option<Cut> = None;
+        let (mut rent, mut removed) = (0.0, 0.0);
+        // Tokens that were sent, from message `from` on.
+        let mut from = self.sent;
+        let mut behind = 0.0;
+        let least = readable.unwrap_or(0);
+        let mut candidates = self
+            .bulk
+            .candidates(pinned)
+            .filter(|candidate| candidate.at < self.sent)
+            .peekable();
+        while let Some(candidate) = candidates.next() {
+            if candidate.at < least {
+                break;
+            }
+            let saves = self.in_tokens(&candidate);
+            rent += saves * (self.clock - candidate.since).max(0.0);
+            removed += saves;
+            if candidates.peek().is_some_and(|next| next.at == candidate.at) {
+                continue;
+            }
+            while from > candidate.at {
+                from -= 1;
+                behind += self.weights[from];
+            }
+            if readable.is_none() {
+                let tail = (behind - removed).max(0.0);
+                let excess = rent - price * tail;
+                if best.is_none_or(|best| excess > best.excess) {
+                    best = Some(Cut {
+                        from,
+                        removed,
+                        tail,
+                        excess,
+                    });
+                }
+            }
+        }
+        let Some(readable) = readable else { return best };
+        (removed > 0.0).then(|| {
+            let tail = (self.weights[readable.min(self.sent)..self.sent].iter().sum::<f64>() - removed).max(0.0);
+            Cut {
+                from: readable,
+                removed,
+                tail,
+                excess: rent - price * tail,
+            }
+        })
+    }
+
+    /// What is to be done for its price before a request that will occupy this much. `fixed` says how much of it no price may
+    /// touch.
+    pub fn way(&self, occupancy: Tokens, pinned: &[usize], fixed: impl FnOnce() -> Tokens) -> Option<Way> {
+        self.economics.preset.left()?;
+        self.under_tier(occupancy, pinned, fixed).or(self.plan.map(Way::Trim))
+    }
+
+    /// What to do about a price tier that the next request would pass.
+    fn under_tier(&self, occupancy: Tokens, pinned: &[usize], fixed: impl FnOnce() -> Tokens) -> Option<Way> {
+        let card = &self.economics.card;
+        let tier = card.tier(occupancy)?;
+        let cheaper = card.tiers.iter().take_while(|it| it.above < tier.above).last();
+        let times = tier.prompt / cheaper.map_or(1.0, |it| it.prompt) - 1.0;
+        if times <= 0.0
+            || self
+                .edited
+                .is_some_and(|(steps, _)| self.bulk.steps() < steps + STEPS_APART)
+        {
+            return None;
+        }
+        // Each request above the tier pays so much more; nobody knows how many there will be, but as many as there were
+        // is what the rent counts on too.
+        let dearer = times * self.read() * occupancy as f64;
+        let pays = |cost: f64, after: f64| {
+            let room = (tier.above as f64 - after).max(0.0);
+            let steps = (room / self.growth.max(1.0)).min(self.bulk.steps().max(STEPS_APART) as f64);
+            steps * dearer >= cost
+        };
+        let price = (self.write() - self.read()).max(0.0);
+        let light = self.lightest_below(occupancy, tier.above, pinned);
+        if let Some(cut) = light
+            && pays(price * cut.tail, occupancy as f64 - cut.removed)
+        {
+            return Some(Way::Trim(cut));
+        }
+        if self.hopeless == Some(tier.above) {
+            return None;
+        }
+        // What is fixed takes its room beside a summary that still says something.
+        let above = tier.above as f64;
+        let target = (above * TIER_AIM).max(fixed() as f64 + above * TIER_ROOM);
+        let is_below = target <= above * BELOW_TIER;
+        (is_below && pays(self.write() * target, target)).then_some(Way::Below {
+            target: target as Tokens,
+            tier: tier.above,
+        })
+    }
+
+    /// The cut with the shortest tail that gets clearly below a tier.
+    fn lightest_below(&self, occupancy: Tokens, above: Tokens, pinned: &[usize]) -> Option<Cut> {
+        let wanted = occupancy as f64 - above as f64 * BELOW_TIER;
+        let mut removed = 0.0;
+        for candidate in self.bulk.candidates(pinned) {
+            removed += self.in_tokens(&candidate);
+            if removed >= wanted {
+                let from = self.readable_before(candidate.at);
+                let all: f64 = self.from(from, pinned).iter().map(|it| self.in_tokens(it)).sum();
+                let sent = self.sent.max(from);
+                let tail = (self.weights[from..sent].iter().sum::<f64>() - all).max(0.0);
+                return Some(Cut {
+                    from,
+                    removed: all,
+                    tail,
+                    excess: 0.0,
+                });
+            }
+        }
+        None
+    }
+
+    /// Everything that is removable, if it is enough to make use of an expired cache.
+    pub fn cold_cut(&self, pinned: &[usize]) -> Option<Cut> {
+        self.economics.preset.left()?;
+        let removed: f64 = self.bulk.candidates(pinned).map(|it| self.in_tokens(&it)).sum();
+        let from = self.bulk.candidates(pinned).last()?.at;
+        let tail: f64 = self.weights[..self.sent].iter().sum::<f64>() + self.overhead - removed;
+        (removed >= LEAST_COLD).then_some(Cut {
+            from,
+            removed,
+            tail: tail.max(0.0),
+            excess: 0.0,
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! What the provider reports of a request: what messages weigh, what a break has cost, and what rent has been paid.
+
+use super::Economy;
+use crate::budget::breaks::{Break, Cause};
+use crate::budget::economics::Edges;
+use crate::budget::occupancy::{AT_FIRST, FAR_OFF, PLAUSIBLE};
+use crate::budget::usage::Usage;
+use crate::message::Message;
+use crate::message::tokens::Tokens;
+use std::sync::Arc;
+
+/// The marks of so many requests are taken to be readable still.
+const MARKS: usize = 3;
+/// A vendor that reads this much less than it could, in tokens, has lost the prefix; less is the grain of its cache.
+const SLACK: f64 = 2_048.0;
+const SLACK_SHARE: f64 = 0.1;
+/// What stands around a marker is corrected by so many tokens at most at a time: what is further off has another reason.
+const FRAME_STEP: f64 = 24.0;
+/// How fast the growth per step that was seen fades, as the share of the newest one.
+const GROWTH_SHARE: f64 = 0.1;
+
+impl Economy {
+    /// A request goes out with the view as it stands. Says up to where it is to be readable from the cache.
+    pub fn sending(&mut self, is_cold: bool) -> Edges {
+        let edges = self.edges();
+        self.sending = Some(is_cold);
+        if is_cold {
+            self.expired();
+            self.marks.clear();
+        }
+        if self.marks.len() >= MARKS {
+            self.marks.remove(0);
+        }
+        self.marks.extend(edges.next);
+        edges
+    }
+
+    /// What the last request held and still stands, and where the next edit is expected.
+    pub fn edges(&self) -> Edges {
+        Edges {
+            last: (self.sent > 0).then_some(self.sent),
+            next: self.next.filter(|&next| next > 0 && next < self.weights.len()),
+        }
+    }
+
+    /// A request that held these messages of the view was reported to have cost this much.
+    pub fn reported(&mut self, usage: Usage, held: &[Arc<Message>]) {
+        let prompt = usage.prompt() as f64;
+        if prompt <= 0.0 {
+            return;
+        }
+        let announced = self.sending.take();
+        if announced.is_none() {
+            self.was_not_announced();
+        }
+        let is_cold = announced.unwrap_or(false) || self.requests == 0;
+        self.requests += 1;
+        self.account.reported(&self.economics.card, usage);
+        self.seen.truncate(self.sent);
+        self.seen.extend_from_slice(&held[self.sent.min(held.len())..]);
+        let unsent = std::mem::take(&mut self.unsent);
+        let held = held.len().min(self.weights.len());
+        let old = self.weighed.min(held);
+        let fresh = self.weights[old..held].iter().sum::<f64>();
+        let known = self.weigh_trimmed(prompt - fresh, old);
+        let new: f64 = if unsent.is_whole {
+            0.0
+        } else {
+            self.weights[self.weighed.max(self.sent).min(held)..held].iter().sum()
+        };
+        let read = usage.cache_read as f64;
+        self.has_read |= read > 0.0;
+        self.settle(prompt, read, new, is_cold);
+        // What the messages since the last report weigh is now known.
+        let factor = (prompt - known) / fresh;
+        let most = match self.requests {
+            1 => AT_FIRST,
+            _ => FAR_OFF * PLAUSIBLE.end(),
+        };
+        if fresh > 0.0 && (*PLAUSIBLE.start()..=most).contains(&factor) {
+            let factor = factor.min(*PLAUSIBLE.end());
+            self.weights[old..held].iter_mut().for_each(|weight| *weight *= factor);
+            if self.weighed > 0 {
+                self.growth += GROWTH_SHARE * ((prompt - self.prompt).max(0.0) - self.growth);
+            }
+        }
+        let factor = self.economics.card.factor(usage.prompt());
+        let paid = if read >= prompt / 2.0 || !self.has_read {
+            self.read()
+        } else {
+            self.write()
+        };
+        self.clock += paid * factor;
+        self.bound += paid * factor * self.bulk.removable() as f64 * 3.0;
+        self.weighed = held;
+        self.sent = held;
+        self.prompt = prompt;
+    }
+
+    /// What was sent last was sent again, only so that the cache does not expire, and was reported to have cost this much. What
+    /// was changed since is still to be sent.
+    pub fn kept_alive(&mut self, usage: Usage) {
+        if usage.prompt() == 0 {
+            return;
+        }
+        for it in &mut self.breaks {
+            it.request += u64::from(it.request > self.requests);
+        }
+        self.requests += 1;
+        self.account.reported(&self.economics.card, usage);
+    }
+
+    /// Nobody asked where the last request was to bear its mark, so it has none: of what it sent, an edit can only keep what
+    /// stands before the first message.
+    fn was_not_announced(&mut self) {
+        self.marks.clear();
+        self.marks.push(0);
+    }
+
+    /// What the first messages of the view weigh with what stands beside them. Where some of them were edited since the last
+    /// report, a report of `expected` tokens tells what stands around their markers.
+    fn weigh_trimmed(&mut self, expected: f64, messages: usize) -> f64 {
+        let known = self.overhead + self.weight_of(messages);
+        let trimmed = std::mem::take(&mut self.trimmed);
+        let outputs: f64 = trimmed.iter().map(|(_, outputs)| outputs).sum();
+        let off = (expected - known) / outputs.max(1.0);
+        if outputs < 1.0 || off.abs() > FRAME_STEP {
+            return known;
+        }
+        for (at, outputs) in trimmed {
+            if let Some(weight) = self.weights.get_mut(at) {
+                *weight = (*weight + off * outputs).max(0.0);
+            }
+        }
+        self.summed = (0, 0.0);
+        self.frame = (self.frame + off).max(0.0);
+        self.overhead + self.weight_of(messages)
+    }
+
+    /// Compares what was read from the cache with what could have been.
+    fn settle(&mut self, prompt: f64, read: f64, new: f64, is_cold: bool) {
+        let factor = self.economics.card.factor(prompt as Tokens);
+        let price = (self.write() - self.read()).max(0.0) * factor / 1e6;
+        let rewritten = (prompt - read - new).max(0.0);
+        let is_planned = self.put_down(price * rewritten);
+        if is_planned {
+            return;
+        }
+        if self.sent == 0 || !self.has_read {
+            return;
+        }
+        let expected = self.prompt.min(prompt);
+        let lost = expected - read;
+        if expected < self.economics.card.minimum as f64 || lost <= SLACK + expected * SLACK_SHARE {
+            return;
+        }
+        self.breaks.push(Break {
+            request: self.requests,
+            cause: if is_cold { Cause::Expired } else { Cause::Unplanned },
+            removed: 0,
+            restored: 0,
+            rewritten: lost as Tokens,
+            predicted: if is_cold { price * expected } else { 0.0 },
+            saving: 0.0,
+            actual: Some(price * rewritten),
+            is_cold,
+        });
+    }
+
+    /// Puts what a request has cost down to the break before it, and nothing to what else was changed then. Says no where nothing
+    /// was.
+    fn put_down(&mut self, cost: f64) -> bool {
+        let open = self.open.take();
+        let request = self.requests;
+        for (at, it) in self.breaks.iter_mut().enumerate().rev() {
+            if it.request < request {
+                break;
+            }
+            if it.cause != Cause::Cleared {
+                it.actual = Some(if open == Some(at) { cost } else { 0.0 });
+            }
+        }
+        open.is_some()
+    }
+}

@@ -1,0 +1,409 @@
+//! How full the window will be at the next request: what was last counted, and an estimate of what came since. For who
+//! holds the messages without a [`Conversation`](crate::session::conversation::Conversation) and asks [`policy`](crate::budget::policy) alone.
+
+use crate::budget::usage::Usage;
+use crate::message::tokens::Tokens;
+use std::ops::RangeInclusive;
+
+/// The weight, in estimated tokens, of the belief that an estimate is right as it is, before any report. It is a few
+/// steps' growth: a session's own reports soon outweigh it, and one odd report does not.
+const PRIOR: f64 = 2_000.0;
+/// What reports have shown counts half as much after this many more estimated tokens, because the work changes.
+const HALF_LIFE: f64 = 60_000.0;
+/// The most that a single report weighs, in estimated tokens, so that one huge result does not speak for all others.
+const MOST: f64 = 8_000.0;
+/// What an estimated token may come to. No text has more tokens than bytes, which is four to an estimated token; digits and
+/// hex come close to that, Korean and emoji to three and a half. What frames a message makes the rest.
+pub(crate) const PLAUSIBLE: RangeInclusive<f64> = 0.4..=4.5;
+/// A report of this many times what is plausible, or of less than that, tells of something that nobody appended here (a prompt
+/// that an agent keeps to itself, an edit by the vendor), and not of how text is counted.
+pub(crate) const FAR_OFF: f64 = 2.0;
+/// So much may a first report be off: it counts what stands beside the messages too, and nobody here has seen that.
+pub(crate) const AT_FIRST: f64 = 3.0;
+
+/// Estimates the occupancy of the next request. Each call takes constant time.
+///
+/// The calls follow the conversation: [`appended`](Self::appended) for the system prompt, the tool definitions and every
+/// message that is not a reply, [`replied`](Self::replied) for each reply, [`rebuilt`](Self::rebuilt) after a compaction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Occupancy {
+    /// The prompt as last counted.
+    counted: Tokens,
+    /// The reply to it, as counted; unknown where it was cut.
+    output: Option<Tokens>,
+    /// The least that the reply is, and what it is estimated at.
+    reply: (Tokens, Tokens),
+    /// Estimate of what was appended since.
+    since: Tokens,
+    /// Tokens that reports have shown, and what they had been estimated at; both fade alike.
+    shown: f64,
+    estimated: f64,
+    /// What was taken away since the last report is an estimate too, so the next one tells nothing about the rest.
+    is_trimmed: bool,
+    /// The estimate that `counted` was weighed from, where the conversation was rebuilt and no report has come since.
+    rebuilt: Option<Tokens>,
+    /// Estimate of everything that the next request holds.
+    whole: Tokens,
+    /// The smallest whole request that was counted.
+    base: Option<Base>,
+}
+
+/// A whole request, counted: mostly what stands in every one of them, whose words and numbers are not those of the work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Base {
+    counted: Tokens,
+    estimate: Tokens,
+}
+
+impl Default for Occupancy {
+    fn default() -> Self {
+        Occupancy::new()
+    }
+}
+
+impl Occupancy {
+    /// An empty window.
+    pub fn new() -> Self {
+        Occupancy {
+            counted: 0,
+            output: None,
+            reply: (0, 0),
+            since: 0,
+            shown: PRIOR,
+            estimated: PRIOR,
+            is_trimmed: false,
+            rebuilt: None,
+            whole: 0,
+            base: None,
+        }
+    }
+
+    /// Something of this estimate will be sent with the next request: the system prompt, the tool definitions, a prompt
+    /// with its pictures, results.
+    pub fn appended(&mut self, estimate: Tokens) {
+        self.since = self.since.saturating_add(estimate);
+        self.whole = self.whole.saturating_add(estimate);
+    }
+
+    /// A reply came, to a request that held everything appended so far, and was reported to cost this much. `estimate`
+    /// is that of the reply. A cut reply (`is_whole` false) was counted only in part: the estimate stands for the rest.
+    /// A usage without a prompt is no report, and what is known stands.
+    pub fn replied(&mut self, usage: Usage, estimate: Tokens, is_whole: bool) {
+        let prompt = usage.prompt();
+        if prompt == 0 {
+            self.appended(estimate);
+            return;
+        }
+        let is_first = self.base.is_none();
+        let (known, guessed) = match (self.rebuilt.take(), self.output) {
+            (Some(estimate), _) => {
+                let base = self.base.filter(|base| base.estimate < estimate);
+                let (counted, beside) = base.map_or((0, 0), |base| (base.counted, base.estimate));
+                (counted, (estimate - beside).saturating_add(self.since))
+            }
+            (None, Some(output)) => (self.counted.saturating_add(output), self.since),
+            (None, None) => (self.counted, self.since.saturating_add(self.reply.1)),
+        };
+        if !std::mem::take(&mut self.is_trimmed) {
+            self.learn(prompt as f64 - known as f64, guessed as f64, is_first);
+            if self.whole > 0 && self.base.is_none_or(|base| self.whole < base.estimate) {
+                self.base = Some(Base {
+                    counted: prompt,
+                    estimate: self.whole,
+                });
+            }
+        }
+        self.counted = prompt;
+        self.output = is_whole.then_some(usage.output);
+        self.reply = (usage.output, estimate);
+        self.since = 0;
+        self.whole = self.whole.saturating_add(estimate);
+    }
+
+    /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
+    /// reports have shown about estimates still holds.
+    pub fn rebuilt(&mut self, estimate: Tokens) {
+        self.rebuilt_as(estimate, self.weigh(estimate));
+    }
+
+    /// The same for one that is taken to fill the window with so many tokens.
+    pub(crate) fn rebuilt_as(&mut self, estimate: Tokens, tokens: Tokens) {
+        self.counted = tokens;
+        self.is_trimmed = false;
+        self.output = Some(0);
+        self.reply = (0, 0);
+        self.since = 0;
+        self.rebuilt = Some(estimate);
+        self.whole = estimate;
+    }
+
+    /// So many tokens of the window, by the caller's estimate, were taken out of what was counted.
+    pub fn removed(&mut self, tokens: Tokens) {
+        self.whole = self.whole.saturating_sub((tokens as f64 / self.slope()) as Tokens);
+        let rest = tokens.saturating_sub(self.counted);
+        self.counted = self.counted.saturating_sub(tokens);
+        // Where nothing is counted, it was estimated.
+        self.since = self.since.saturating_sub((rest as f64 / self.ratio()) as Tokens);
+        self.is_trimmed = true;
+    }
+
+    /// The tokens that the next request will fill the window with.
+    pub fn next_request(&self) -> Tokens {
+        let reply = match self.output {
+            Some(output) => output,
+            None => self.scale(self.reply.1).max(self.reply.0),
+        };
+        self.counted
+            .saturating_add(reply)
+            .saturating_add(self.scale(self.since))
+    }
+
+    /// Whether a report has come since the last edit, if there was one.
+    pub fn is_counted(&self) -> bool {
+        self.rebuilt.is_none() && !self.is_trimmed
+    }
+
+    /// How many tokens an estimated token has been worth in this session's reports.
+    pub fn ratio(&self) -> f64 {
+        self.shown / self.estimated
+    }
+
+    /// An estimate, as this session's reports say it should have been.
+    pub fn scale(&self, estimate: Tokens) -> Tokens {
+        (estimate as f64 * self.ratio()).ceil() as Tokens
+    }
+
+    /// What a whole request of this estimate fills the window with: one that holds what this session's requests have in common,
+    /// and beside it more or less of what the last one holds, counted as that was.
+    pub fn weigh(&self, estimate: Tokens) -> Tokens {
+        let Some(base) = self.base else {
+            return self.scale(estimate);
+        };
+        match estimate.checked_sub(base.estimate) {
+            Some(more) => base
+                .counted
+                .saturating_add((more as f64 * self.slope()).ceil() as Tokens),
+            None => (estimate as f64 * base.counted as f64 / base.estimate as f64).ceil() as Tokens,
+        }
+    }
+
+    /// The estimate of a whole request that fills the window with so many tokens.
+    pub fn estimate_of(&self, tokens: Tokens) -> Tokens {
+        let Some(base) = self.base else {
+            return (tokens as f64 / self.ratio()) as Tokens;
+        };
+        match tokens.checked_sub(base.counted) {
+            Some(more) => base.estimate.saturating_add((more as f64 / self.slope()) as Tokens),
+            None => (tokens as f64 * base.estimate as f64 / base.counted as f64) as Tokens,
+        }
+    }
+
+    /// How many tokens an estimated token of the next request is worth, beyond what all requests have in common.
+    pub fn slope(&self) -> f64 {
+        let (counted, estimate) = self.base.map_or((0, 0), |base| (base.counted, base.estimate));
+        let tokens = self.next_request().saturating_sub(counted) as f64;
+        let estimate = self.whole.saturating_sub(estimate) as f64;
+        // Of little, the count tells less than what the reports have shown so far.
+        let slope = (tokens + PRIOR * self.ratio()) / (estimate + PRIOR);
+        slope.clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end())
+    }
+
+    /// What is a little too dense to be true is taken for as dense as can be: to learn nothing from it would leave the session
+    /// with an estimate that is much further off. One report weighs little, and those that follow mend it.
+    fn learn(&mut self, shown: f64, estimated: f64, is_first: bool) {
+        let most = if is_first { AT_FIRST } else { PLAUSIBLE.end() * FAR_OFF };
+        if estimated < 1.0 || !(*PLAUSIBLE.start()..=most).contains(&(shown / estimated)) {
+            return;
+        }
+        let shown = shown.min(estimated * PLAUSIBLE.end());
+        let weight = (MOST / estimated).min(1.0);
+        let fade = libm::exp2(-(estimated * weight / HALF_LIFE));
+        self.shown = self.shown * fade + shown * weight;
+        self.estimated = self.estimated * fade + estimated * weight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn prompt(tokens: Tokens, output: Tokens) -> Usage {
+        Usage {
+            fresh: tokens,
+            output,
+            ..Usage::default()
+        }
+    }
+
+    #[test]
+    fn before_the_first_report_everything_appended_counts_as_estimated() {
+        let mut occupancy = Occupancy::new();
+        for part in [
+            1_200, /* system */
+            900,   /* tools */
+            40,    /* prompt */
+            1_600, /* picture */
+        ] {
+            occupancy.appended(part);
+        }
+        assert_eq!(occupancy.next_request(), 3_740);
+    }
+
+    #[test]
+    fn the_next_request_is_the_last_one_its_reply_and_what_came_since() {
+        let mut occupancy = Occupancy::new();
+        occupancy.appended(1_000);
+        occupancy.replied(prompt(1_000, 50), 70, true);
+        assert_eq!(occupancy.next_request(), 1_050);
+        occupancy.appended(200);
+        assert_eq!(occupancy.next_request(), 1_250);
+    }
+
+    #[test]
+    fn a_cached_prompt_fills_the_window_like_any_other() {
+        let mut occupancy = Occupancy::new();
+        let usage = Usage {
+            fresh: 10_000,
+            cache_read: 180_000,
+            ..Usage::default()
+        };
+        occupancy.replied(usage, 0, true);
+        assert_eq!(occupancy.next_request(), 190_000);
+    }
+
+    #[test]
+    fn estimates_follow_what_the_reports_have_shown() {
+        let occupancy = grown(1_000, 1.4);
+        assert!((1.35..=1.4).contains(&occupancy.ratio()), "{}", occupancy.ratio());
+    }
+
+    /// A session that begins with so many tokens, estimated rightly, and grows by text that weighs `density` times its estimate.
+    fn grown(first: Tokens, density: f64) -> Occupancy {
+        let mut occupancy = Occupancy::new();
+        occupancy.appended(first);
+        let mut real = first;
+        occupancy.replied(prompt(real, 0), 0, true);
+        for _ in 0..60 {
+            occupancy.appended(1_000);
+            real += (1_000.0 * density) as Tokens;
+            occupancy.replied(prompt(real, 0), 0, true);
+        }
+        occupancy
+    }
+
+    #[test]
+    fn a_token_a_byte_is_learned_like_any_density() {
+        for density in [0.5, 1.0, 2.0, 3.1, 3.5, 3.8, 4.0, 4.2] {
+            let ratio = grown(3_000, density).ratio();
+            assert!((ratio / density - 1.0).abs() < 0.1, "{density}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn what_stands_in_every_request_weighs_what_it_was_counted_as_however_dense_the_rest_is() {
+        for density in [0.7, 1.0, 2.0, 4.0] {
+            let mut occupancy = grown(3_000, density);
+            occupancy.rebuilt(3_000 + 5_000);
+            let expected = 3_000.0 + 5_000.0 * density;
+            let weighed = occupancy.next_request() as f64;
+            assert!(
+                (weighed / expected - 1.0).abs() < 0.05,
+                "{density}: {weighed} of {expected}"
+            );
+            // The next report counts the same, and what is learned stays.
+            occupancy.replied(prompt(expected as Tokens, 0), 0, true);
+            assert!(
+                (occupancy.ratio() / density - 1.0).abs() < 0.1,
+                "{density}: {}",
+                occupancy.ratio()
+            );
+        }
+    }
+
+    #[test]
+    fn a_report_that_is_too_dense_to_be_true_is_mended_by_those_that_follow() {
+        let mut occupancy = grown(3_000, 1.2);
+        let mut real = occupancy.next_request();
+        for (jump, most) in [(8_000, 1.8), (100_000, 1.8), (1_200, 1.8)] {
+            occupancy.appended(1_000);
+            real += jump;
+            occupancy.replied(prompt(real, 0), 0, true);
+            assert!(occupancy.ratio() < most, "{jump}: {}", occupancy.ratio());
+        }
+        for _ in 0..40 {
+            occupancy.appended(1_000);
+            real += 1_200;
+            occupancy.replied(prompt(real, 0), 0, true);
+        }
+        assert!((1.1..1.3).contains(&occupancy.ratio()), "{}", occupancy.ratio());
+    }
+
+    #[test]
+    fn a_prompt_that_shrank_or_jumped_teaches_nothing() {
+        let mut occupancy = Occupancy::new();
+        occupancy.replied(prompt(50_000, 0), 0, true);
+        for odd in [20_000, 90_000, 1] {
+            occupancy.appended(500);
+            occupancy.replied(prompt(odd, 0), 0, true);
+            assert_eq!(occupancy.ratio(), 1.0);
+            assert_eq!(occupancy.next_request(), odd);
+        }
+    }
+
+    #[test]
+    fn a_cut_reply_counts_as_what_it_is_estimated_at() {
+        let mut occupancy = Occupancy::new();
+        occupancy.replied(prompt(1_000, 3), 400, false);
+        assert_eq!(occupancy.next_request(), 1_400);
+        occupancy.replied(prompt(1_000, 900), 400, false);
+        assert_eq!(
+            occupancy.next_request(),
+            1_900,
+            "what was reported is the least that it is"
+        );
+    }
+
+    #[test]
+    fn a_reply_without_a_report_leaves_what_is_known() {
+        let mut occupancy = Occupancy::new();
+        occupancy.replied(prompt(1_000, 10), 10, true);
+        occupancy.appended(100);
+        occupancy.replied(Usage::default(), 40, false);
+        assert_eq!(occupancy.next_request(), 1_150);
+    }
+
+    #[test]
+    fn what_is_taken_away_before_any_report_was_estimated() {
+        let mut occupancy = Occupancy::new();
+        occupancy.appended(9_000);
+        occupancy.removed(2_000);
+        assert_eq!(occupancy.next_request(), 7_000);
+    }
+
+    proptest! {
+        #[test]
+        fn an_estimate_and_its_weight_belong_together(
+            first in 100u64..50_000, density in 0.4..4.5f64, estimate in 0u64..2_000_000,
+        ) {
+            let occupancy = grown(first, density);
+            let back = occupancy.estimate_of(occupancy.weigh(estimate));
+            prop_assert!(back.abs_diff(estimate) <= 3, "{estimate}: {back}");
+            prop_assert!(occupancy.weigh(estimate) <= occupancy.weigh(estimate + 1));
+        }
+
+        #[test]
+        fn no_report_breaks_the_estimate(steps in proptest::collection::vec(
+            (any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 0..40,
+        )) {
+            let mut occupancy = Occupancy::new();
+            for (appended, tokens, output, is_whole) in steps {
+                occupancy.appended(appended);
+                occupancy.replied(prompt(tokens, output), appended, is_whole);
+                prop_assert!(occupancy.ratio().is_finite());
+                prop_assert!(occupancy.ratio() >= 0.4 - 1e-9 && occupancy.ratio() <= 4.5 + 1e-9);
+                prop_assert!(tokens == 0 || occupancy.next_request() >= tokens);
+            }
+        }
+    }
+}

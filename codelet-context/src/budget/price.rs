@@ -1,0 +1,423 @@
+//! Price cards: what a model's tokens cost and how its prompt cache works, as dated data.
+
+mod file;
+mod spelling;
+
+pub use file::{BadCard, parse};
+pub use spelling::undated;
+
+use crate::budget::usage::Usage;
+use crate::message::tokens::Tokens;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The cards that are built in; the file says where its figures come from.
+const TABLE: &str = include_str!("prices.txt");
+
+/// The card that is used where nobody knows the model: entries at marks that live five minutes, the rules under which
+/// an edit costs most.
+pub const USUAL: &str = "5m";
+
+/// The highest price that a card can give, in US dollars per million tokens. Nothing costs a dollar a token; below it, sums
+/// of what is spent are numbers.
+pub const MOST_DOLLARS: f64 = 1e6;
+
+// What stands on a card, in the words of errors.
+const DOLLARS: &str = "US dollars per million tokens, 0 to 1,000,000";
+const TIMES: &str = "1 to 1,000 times the price";
+const MARKS: &str = "a number of marks, 1 or more, or none";
+
+/// How long a cache keeps what is marked, where a vendor offers a choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Lifetime {
+    /// Five minutes after the last use, or however long the vendor's only cache lives.
+    #[default]
+    FiveMinutes,
+    /// An hour after the last use; writing costs more.
+    Hour,
+}
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Rates {
+    /// Prompt tokens that no cache was involved in.
+    pub input: f64,
+    /// Tokens of the answer, thinking included.
+    pub output: f64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: f64,
+    /// Prompt tokens written to a cache that lives five minutes (or as long as the vendor's only one does).
+    pub cache_write: f64,
+    /// Prompt tokens written to a cache that lives an hour.
+    pub cache_write_1h: f64,
+}
+
+/// Dearer prices for long prompts: beyond a size, the whole request costs more.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Tier {
+    /// The longest prompt that does not pay more, in tokens.
+    pub above: Tokens,
+    /// Prompt tokens of every kind cost so many times as much.
+    pub prompt: f64,
+    /// The answer costs so many times as much.
+    pub output: f64,
+}
+
+/// What a model's tokens cost, and the rules of its cache.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PriceCard {
+    /// The model, or the rules that the card stands for.
+    pub name: Arc<str>,
+    /// The prices of a prompt below every tier.
+    pub rates: Rates,
+    /// Dearer prices for longer prompts, ascending.
+    pub tiers: Vec<Tier>,
+    /// The shortest prefix that is cached, in tokens.
+    pub minimum: Tokens,
+    /// The lifetime that requests are marked with.
+    pub lifetime: Lifetime,
+    /// How long an unused entry of the shorter lifetime is kept.
+    pub lives: Duration,
+    /// The most cache marks in a request. None: the longest prefix that was ever sent is found without marks.
+    pub marks: Option<u32>,
+    /// When the figures were read, as year and month.
+    pub as_of: Arc<str>,
+    /// Where they were read.
+    pub source: Arc<str>,
+}
+
+impl PriceCard {
+    /// A card of these prices, with the rules of a cache that needs no marks and lives five minutes.
+    pub fn flat(name: &str, rates: Rates) -> Self {
+        PriceCard {
+            name: name.into(),
+            rates,
+            tiers: Vec::new(),
+            minimum: 1_024,
+            lifetime: Lifetime::FiveMinutes,
+            lives: Duration::from_secs(300),
+            marks: None,
+            as_of: "".into(),
+            source: "".into(),
+        }
+    }
+
+    /// Whether the figures make sense, which a card from a [file](parse) does: sums of dollars under a card that does not may be
+    /// no numbers.
+    ///
+    /// # Errors
+    /// The first figure that makes none, in words.
+    pub fn check(&self) -> Result<(), BadFigure> {
+        let Rates {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+        } = self.rates;
+        let rates = [input, output, cache_read, cache_write, cache_write_1h];
+        let bad = |found: &dyn fmt::Display, expected| BadFigure {
+            card: self.name.clone(),
+            found: found.to_string(),
+            expected,
+        };
+        if let Some(rate) = rates.iter().find(|&&rate| !is_rate(rate)) {
+            return Err(bad(rate, DOLLARS));
+        }
+        for (at, tier) in self.tiers.iter().enumerate() {
+            if let Some(times) = [tier.prompt, tier.output].iter().find(|&&times| !is_times(times)) {
+                return Err(bad(times, TIMES));
+            }
+            if tier.above < 1 || at > 0 && self.tiers[at - 1].above >= tier.above {
+                return Err(bad(&tier.above, "tiers in ascending order, above 1 token or more"));
+            }
+        }
+        match self.marks {
+            Some(0) => Err(bad(&0, MARKS)),
+            _ if self.lives.is_zero() => Err(bad(&"0s", "a lifetime of some seconds")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same rules with other prices; tiers multiply them alike.
+    pub fn costing(mut self, rates: Rates) -> Self {
+        self.rates = rates;
+        self
+    }
+
+    /// The same card for requests that are marked with this lifetime.
+    pub fn living(mut self, lifetime: Lifetime) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// How long an unused entry is kept, by the lifetime in use.
+    pub fn expires_after(&self) -> Duration {
+        match self.lifetime {
+            Lifetime::FiveMinutes => self.lives,
+            Lifetime::Hour => self.lives.max(Duration::from_secs(3_600)),
+        }
+    }
+
+    /// The price of writing to the cache with the lifetime in use, in dollars per million tokens below every tier.
+    pub fn write(&self) -> f64 {
+        match self.lifetime {
+            Lifetime::FiveMinutes => self.rates.cache_write,
+            Lifetime::Hour => self.rates.cache_write_1h,
+        }
+    }
+
+    /// The tier that a prompt of this size falls in.
+    pub fn tier(&self, prompt: Tokens) -> Option<&Tier> {
+        self.tiers.iter().rev().find(|tier| prompt > tier.above)
+    }
+
+    /// How many times as much the tokens of a prompt of this size cost.
+    pub fn factor(&self, prompt: Tokens) -> f64 {
+        self.tier(prompt).map_or(1.0, |tier| tier.prompt)
+    }
+
+    /// The dollars that a request cost; `write_1h` of its cache writes went to a cache that lives an hour.
+    pub fn cost(&self, usage: Usage, write_1h: Tokens) -> f64 {
+        let rates = &self.rates;
+        let write_1h = write_1h.min(usage.cache_write);
+        let prompt = usage.fresh as f64 * rates.input
+            + usage.cache_read as f64 * rates.cache_read
+            + (usage.cache_write - write_1h) as f64 * rates.cache_write
+            + write_1h as f64 * rates.cache_write_1h;
+        let output = usage.output as f64 * rates.output;
+        let (prompt, output) = match self.tier(usage.prompt()) {
+            Some(tier) => (prompt * tier.prompt, output * tier.output),
+            None => (prompt, output),
+        };
+        (prompt + output) / 1_000_000.0
+    }
+}
+
+/// The built-in cards.
+pub fn built_in() -> &'static [PriceCard] {
+    static CARDS: OnceLock<Vec<PriceCard>> = OnceLock::new();
+    // The table is data of this crate; a test reads it.
+    CARDS.get_or_init(|| parse(TABLE, "prices.txt").unwrap_or_default())
+}
+
+/// The built-in card for a model, by `vendor/model`, by the model alone, or by the name of a set of rules. A dated
+/// snapshot (`…-20261101`, `…-2026-11-01`) that is not listed itself costs what its model does.
+pub fn find(name: &str) -> Option<&'static PriceCard> {
+    among(built_in(), name)
+}
+
+/// The same, among these cards. Clouds, gateways and agents spell the names of models in ways of their own
+/// (`us.anthropic.claude-…-v1:0`, `claude-…@20251101`, `anthropic/claude-opus-4.5`, `claude-…[1m]`); all of them are known.
+pub fn among<'a>(cards: &'a [PriceCard], name: &str) -> Option<&'a PriceCard> {
+    let exact = |name: &str| cards.iter().find(|card| *card.name == *name);
+    let model = |name: &str| {
+        let of = |card: &&PriceCard| card.name.rsplit_once('/').is_some_and(|(_, model)| model == name);
+        cards.iter().find(of)
+    };
+    let spellings = spelling::spellings(name);
+    let mut names = spellings.iter().map(|name| &**name).filter(|name| !name.is_empty());
+    names.find_map(|name| exact(name).or_else(|| model(name)))
+}
+
+/// The card for a model that nobody knows; see [`USUAL`].
+pub fn usual() -> PriceCard {
+    find(USUAL)
+        .cloned()
+        .unwrap_or_else(|| PriceCard::flat(USUAL, Rates::default()))
+}
+
+/// A figure on a price card that makes no sense.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadFigure {
+    /// The card's name.
+    pub card: Arc<str>,
+    /// The figure.
+    pub found: String,
+    /// What was expected.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for BadFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BadFigure { card, found, expected } = self;
+        write!(f, "the price card {card} says {found} where {expected} was expected")
+    }
+}
+
+impl std::error::Error for BadFigure {}
+
+/// Whether a number can be a price, in dollars per million tokens.
+fn is_rate(dollars: f64) -> bool {
+    (0.0..=MOST_DOLLARS).contains(&dollars)
+}
+
+/// Whether a price can be so many times another one: beyond a tier, nothing is cheaper.
+fn is_times(times: f64) -> bool {
+    (1.0..=1e3).contains(&times)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_built_in_card_is_read_and_makes_sense() {
+        let cards = parse(TABLE, "prices.txt").unwrap();
+        assert_eq!(cards.len(), built_in().len());
+        for card in &cards {
+            assert_eq!(card.check(), Ok(()));
+            let rates = card.rates;
+            assert!(rates.cache_read <= rates.input, "{card:?}");
+            assert!(
+                rates.cache_write >= rates.input && rates.cache_write_1h >= rates.cache_write,
+                "{card:?}"
+            );
+            assert!(rates.output >= rates.input && rates.output < 1_000.0, "{card:?}");
+            assert!(card.as_of.len() == 7 && card.as_of.starts_with("20"), "{card:?}");
+            assert!(!card.source.is_empty() && card.minimum >= 1, "{card:?}");
+            assert!(card.tiers.iter().all(|tier| tier.prompt > 1.0), "{card:?}");
+        }
+    }
+
+    #[test]
+    fn every_built_in_card_names_the_vendor_s_page_or_says_that_there_was_none() {
+        for card in built_in() {
+            let page = match card.name.split_once('/').map(|(vendor, _)| vendor) {
+                Some("anthropic") => "platform.claude.com/docs",
+                Some("openai") => "developers.openai.com/api/docs",
+                Some("gemini") => "ai.google.dev/gemini-api/docs",
+                Some("deepseek") => "api-docs.deepseek.com",
+                Some(vendor) => panic!("{vendor} has no page"),
+                None if card.rates == Rates::default() && &*card.name != "free" => "local",
+                None => "generic",
+            };
+            let is_vendor = card.name.contains('/');
+            let is_known =
+                *card.source == *page || is_vendor && ["other-price-tables", "memory"].contains(&&*card.source);
+            assert!(is_known, "{card:?}");
+        }
+    }
+
+    #[test]
+    fn rules_to_compare_under_are_there_by_name() {
+        let (minutes, hour) = (find("5m").unwrap(), find("1h").unwrap());
+        assert_eq!((minutes.write(), hour.write()), (3.75, 6.0));
+        assert_eq!(hour.expires_after(), Duration::from_secs(3_600));
+        let free = find("no-write-fee").unwrap();
+        assert_eq!((free.write(), free.marks), (free.rates.input, None));
+        assert_eq!(find("read-0.05").unwrap().rates.cache_read, 0.15);
+        assert_eq!(find("tier-5x").unwrap().factor(100_000), 1.0);
+        assert_eq!(find("tier-5x").unwrap().factor(100_001), 5.0);
+        assert_eq!(find("ollama").unwrap().rates, Rates::default());
+    }
+
+    #[test]
+    fn a_card_is_found_by_vendor_and_model_by_model_and_by_snapshot() {
+        let name = |asked: &str| find(asked).map(|card| &*card.name);
+        let opus = Some("anthropic/claude-opus-5-5");
+        assert_eq!(name("anthropic/claude-opus-5-5"), opus);
+        assert_eq!(name("claude-opus-5-5"), opus);
+        assert_eq!(name("claude-opus-5-5-20261101"), opus);
+        assert_eq!(name("openrouter/anthropic/claude-opus-5-5"), opus);
+        assert_eq!(name("gpt-5.4-2026-03-05"), Some("openai/gpt-5.4"));
+        assert_eq!(name("gpt-99"), None);
+        assert_eq!(name(""), None);
+    }
+
+    #[test]
+    fn beyond_a_tier_the_whole_request_costs_more() {
+        let card = find("gemini/gemini-2.5-pro").unwrap();
+        let usage = |prompt| Usage::from_inclusive(prompt, 0, 1_000_000);
+        assert!((card.cost(usage(200_000), 0) - (0.25 + 10.0)).abs() < 1e-9);
+        assert!((card.cost(usage(200_001), 0) - (0.500_002_5 + 15.0)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_hours_writes_cost_more_than_those_of_five_minutes() {
+        let usage = Usage::from_exclusive(0, 1_000_000, 0, 0);
+        let card = find("5m").unwrap();
+        assert!((card.cost(usage, 0) - 3.75).abs() < 1e-9);
+        assert!((card.cost(usage, 400_000) - (0.6 * 3.75 + 0.4 * 6.0)).abs() < 1e-9);
+        assert!((card.cost(usage, Tokens::MAX) - 6.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_with_what_was_expected() {
+        let said = |text: &str| parse(text, "my.prices").unwrap_err().to_string();
+        assert_eq!(
+            said("# mine\n\nm input=1 output=dear"),
+            "my.prices, line 3, column 18: \"dear\" stands where US dollars per million tokens, 0 to 1,000,000 was expected"
+        );
+        for (line, expected) in [
+            ("m input=1", "output=… behind the name"),
+            ("m output=1", "input=… behind the name"),
+            ("m input=1 output=1 cost=3", "one of input, output"),
+            ("m input=1 input=2 output=1", "each key once"),
+            ("m input=1 output=1 stray", "key=value"),
+            ("input=1 output=1", "the name of a model"),
+            ("m input=-1 output=1", "0 to 1,000,000"),
+            ("m input=nan output=1", "0 to 1,000,000"),
+            ("m input=1000001 output=1", "0 to 1,000,000"),
+            ("m input=1 output=1 tier=0:2", "tokens:times"),
+            ("m input=1 output=1 tier=9:0:0", "tokens:times"),
+            ("m input=1 output=1 tier=9:2:0.5", "tokens:times"),
+            ("m input=1 output=1 tier=9:1001", "tokens:times"),
+            ("m input=1 output=1 marks=0", "a number of marks"),
+            ("m input=1 output=1 tier=5", "tokens:times"),
+            ("m input=1 output=1 tier=9:2 tier=9:3", "ascending"),
+            ("m input=1 output=1 lives=5", "a time such as"),
+            ("m input=1 output=1 lives=0m", "a time such as"),
+            ("m input=1 output=1 marks=few", "a number of marks"),
+            ("m input=1 output=1 uses=2h", "5m or 1h"),
+            ("m input=1 output=1 uses=1h", "write-1h=… behind the name"),
+            ("m input=1 output=1\nm input=2 output=2", "no earlier line"),
+        ] {
+            assert!(said(line).contains(expected), "{line}: {}", said(line));
+        }
+    }
+
+    #[test]
+    fn a_mark_of_the_byte_order_is_no_part_of_a_name_and_columns_are_counted_in_characters() {
+        let cards = parse("\u{feff}mine input=2 output=8", "f").unwrap();
+        assert_eq!(&*cards[0].name, "mine");
+        let bad = parse("\u{feff}  größer input=2 output=8\n  größer input=1 output=1", "f").unwrap_err();
+        assert_eq!((bad.line, bad.column), (2, 3));
+        let bad = parse("größer input=zwei output=8", "f").unwrap_err();
+        assert_eq!((bad.line, bad.column, &*bad.found), (1, 14, "zwei"));
+    }
+
+    #[test]
+    fn what_a_line_leaves_out_costs_what_input_does() {
+        let cards = parse("mine/m input=2 output=8", "f").unwrap();
+        let rates = cards[0].rates;
+        assert_eq!(
+            (rates.cache_read, rates.cache_write, rates.cache_write_1h),
+            (2.0, 2.0, 2.0)
+        );
+        assert_eq!(among(&cards, "m").map(|card| &*card.name), Some("mine/m"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_reader(text in "[a-z0-9 =.:\n#-]{0,200}|\\PC{0,200}") {
+            if let Ok(cards) = parse(&text, "f") {
+                for card in cards {
+                    prop_assert_eq!(card.check(), Ok(()));
+                    prop_assert!(card.cost(Usage::from_exclusive(1_000, 1_000, 1_000, 1_000), 500).is_finite());
+                }
+            }
+        }
+
+        #[test]
+        fn a_longer_prompt_never_costs_less(a in 0u64..400_000, more in 0u64..400_000) {
+            for card in built_in() {
+                let cost = |prompt| card.cost(Usage::from_inclusive(prompt, 0, 0), 0);
+                prop_assert!(cost(a) <= cost(a + more) + 1e-12);
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The figures of a session: what the last request weighed, and what all of them were billed.
+
+use crate::budget::usage::{self, Usage};
+use crate::message::tokens::Tokens;
+
+/// What the session knows of its tokens. The absolute figures are those of the last request, and each report overwrites
+/// them; only [`TokenTracker::billed`] adds up, and it never goes down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TokenTracker {
+    input: Tokens,
+    output: Tokens,
+    cache_read: Tokens,
+    cache_creation: Tokens,
+    reasoning: Tokens,
+    is_estimate: bool,
+    cache_is_stale: bool,
+    billed: Usage,
+    requests: u64,
+}
+
+impl TokenTracker {
+    /// Nothing sent yet.
+    pub fn new() -> Self {
+        TokenTracker::default()
+    }
+
+    /// Takes over what a request was reported to cost; `reasoning` is the share of the output that was thinking. An
+    /// interrupted answer is reported like any other.
+    pub fn report(&mut self, usage: Usage, reasoning: Tokens) {
+        self.input = usage.prompt();
+        self.output = usage.output;
+        self.cache_read = usage.cache_read;
+        self.cache_creation = usage.cache_write;
+        self.reasoning = reasoning.min(usage.output);
+        self.is_estimate = false;
+        self.cache_is_stale = false;
+        self.billed = self.billed.plus(usage);
+        self.requests = self.requests.saturating_add(1);
+    }
+
+    /// Takes over the estimate of a conversation that was rebuilt. It stands until the next report. The cache figures
+    /// stay as they were and are stale: they tell of a prefix that is no longer sent.
+    pub fn rebuilt(&mut self, estimate: Tokens) {
+        self.input = estimate;
+        self.output = 0;
+        self.reasoning = 0;
+        self.is_estimate = true;
+        self.cache_is_stale = true;
+    }
+
+    /// Takes over the bill of another state of the same session: what was billed stays billed, whatever is taken back.
+    pub(crate) fn keep_bill(&mut self, later: &TokenTracker) {
+        self.billed = later.billed;
+        self.requests = later.requests;
+    }
+
+    /// The whole prompt of the last request, cached parts included.
+    pub fn input(&self) -> Tokens {
+        self.input
+    }
+
+    /// The last reply.
+    pub fn output(&self) -> Tokens {
+        self.output
+    }
+
+    /// The last prompt and its reply.
+    pub fn total(&self) -> Tokens {
+        self.input.saturating_add(self.output)
+    }
+
+    /// What the last request read from the cache.
+    pub fn cache_read(&self) -> Tokens {
+        self.cache_read
+    }
+
+    /// What the last request wrote to the cache.
+    pub fn cache_creation(&self) -> Tokens {
+        self.cache_creation
+    }
+
+    /// The share of the last reply that was thinking.
+    pub fn reasoning(&self) -> Tokens {
+        self.reasoning
+    }
+
+    /// Whether the figures were recomputed after a compaction and no request has confirmed them yet.
+    pub fn is_estimate(&self) -> bool {
+        self.is_estimate
+    }
+
+    /// Whether the cache figures tell of a prefix that is no longer sent.
+    pub fn cache_is_stale(&self) -> bool {
+        self.cache_is_stale
+    }
+
+    /// Everything that was billed so far, all requests together.
+    pub fn billed(&self) -> Usage {
+        self.billed
+    }
+
+    /// How many requests were billed.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// What the last prompt weighs in price. Stale cache figures save nothing, because the next request cannot read
+    /// what they tell of.
+    pub fn effective_tokens(&self, discount: f64) -> Tokens {
+        let cache_read = if self.cache_is_stale { 0 } else { self.cache_read };
+        usage::effective(self.input, cache_read, discount)
+    }
+}
+
+/// How full the window is, for the display.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TokenState {
+    /// Tokens that fill the window now.
+    pub current: Tokens,
+    /// Tokens at which a compaction is due: the window less the reserved output.
+    pub capacity: Tokens,
+    /// What is left until then.
+    pub remaining: Tokens,
+    /// `current` of `capacity`, in percent; above 100 where the limit is passed.
+    pub percent_used: f64,
+    /// The model whose window it is.
+    pub model: String,
+    /// When the figures were taken, in milliseconds since 1970-01-01 UTC, by the caller's clock.
+    pub updated: u64,
+}
+
+impl TokenState {
+    /// The state at this occupancy of this limit.
+    pub fn new(current: Tokens, capacity: Tokens, model: &str, updated: u64) -> Self {
+        TokenState {
+            current,
+            capacity,
+            remaining: capacity.saturating_sub(current),
+            // Where there is no room at all, whatever there is fills it.
+            percent_used: match capacity {
+                0 if current == 0 => 0.0,
+                0 => 100.0,
+                _ => 100.0 * current as f64 / capacity as f64,
+            },
+            model: model.to_owned(),
+            updated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn usage(fresh: u64, cache_read: u64, cache_write: u64, output: u64) -> Usage {
+        Usage {
+            fresh,
+            cache_read,
+            cache_write,
+            output,
+        }
+    }
+
+    #[test]
+    fn absolute_figures_overwrite_and_only_the_bill_adds_up() {
+        let mut tracker = TokenTracker::new();
+        tracker.report(usage(1_000, 0, 500, 100), 60);
+        tracker.report(usage(10, 1_500, 90, 20), 500);
+        assert_eq!((tracker.input(), tracker.output(), tracker.total()), (1_600, 20, 1_620));
+        assert_eq!((tracker.cache_read(), tracker.cache_creation()), (1_500, 90));
+        assert_eq!(tracker.reasoning(), 20, "thinking is a share of the output");
+        assert_eq!(tracker.billed(), usage(1_010, 1_500, 590, 120));
+        assert_eq!(tracker.requests(), 2);
+    }
+
+    #[test]
+    fn after_a_compaction_the_figures_are_an_estimate_until_the_next_report() {
+        let mut tracker = TokenTracker::new();
+        tracker.report(usage(2_000, 180_000, 300, 900), 0);
+        let billed = tracker.billed();
+        tracker.rebuilt(41_900);
+        assert!(tracker.is_estimate() && tracker.cache_is_stale());
+        assert_eq!((tracker.input(), tracker.cache_read()), (41_900, 180_000));
+        assert_eq!(tracker.effective_tokens(0.9), 41_900, "a stale cache saves nothing");
+        assert_eq!(tracker.billed(), billed, "a compaction costs nothing");
+        tracker.report(usage(100, 0, 42_000, 10), 0);
+        assert!(!tracker.is_estimate() && !tracker.cache_is_stale());
+        assert_eq!(tracker.input(), 42_100);
+    }
+
+    #[test]
+    fn a_window_without_room_is_full() {
+        assert_eq!(TokenState::new(0, 0, "m", 1).percent_used, 0.0);
+        assert_eq!(TokenState::new(7, 0, "m", 1).percent_used, 100.0);
+        let state = TokenState::new(250, 200, "m", 1);
+        assert_eq!((state.remaining, state.percent_used), (0, 125.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_bill_never_goes_down(reports in proptest::collection::vec(
+            (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 0..30,
+        )) {
+            let mut tracker = TokenTracker::new();
+            for (fresh, read, write, output, rebuild) in reports {
+                let before = tracker.billed();
+                if rebuild { tracker.rebuilt(fresh) } else { tracker.report(usage(fresh, read, write, output), read) }
+                let after = tracker.billed();
+                prop_assert!(after.fresh >= before.fresh && after.cache_read >= before.cache_read);
+                prop_assert!(after.cache_write >= before.cache_write && after.output >= before.output);
+                prop_assert!(tracker.total() >= tracker.input());
+                prop_assert!(tracker.reasoning() <= tracker.output());
+                prop_assert!(tracker.effective_tokens(0.9) <= tracker.input());
+            }
+        }
+    }
+}

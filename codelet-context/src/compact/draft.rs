@@ -1,0 +1,482 @@
+//! The messages that a compaction keeps, on their way to the view: shortened where they must be, and never lost.
+
+use crate::message::cut;
+use crate::message::recall::Archive;
+use crate::message::tokens::{self, PART_TOKENS, Tokens};
+use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall};
+use crate::strategy::thinking_prune;
+use crate::text::body::Body;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The name under which a compaction archives what it removes.
+pub(crate) const REASON: &str = "compaction";
+/// Strings of parameters shorter than this are not cut, in bytes: they name what the call is about.
+const SHORT_STRING: usize = 160;
+
+/// What a marker calls words of the user, the system or the assistant.
+const WORDS: &str = "text";
+
+/// Parameters are never replaced by a marker alone while they are shorter than this, in bytes.
+const FEWEST_BYTES: usize = 640;
+
+/// A message of the view in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// The message of the history that it comes from.
+    pub source: usize,
+    /// For each part: the part of that message, ascending.
+    pub parts: Vec<u32>,
+    pub message: Message,
+    /// The user pinned it.
+    pub pinned: bool,
+    /// It belongs to the last complete step or stands behind it: the model may not have seen it yet.
+    pub is_last: bool,
+    /// Nothing of it may be shortened, whatever the budget.
+    pub spared: bool,
+    /// It is the prompt that is being answered: its words stay whole, whatever the budget.
+    pub is_answered: bool,
+}
+
+impl Draft {
+    /// The parts of a message for which `keep` holds, or `None` if there are none.
+    pub fn of(source: usize, message: &Arc<Message>, mut keep: impl FnMut(&Part) -> bool) -> Option<Self> {
+        let parts: Vec<u32> = (0..message.parts.len() as u32)
+            .filter(|&part| keep(&message.parts[part as usize]))
+            .collect();
+        if parts.is_empty() {
+            return None;
+        }
+        let mut kept = (**message).clone();
+        if parts.len() < kept.parts.len() {
+            kept.parts = parts.iter().map(|&part| message.parts[part as usize].clone()).collect();
+            kept.bare = false;
+        }
+        Some(Draft {
+            source,
+            parts,
+            message: kept,
+            pinned: false,
+            is_last: false,
+            spared: false,
+            is_answered: false,
+        })
+    }
+
+    pub fn estimate(&self) -> Tokens {
+        tokens::estimate_message(&self.message)
+    }
+}
+
+/// What may be shortened, in the order in which it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// Outputs of tools.
+    Results,
+    /// Parameters of calls.
+    Calls,
+    /// The assistant's words, and its thinking where no vendor checks it.
+    Answers,
+    /// Reminders, and what a harness put beside the user's words.
+    Standing,
+    /// Pictures and files of the user.
+    Files,
+    /// The user's words.
+    Prompts,
+}
+
+impl Class {
+    /// What tools and the assistant have said.
+    pub const BULK: [Class; 3] = [Class::Results, Class::Calls, Class::Answers];
+
+    /// `None` for what is never shortened: the system prompt, and what a vendor wants back as it is.
+    pub fn of(role: Role, part: &Part) -> Option<Class> {
+        if role == Role::System {
+            return None;
+        }
+        match part {
+            Part::ToolResult(_) => Some(Class::Results),
+            Part::ToolCall(_) => Some(Class::Calls),
+            Part::Text(text) => Some(match (role, text.origin) {
+                (Role::Assistant, _) => Class::Answers,
+                (Role::User, Origin::Own | Origin::Summary | Origin::Notice) => Class::Prompts,
+                _ => Class::Standing,
+            }),
+            Part::Image(_) if role == Role::Assistant => Some(Class::Answers),
+            Part::Image(_) => Some(Class::Files),
+            // What the vendor's own tools do in a reply belongs together, and what others rest on has to come back.
+            Part::Opaque(opaque) => match (role, &opaque.nature) {
+                (Role::Assistant, _) | (_, Nature::Reference | Nature::Pending) => None,
+                (Role::User | Role::System, _) => Some(Class::Files),
+            },
+            // A vendor refuses altered thinking.
+            Part::Thinking(_) => None,
+        }
+    }
+}
+
+/// Shortens the parts of a class to at most `cap` tokens each, as far as markers allow. What is cut goes into the archive.
+pub(crate) fn shorten<'a>(
+    drafts: impl IntoIterator<Item = &'a mut Draft>,
+    class: Class,
+    cap: Tokens,
+    archive: &mut Archive,
+) {
+    let mut tools = Tools::new();
+    for draft in drafts
+        .into_iter()
+        .filter(|draft| class != Class::Prompts || !draft.is_answered)
+    {
+        let role = draft.message.role;
+        if class == Class::Results {
+            tools.extend(draft.message.calls().map(|call| (call.id.clone(), call.tool.clone())));
+        }
+        for part in &mut draft.message.parts {
+            if Class::of(role, part) == Some(class) && tokens::estimate_part(part) > cap {
+                shorten_part(part, cap, &tools, archive);
+            }
+        }
+    }
+}
+
+/// A text to be cut: where it was cut before, the whole that is kept under its handle, so that nothing is cut twice.
+fn whole_of(text: &Text, archive: &Archive) -> Option<Body> {
+    match &text.cut {
+        None => Some(text.body.clone()),
+        Some(handle) => archive.get(handle.as_str()).map(|removed| removed.body.clone()),
+    }
+}
+
+/// What the parts of a class weigh, each of them.
+pub(crate) fn weights<'a>(drafts: impl IntoIterator<Item = &'a Draft>, class: Class) -> Vec<Tokens> {
+    let parts = drafts
+        .into_iter()
+        .flat_map(|draft| draft.message.parts.iter().map(|part| (draft.message.role, part)));
+    parts
+        .filter(|(role, part)| Class::of(*role, part) == Some(class))
+        .map(|(_, part)| tokens::estimate_part(part))
+        .collect()
+}
+
+/// The largest cap under which weights sum up to at most `room`: small ones stay whole, large ones share the rest.
+pub(crate) fn fair_cap(mut weights: Vec<Tokens>, room: Tokens) -> Tokens {
+    weights.sort_unstable();
+    let mut left = room;
+    let mut count = weights.len() as Tokens;
+    for weight in weights {
+        let fair = left / count;
+        if weight > fair {
+            return fair;
+        }
+        left -= weight;
+        count -= 1;
+    }
+    Tokens::MAX
+}
+
+/// The tools of the calls that were met, by their ids.
+type Tools = HashMap<Arc<str>, Arc<str>>;
+
+fn shorten_part(part: &mut Part, cap: Tokens, tools: &Tools, archive: &mut Archive) {
+    let bytes = tokens::bytes_in(cap.saturating_sub(PART_TOKENS));
+    match part {
+        Part::Text(text) => {
+            // A marker in place of a picture or a file is as short as can be.
+            let is_words = |handle: &crate::message::recall::Handle| {
+                let kept = archive.get(handle.as_str());
+                kept.is_some_and(|removed| &*removed.tool == WORDS)
+            };
+            if text.cut.as_ref().is_none_or(is_words)
+                && let Some(whole) = whole_of(text, archive)
+                && let Some((body, handle)) = cut_text(&whole, bytes, WORDS, archive)
+                && body.len() < text.body.len()
+            {
+                text.body = body;
+                text.cut = Some(handle);
+            }
+        }
+        Part::ToolResult(result) => {
+            let tool = tools.get(&result.call_id).map(|tool| cut::plain_name(tool));
+            let what = tool
+                .as_ref()
+                .map_or_else(|| "output".to_owned(), |tool| format!("{tool} output"));
+            let blocks = result.output.len().max(1);
+            let bytes = bytes.saturating_sub((blocks - 1) * tokens::bytes_in(PART_TOKENS)) / blocks;
+            for block in &mut result.output {
+                match block {
+                    Part::Text(text) if text.body.len() > bytes => {
+                        let whole = whole_of(text, archive);
+                        if let (Some(whole), Some(tool)) = (&whole, &tool) {
+                            archive.keep(whole, tool, REASON);
+                        }
+                        if let Some(whole) = whole
+                            && let Some((body, handle)) = cut_text(&whole, bytes, &what, archive)
+                            && body.len() < text.body.len()
+                        {
+                            text.body = body;
+                            text.cut = Some(handle);
+                        }
+                    }
+                    Part::Image(_) => shorten_image(block, cap, archive),
+                    // Blocks of other kinds are the output's own form, and a text among them would break it.
+                    Part::Opaque(opaque) if opaque.is_file() => shorten_opaque(block, cap, archive),
+                    _ => {}
+                }
+            }
+        }
+        Part::ToolCall(call) => shorten_call(call, bytes, archive),
+        Part::Image(_) => shorten_image(part, cap, archive),
+        Part::Opaque(_) => shorten_opaque(part, cap, archive),
+        Part::Thinking(_) => {}
+    }
+}
+
+/// Cuts a text to about `bytes`: in the middle, or down to a marker where there is no room for more.
+fn cut_text(
+    body: &Body,
+    bytes: usize,
+    what: &str,
+    archive: &mut Archive,
+) -> Option<(Body, crate::message::recall::Handle)> {
+    let why = "cut here";
+    let room = bytes.saturating_sub(cut::marker_bound(what, body.len(), why) + 16);
+    if room >= 64 {
+        cut::in_the_middle(body, (room / 2, room / 2), what, REASON, archive)
+    } else {
+        cut::pointer(body, body.len(), what, "removed", REASON, archive)
+    }
+}
+
+fn shorten_image(part: &mut Part, cap: Tokens, archive: &mut Archive) {
+    let Part::Image(image) = part else { return };
+    if crate::message::IMAGE_TOKENS + PART_TOKENS <= cap {
+        return;
+    }
+    let handle = archive.keep(&image.data, "image", REASON);
+    let mut text = Text::new(cut::marker("image", image.data.len(), "removed", &handle), Origin::Own);
+    text.cut = Some(handle);
+    *part = Part::Text(text);
+}
+
+/// A block that nobody can cut gives way to its marker, unless that is no shorter.
+fn shorten_opaque(part: &mut Part, cap: Tokens, archive: &mut Archive) {
+    let weight = tokens::estimate_part(part);
+    if let Part::Opaque(opaque) = part
+        && weight > cap
+        && let Some(text) = opaque_marker(opaque, "removed", REASON, archive)
+    {
+        *part = Part::Text(text);
+    }
+}
+
+/// The marker for a block, with the handle that gives its JSON back. None where it would not be lighter than the block.
+pub(crate) fn opaque_marker(opaque: &Opaque, why: &str, reason: &'static str, archive: &mut Archive) -> Option<Text> {
+    let (what, bytes) = (opaque.label(), opaque.json().len());
+    let marker = tokens::estimate_bytes(cut::marker_bound(&what, bytes, why));
+    if marker >= tokens::estimate_opaque(opaque) {
+        return None;
+    }
+    let handle = archive.keep(opaque.json(), &opaque.kind, reason);
+    let mut text = Text::new(cut::marker(&what, bytes, why, &handle), Origin::Own);
+    text.cut = Some(handle);
+    Some(text)
+}
+
+/// Shortens the long strings of a call's parameters in the middle; they stay an object of the same shape.
+fn shorten_call(call: &mut ToolCall, bytes: usize, archive: &mut Archive) {
+    if call.parameters.json().len() <= bytes {
+        return;
+    }
+    // What was cut before is cut anew from the whole.
+    let (whole, mut map) = match &call.cut {
+        None => (call.parameters.json().clone(), call.parameters.as_map().clone()),
+        Some(handle) => {
+            let kept = archive.get(handle.as_str()).map(|removed| removed.body.clone());
+            let Some(whole) = kept else { return };
+            match serde_json::from_str(whole.as_str()) {
+                Ok(Value::Object(map)) => (whole, map),
+                _ => return,
+            }
+        }
+    };
+    let mut lengths = Vec::new();
+    visit(&mut Value::Object(map.clone()), 0, &mut |string| {
+        lengths.push(string.len() as Tokens)
+    });
+    let long: Tokens = lengths.iter().filter(|&&length| length > SHORT_STRING as Tokens).sum();
+    let short = (whole.len() as Tokens).saturating_sub(long);
+    let cap = fair_cap(
+        lengths
+            .into_iter()
+            .filter(|&length| length > SHORT_STRING as Tokens)
+            .collect(),
+        (bytes as Tokens).saturating_sub(short),
+    );
+    let cap = (cap as usize).max(SHORT_STRING);
+    let handle = archive.keep(&whole, &call.tool, REASON);
+    let mut first = true;
+    for value in map.values_mut() {
+        visit(value, 0, &mut |string| {
+            if string.len() <= cap {
+                return;
+            }
+            // The handle stands once, in the first string that is cut.
+            let marker = if first {
+                cut::marker("parameters", whole.len(), "cut here", &handle)
+            } else {
+                String::from("[…]")
+            };
+            first = false;
+            let half = cap.saturating_sub(marker.len() + 2) / 2;
+            let shown = match cut::ends(string, half, half) {
+                Some((head, tail)) => format!("{head}\n{marker}\n{tail}"),
+                None => return,
+            };
+            if shown.len() < string.len() {
+                *string = shown;
+            }
+        });
+    }
+    let mut parameters = Parameters::new(map);
+    if parameters.json().len() > bytes.max(FEWEST_BYTES) {
+        // Nothing but short strings, numbers or names of fields, and very many: only the marker is left.
+        let marker = cut::marker("parameters", whole.len(), "removed", &handle);
+        parameters = Parameters::new([(String::from("cut"), Value::String(marker))].into_iter().collect());
+    }
+    if parameters.json().len() < call.parameters.json().len() {
+        call.parameters = parameters;
+        call.cut = Some(handle);
+    }
+}
+
+fn visit(value: &mut Value, depth: usize, act: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(string) => act(string),
+        Value::Array(items) if depth < 64 => items.iter_mut().for_each(|item| visit(item, depth + 1, act)),
+        Value::Object(map) if depth < 64 => map.values_mut().for_each(|item| visit(item, depth + 1, act)),
+        _ => {}
+    }
+}
+
+/// Shows every text of a part, the strings of parameters included.
+pub(crate) fn visit_texts<'a>(part: &'a Part, see: &mut impl FnMut(&'a str)) {
+    match part {
+        Part::Text(text) => see(text.body.as_str()),
+        Part::ToolResult(result) => result.output.iter().for_each(|block| visit_texts(block, see)),
+        Part::ToolCall(call) => {
+            for value in call.parameters.as_map().values() {
+                visit_strings(value, 0, see);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn visit_strings<'a>(value: &'a Value, depth: usize, see: &mut impl FnMut(&'a str)) {
+    match value {
+        Value::String(string) => see(string),
+        Value::Array(items) if depth < 64 => items.iter().for_each(|item| visit_strings(item, depth + 1, see)),
+        Value::Object(map) if depth < 64 => map.values().for_each(|item| visit_strings(item, depth + 1, see)),
+        _ => {}
+    }
+}
+
+/// Drops the thinking that no vendor checks; returns how many parts and bytes.
+pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive) -> (u64, u64) {
+    let (mut hits, mut bytes) = (0, 0);
+    for draft in drafts.iter_mut() {
+        let goes = |part: &Part| matches!(part, Part::Thinking(thinking) if !thinking.is_needed_in(&draft.message));
+        let goes: Vec<bool> = draft.message.parts.iter().map(goes).collect();
+        let mut goes = goes.into_iter();
+        let mut left = Vec::new();
+        let mut sources = draft.parts.iter();
+        draft.message.parts.retain(|part| {
+            let source = sources.next();
+            if goes.next() == Some(true)
+                && let Part::Thinking(thinking) = part
+            {
+                archive.keep(&thinking.body, "thinking", REASON);
+                hits += 1;
+                bytes += thinking.body.len() as u64;
+                return false;
+            }
+            left.extend(source);
+            true
+        });
+        draft.parts = left;
+    }
+    drafts.retain(|draft| !draft.message.parts.is_empty());
+    (hits, bytes)
+}
+
+/// Of prompts that are alike byte for byte, the newest stays whole, and the older become pointers to it.
+pub(crate) fn point_repeats(drafts: &mut [Draft], archive: &mut Archive) {
+    let mut newer: HashMap<u64, Body> = HashMap::new();
+    for draft in drafts.iter_mut().rev().filter(|draft| draft.message.role == Role::User) {
+        for part in draft.message.parts.iter_mut().rev() {
+            let Part::Text(text) = part else { continue };
+            if text.origin != Origin::Own || text.cut.is_some() {
+                continue;
+            }
+            let is_again = newer.get(&text.body.hash()).is_some_and(|newer| *newer == text.body);
+            if !is_again {
+                newer.insert(text.body.hash(), text.body.clone());
+            }
+            if !is_again || draft.pinned || draft.spared {
+                continue;
+            }
+            let length = text.body.len();
+            if let Some((body, handle)) =
+                cut::pointer(&text.body, length, "prompt", "said again below", REASON, archive)
+            {
+                text.body = body;
+                text.cut = Some(handle);
+            }
+        }
+    }
+}
+
+/// Takes out results whose call is not among the drafts: they go with their call.
+pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
+    let calls: HashSet<Arc<str>> = drafts
+        .iter()
+        .flat_map(|draft| draft.message.calls())
+        .map(|call| call.id.clone())
+        .collect();
+    for draft in drafts.iter_mut() {
+        let foreign = |part: &Part| matches!(part, Part::ToolResult(result) if !result.is_apart && !calls.contains(&result.call_id));
+        if draft.message.parts.iter().any(foreign) {
+            let kept: Vec<bool> = draft.message.parts.iter().map(|part| !foreign(part)).collect();
+            let mut flags = kept.iter();
+            draft.parts.retain(|_| flags.next() == Some(&true));
+            let mut flags = kept.iter();
+            draft.message.parts.retain(|_| flags.next() == Some(&true));
+        }
+    }
+    drafts.retain(|draft| !draft.message.parts.is_empty());
+}
+
+/// Keeps everything of a part that the view does not show; `tool` is what a result came from, or empty.
+pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
+    let mut keep = |body: &Body, tool: &str| {
+        if !body.is_empty() {
+            archive.keep(body, tool, REASON);
+        }
+    };
+    match part {
+        Part::Text(text) => keep(&text.body, if tool.is_empty() { "text" } else { tool }),
+        Part::Thinking(thinking) => thinking_prune::keep(archive, thinking, REASON),
+        Part::Image(image) => keep(&image.data, "image"),
+        Part::ToolCall(call) => keep(call.parameters.json(), &call.tool),
+        Part::ToolResult(result) => {
+            if let Some(error) = &result.error {
+                keep(error, tool);
+            }
+            for block in &result.output {
+                archive_part(block, tool, archive);
+            }
+        }
+        Part::Opaque(opaque) => keep(opaque.json(), &opaque.kind),
+    }
+}

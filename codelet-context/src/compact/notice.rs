@@ -1,0 +1,260 @@
+//! The notice: what the user is told of a compaction, on one line, with warnings below it.
+
+use crate::compact::{Compaction, TurnCount, Warning};
+use crate::message::cut;
+use crate::message::tokens::Tokens;
+use std::fmt;
+use std::time::Duration;
+
+/// How the notice of a compaction that did something begins.
+pub const DONE: &str = "Context compacted:";
+/// How the notice of a light edit begins.
+pub const TRIMMED: &str = "Context trimmed:";
+/// How that of a compaction with nothing to do begins.
+pub const NOTHING: &str = "Nothing to compact:";
+/// How the user takes a compaction back.
+const UNDO: &str = "/undo-compact";
+/// How much of an anchor's description is quoted, in characters.
+const QUOTE: usize = 60;
+
+/// What a compaction came to, for the user.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Notice {
+    /// Whether anything was done.
+    pub changed: bool,
+    /// Tokens before.
+    pub before: Tokens,
+    /// Tokens after, on the same basis.
+    pub after: Tokens,
+    /// How many outputs a light edit put markers in place of; none for a compaction.
+    pub set_aside: Option<usize>,
+    /// The turns.
+    pub turns: TurnCount,
+    /// What the kept part begins with.
+    pub anchor: Option<String>,
+    /// How long it took, where the caller has measured it.
+    pub elapsed: Option<Duration>,
+    /// Whether it can be undone.
+    pub can_undo: bool,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+}
+
+impl Notice {
+    /// The notice of a compaction that stands alone, in the compaction's own figures.
+    pub fn of(done: &Compaction) -> Self {
+        Notice {
+            changed: done.changed,
+            before: done.before.tokens,
+            after: done.after.tokens,
+            set_aside: None,
+            turns: done.turns,
+            anchor: done.anchor.as_ref().map(|anchor| anchor.description.clone()),
+            elapsed: None,
+            can_undo: false,
+            warnings: done.warnings.clone(),
+        }
+    }
+
+    /// The notice of a light edit.
+    pub(crate) fn trimmed(outputs: usize, before: Tokens, after: Tokens, changed: bool) -> Self {
+        Notice {
+            changed,
+            before,
+            after,
+            set_aside: Some(outputs),
+            turns: TurnCount::default(),
+            anchor: None,
+            elapsed: None,
+            can_undo: changed,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same, with the time that it took by the caller's clock.
+    pub fn took(mut self, elapsed: Duration) -> Self {
+        self.elapsed = Some(elapsed);
+        self
+    }
+
+    /// The pieces of the line, to be joined by ` · `.
+    pub fn pieces(&self) -> Vec<String> {
+        let mut pieces = Vec::new();
+        let sizes = || {
+            format!(
+                "{} → {} tokens ({})",
+                number(self.before),
+                number(self.after),
+                smaller(self.before, self.after)
+            )
+        };
+        if let (true, Some(outputs)) = (self.changed, self.set_aside) {
+            pieces.push(format!("{TRIMMED} {}", sizes()));
+            pieces.push(match outputs {
+                1 => "1 old output set aside".to_owned(),
+                _ => format!("{} old outputs set aside", cut::grouped(outputs)),
+            });
+        } else if self.changed {
+            pieces.push(format!("{DONE} {}", sizes()));
+            let from = self
+                .anchor
+                .as_ref()
+                .map_or(String::new(), |anchor| format!(" from \"{}\"", quoted(anchor)));
+            pieces.push(format!("kept {}{from}", turns(self.turns.kept)));
+            if self.turns.summarised > 0 {
+                pieces.push(format!("{} summarised", cut::grouped(self.turns.summarised)));
+            }
+        } else {
+            pieces.push(format!(
+                "{NOTHING} {} tokens in {}",
+                number(self.before),
+                turns(self.turns.total)
+            ));
+        }
+        pieces.extend(self.elapsed.map(took));
+        if self.changed && self.can_undo {
+            pieces.push(UNDO.to_owned());
+        }
+        pieces
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.pieces().join(" · "))?;
+        self.warnings
+            .iter()
+            .try_for_each(|warning| write!(f, "\nwarning: {warning}"))
+    }
+}
+
+fn turns(count: usize) -> String {
+    match count {
+        1 => "1 turn".to_owned(),
+        _ => format!("{} turns", cut::grouped(count)),
+    }
+}
+
+fn number(tokens: Tokens) -> String {
+    cut::grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
+}
+
+/// How much smaller, rounded towards less, so that nothing is promised.
+pub fn smaller(before: Tokens, after: Tokens) -> String {
+    let saved = before.saturating_sub(after);
+    match u128::from(saved) * 100 / u128::from(before.max(1)) {
+        0 if saved > 0 => "less than 1% smaller".to_owned(),
+        0 => "no smaller".to_owned(),
+        percent => format!("{percent}% smaller"),
+    }
+}
+
+/// How long something took, in milliseconds.
+pub fn took(elapsed: Duration) -> String {
+    match elapsed.as_millis() {
+        0 => "under 1 ms".to_owned(),
+        millis => format!("{} ms", cut::grouped(usize::try_from(millis).unwrap_or(usize::MAX))),
+    }
+}
+
+/// On one line, without anything that a terminal would obey, and of bounded length.
+fn quoted(words: &str) -> String {
+    let mut words = words.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out: String = words.by_ref().take(QUOTE).collect();
+    if words.next().is_some() {
+        out.pop();
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notice() -> Notice {
+        Notice {
+            changed: true,
+            before: 182_300,
+            after: 41_900,
+            set_aside: None,
+            turns: TurnCount {
+                total: 15,
+                kept: 4,
+                summarised: 11,
+            },
+            anchor: Some("tests now pass".to_owned()),
+            elapsed: None,
+            can_undo: true,
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_notice_is_one_line() {
+        assert_eq!(
+            notice().took(Duration::from_micros(3_400)).to_string(),
+            "Context compacted: 182,300 → 41,900 tokens (77% smaller) · kept 4 turns from \"tests now pass\" · \
+             11 summarised · 3 ms · /undo-compact"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let notice = Notice {
+            anchor: None,
+            can_undo: false,
+            turns: TurnCount {
+                total: 1,
+                kept: 1,
+                summarised: 0,
+            },
+            ..notice()
+        };
+        assert_eq!(
+            notice.to_string(),
+            "Context compacted: 182,300 → 41,900 tokens (77% smaller) · kept 1 turn"
+        );
+    }
+
+    #[test]
+    fn warnings_follow_on_lines_of_their_own() {
+        let mut notice = notice();
+        notice.after = 100_000;
+        notice.warnings = vec![
+            Warning::SmallSaving {
+                before: 182_300,
+                after: 100_000,
+            },
+            Warning::StillClose {
+                after: 100_000,
+                trigger: 110_000,
+            },
+        ];
+        let text = notice.to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(
+            lines[1],
+            "warning: only 182,300 → 100,000 tokens: less than 60% smaller"
+        );
+    }
+
+    #[test]
+    fn nothing_done_is_said_and_cannot_be_undone() {
+        let notice = Notice {
+            changed: false,
+            ..notice()
+        };
+        assert_eq!(notice.to_string(), "Nothing to compact: 182,300 tokens in 15 turns");
+    }
+
+    #[test]
+    fn an_anchor_cannot_write_to_the_terminal() {
+        let mut notice = notice();
+        notice.anchor = Some(format!("\x1b[31m{}\n", "x".repeat(500)));
+        let text = notice.to_string();
+        assert!(!text.contains(['\x1b', '\n']), "{text}");
+        assert!(text.chars().count() < 200);
+    }
+}

@@ -1,0 +1,58 @@
+//! What a call came to, as far as it tells whether something was finished.
+
+use crate::evidence::{CheckKind, check_of, passed};
+use crate::message::{ActionKind, ToolCall, ToolResult};
+use std::sync::Arc;
+
+/// What a call came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Event {
+    /// Files were changed, these if they are named.
+    Changed(Vec<Arc<str>>),
+    /// A test run succeeded.
+    TestsPassed,
+    /// Another check succeeded.
+    BuildPassed,
+    /// A check failed.
+    CheckFailed { is_test: bool, failure: Failure },
+    /// Something else succeeded or failed.
+    Other { success: bool },
+}
+
+/// What had failed before files were changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Failure {
+    Build,
+    Tests,
+    /// Some other command or tool.
+    Other,
+}
+
+/// What a call came to, by its recorded status.
+pub(super) fn weigh(call: &ToolCall, result: &ToolResult) -> Option<Event> {
+    // What never ran has failed at nothing.
+    if result.refusal.is_some() {
+        return None;
+    }
+    let action = &call.action;
+    let other = || result.success.map(|success| Event::Other { success });
+    match action.kind {
+        // A change that could not be made breaks nothing: everything is as it was.
+        ActionKind::Change if result.success != Some(false) => Some(Event::Changed(action.paths.clone())),
+        ActionKind::Command => {
+            let line = action.command.as_ref().map_or("", |command| command.as_str());
+            let Some(check) = check_of(line) else { return other() };
+            let is_test = check.kind == CheckKind::Test;
+            match passed(check, result)? {
+                true if is_test => Some(Event::TestsPassed),
+                true => Some(Event::BuildPassed),
+                false => {
+                    let failure = if is_test { Failure::Tests } else { Failure::Build };
+                    Some(Event::CheckFailed { is_test, failure })
+                }
+            }
+        }
+        ActionKind::Other => other(),
+        _ => None,
+    }
+}

@@ -1,0 +1,290 @@
+//! Which command lines run a test, a build or a linter, and whether it has succeeded by its recorded status.
+
+use crate::message::ToolResult;
+use std::sync::LazyLock;
+
+/// What a check looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum CheckKind {
+    /// It runs tests.
+    Test,
+    /// It builds.
+    Build,
+    /// It reads the source.
+    Lint,
+}
+
+impl CheckKind {
+    /// All kinds.
+    pub const ALL: [CheckKind; 3] = [CheckKind::Test, CheckKind::Build, CheckKind::Lint];
+
+    /// The kind's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckKind::Test => "test",
+            CheckKind::Build => "build",
+            CheckKind::Lint => "lint",
+        }
+    }
+}
+
+/// A check in a command line: the last test of it, or else the last build, or else the last linter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// What it looks at.
+    pub kind: CheckKind,
+    /// The line ends with status 0 only if the check does: only `&&` stands behind it.
+    pub succeeds_with_line: bool,
+    /// The line fails only if the check does: it is the last command, and what stands before it cannot keep it from running.
+    pub fails_with_line: bool,
+}
+
+/// The table: kind, and words.
+static CHECKS: LazyLock<Vec<(CheckKind, Vec<&'static str>)>> = LazyLock::new(|| {
+    let rows = include_str!("checks.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "));
+    let kinds = |name: &str| CheckKind::ALL.into_iter().find(|kind| kind.name() == name);
+    rows.filter_map(|(name, words)| Some((kinds(name)?, words.split(' ').collect())))
+        .collect()
+});
+
+/// What stands between two commands of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Between {
+    And,
+    Pipe,
+    Other,
+}
+
+/// The check that a command line runs, if it runs one.
+pub(crate) fn check_of(line: &str) -> Option<Check> {
+    let commands = commands(line);
+    let kinds = commands
+        .iter()
+        .enumerate()
+        .filter_map(|(at, (words, _))| Some((kind_of(words)?, at)));
+    // The first kind there is, and the last command of it.
+    let (kind, at) = kinds.min_by_key(|&(kind, at)| (kind, std::cmp::Reverse(at)))?;
+    let mut behind = commands[at..].iter().filter_map(|(_, between)| *between);
+    let mut before = commands[..at].iter();
+    let is_sure = |(words, between): &(Vec<String>, Option<Between>)| {
+        let goes_there = words
+            .first()
+            .is_some_and(|word| matches!(word.as_str(), "cd" | "export" | "set" | "source"));
+        *between == Some(Between::Other) || goes_there
+    };
+    Some(Check {
+        kind,
+        fails_with_line: behind.clone().next().is_none() && before.all(is_sure),
+        succeeds_with_line: behind.all(|between| between == Between::And),
+    })
+}
+
+/// Whether the check of a command line has passed, by the status of its own that is recorded; where there is none, by what its
+/// output [says](says_passed). A test that did not pass by its words has not failed.
+pub(crate) fn passed(check: Check, result: &ToolResult) -> Option<bool> {
+    match result.success {
+        Some(true) if check.succeeds_with_line => Some(true),
+        Some(false) if check.fails_with_line => Some(false),
+        Some(false) if check.succeeds_with_line => None,
+        _ => says_passed(result).then_some(true),
+    }
+}
+
+/// Whether an output without a status of its own tells of tests that passed: it has the word `test`, one of `pass`, `passed` and
+/// `success`, and no count of failures but zero.
+pub(crate) fn says_passed(result: &ToolResult) -> bool {
+    const TEST: [&str; 2] = ["test", "tests"];
+    const PASSED: [&str; 3] = ["pass", "passed", "success"];
+    const FAILED: [&str; 6] = ["fail", "failed", "failure", "failures", "error", "errors"];
+    let (mut tests, mut passes, mut fails) = (false, false, false);
+    for text in result.texts() {
+        let text = text.body.as_str().to_ascii_lowercase();
+        let words: Vec<&str> = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
+        tests |= words.iter().any(|word| TEST.contains(word));
+        for pair in words.windows(2) {
+            let count = pair[0].parse::<u64>().ok();
+            passes |= PASSED.contains(&pair[1]) && count != Some(0);
+            fails |= FAILED.contains(&pair[1]) && count.is_some_and(|count| count > 0);
+            fails |= FAILED.contains(&pair[0]) && pair[1].parse::<u64>().is_ok_and(|count| count > 0);
+        }
+        passes |= words.first().is_some_and(|word| PASSED.contains(word));
+        fails |= text.contains("test result: failed");
+    }
+    tests && passes && !fails
+}
+
+/// The kind of a command, by its words.
+fn kind_of(words: &[String]) -> Option<CheckKind> {
+    let mut words = words.iter().map(String::as_str).peekable();
+    while let Some(word) = words.peek() {
+        let is_setting = word
+            .split_once('=')
+            .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        let is_wrapper = matches!(*word, "time" | "timeout" | "env" | "sudo" | "nice" | "command" | "exec");
+        let is_figure = word.bytes().next().is_some_and(|b| b.is_ascii_digit());
+        if !(is_setting || is_wrapper || is_figure) {
+            break;
+        }
+        words.next();
+    }
+    let words: Vec<&str> = words.collect();
+    let program = words.first()?.rsplit(['/', '\\']).next()?;
+    let is = |known: &str, word: &str| match known.strip_suffix('*') {
+        Some(start) => word.starts_with(start),
+        None => known == word,
+    };
+    let matches = |row: &&(CheckKind, Vec<&str>)| {
+        let Some((first, rest)) = row.1.split_first() else {
+            return false;
+        };
+        let mut said = words[1..].iter();
+        is(first, program)
+            && rest.iter().all(|known| {
+                let is_option = known.starts_with('-');
+                said.by_ref()
+                    .find(|word| is_option || !word.starts_with(['-', '+']))
+                    .is_some_and(|word| is(known, word))
+            })
+    };
+    CHECKS.iter().filter(matches).map(|(kind, _)| *kind).min()
+}
+
+/// The commands of a line as words, each with what stands between it and the next. What is quoted is one word; what a
+/// substitution runs belongs to its word; a comment, and what a here-document holds, are no commands.
+fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
+    let line = line.split("<<").next().unwrap_or(line);
+    let mut found: Vec<(Vec<String>, Option<Between>)> = Vec::new();
+    let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        let between = match c {
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(inner) = chars.next().filter(|inner| *inner != c) {
+                    if inner == '\\' && c == '"' {
+                        word.extend(chars.next());
+                    } else {
+                        word.push(inner);
+                    }
+                }
+                continue;
+            }
+            '\\' => {
+                match chars.next() {
+                    Some('\n') | None => {}
+                    Some(next) => word.get_or_insert_default().push(next),
+                }
+                continue;
+            }
+            '#' if word.is_none() => {
+                while chars.next_if(|c| *c != '\n').is_some() {}
+                continue;
+            }
+            '&' if chars.next_if_eq(&'&').is_some() => Between::And,
+            '|' if chars.next_if_eq(&'|').is_some() => Between::Other,
+            '|' => {
+                chars.next_if_eq(&'&');
+                Between::Pipe
+            }
+            // `2>&1`, `&>`
+            '&' if word.as_ref().is_some_and(|word| word.ends_with('>')) || chars.peek() == Some(&'>') => {
+                word.get_or_insert_default().push(c);
+                continue;
+            }
+            ';' | '\n' | '&' => Between::Other,
+            ' ' | '\t' | '\r' => {
+                words.extend(word.take());
+                continue;
+            }
+            _ => {
+                word.get_or_insert_default().push(c);
+                continue;
+            }
+        };
+        words.extend(word.take());
+        if !words.is_empty() {
+            found.push((std::mem::take(&mut words), Some(between)));
+        }
+    }
+    words.extend(word.take());
+    match words.is_empty() {
+        false => found.push((words, None)),
+        // What a line ends with parts it from nothing.
+        true => {
+            if let Some((_, between)) = found.last_mut() {
+                *between = None;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_known_by_a_table_of_commands() {
+        use CheckKind::{Build, Lint, Test};
+        for (line, kind) in [
+            ("cargo test -p parser", Some(Test)),
+            ("cargo +nightly test", Some(Test)),
+            ("cd /w && RUST_LOG=1 cargo test 2>&1 | tail -5", Some(Test)),
+            ("npm run test:unit", Some(Test)),
+            ("./node_modules/.bin/jest --ci", Some(Test)),
+            ("timeout 60 pytest -q", Some(Test)),
+            ("python -m pytest tests", Some(Test)),
+            ("cargo build && cargo test", Some(Test)),
+            ("npm run build", Some(Build)),
+            ("cargo clippy; cargo check", Some(Build)),
+            ("cargo clippy --all-targets", Some(Lint)),
+            ("echo cargo test", None),
+            ("git commit -m 'cargo test'", None),
+            ("cat > run.sh <<EOF\ncargo test\nEOF", None),
+            ("# cargo test\nls", None),
+            ("grep -rn \"cargo test\" .", None),
+        ] {
+            assert_eq!(check_of(line).map(|check| check.kind), kind, "{line}");
+        }
+    }
+
+    /// Whether a line with this status and output has passed.
+    fn check(line: &str, success: Option<bool>, output: &str, expected: Option<bool>) {
+        let result = ToolResult::new("a", success, output);
+        let found = check_of(line).and_then(|check| passed(check, &result));
+        assert_eq!(found, expected, "{line} {success:?} {output}");
+    }
+
+    #[test]
+    fn a_status_that_is_the_checks_own_decides() {
+        check("cargo test", Some(true), "0 passed", Some(true));
+        check("cd a && cargo test", Some(false), "all tests passed", Some(false));
+        check("cargo test && git push", Some(true), "", Some(true));
+        check("cargo test && git push", Some(false), "2 tests passed", None);
+        check("cargo build && cargo test", Some(false), "", None);
+    }
+
+    #[test]
+    fn without_one_the_output_has_to_say_that_tests_passed() {
+        for line in ["cargo test | tail", "cargo test; echo done"] {
+            check(line, Some(true), "test result: ok. 3 passed; 0 failed", Some(true));
+            check(line, Some(true), "test result: FAILED. 2 passed; 1 failed", None);
+            check(line, Some(true), "done", None);
+        }
+        check("pytest", None, "3 tests passed", Some(true));
+        for output in [
+            "the test password",
+            "0 passed, no test",
+            "test bypass",
+            "tests: 2 passed, 1 failed",
+            "3 passed",
+        ] {
+            check("pytest", None, output, None);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What has come of a conversation, as its calls and their recorded answers state it.
+
+use super::check::{CheckKind, check_of};
+use crate::message::exchange::Calls;
+use crate::message::refusal::Refusal;
+use crate::message::todo::TodoList;
+use crate::message::{ActionKind, ChangeKind, Message, Part, ToolCall, ToolResult, values_within};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Files among which one is looked for that is touched again, the newest: older ones stand twice then.
+const FILES: usize = 256;
+/// Decisions that are kept, the newest; and bytes of a question or an answer.
+const DECISIONS: usize = 20;
+const WORDS: usize = 600;
+
+/// What has come of a conversation so far.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// Files that tools have read or changed, by when they were touched last, newest last.
+    pub files: Vec<FileFact>,
+    /// The last run of each kind of check, oldest first.
+    pub checks: Vec<CheckRun>,
+    /// The last command that asked or told the version control system something, by its message.
+    pub versions: Option<usize>,
+    /// What the user decided when asked, and the calls that the user refused, newest last.
+    pub decisions: Vec<Decision>,
+    /// The list of what is to be done.
+    pub todo: TodoList,
+}
+
+/// A file that a tool has touched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileFact {
+    /// Its path, as the last call names it.
+    pub path: Arc<str>,
+    /// A tool has changed it, and it was there afterwards.
+    pub is_changed: bool,
+}
+
+/// A run of a check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckRun {
+    /// What it looks at.
+    pub kind: CheckKind,
+    /// The command line.
+    pub command: Arc<str>,
+    /// The recorded status of the line.
+    pub success: Option<bool>,
+    /// It is the check's own; else it is that of what stands behind it, as in `cargo test | tail`.
+    pub is_own: bool,
+    /// The message with what it printed, and its part.
+    pub place: (usize, usize),
+    /// Changes of files since.
+    pub changes_since: usize,
+}
+
+/// What the user decided when asked, or of a call that was to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// What was asked, or the call.
+    pub question: String,
+    /// What the user said; may be empty where a call was refused.
+    pub answer: String,
+    /// The user has not let the call be made.
+    pub is_refusal: bool,
+}
+
+impl Facts {
+    /// The facts of a conversation, in one pass over its calls and their answers.
+    pub fn gather(messages: &[Arc<Message>]) -> Facts {
+        let mut facts = Facts::default();
+        let mut calls: Calls<Arc<str>, &ToolCall> = Calls::default();
+        for (at, message) in messages.iter().enumerate() {
+            for (number, part) in message.parts.iter().enumerate() {
+                match part {
+                    Part::ToolCall(call) => calls.called(call.id.clone(), call),
+                    Part::ToolResult(result) => {
+                        if let Some(call) = calls.answered(result) {
+                            facts.take(call, result, (at, number));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        facts
+    }
+
+    fn take(&mut self, call: &ToolCall, result: &ToolResult, place: (usize, usize)) {
+        if let Some(refusal) = &result.refusal {
+            if let Refusal::User(words) = refusal {
+                self.decide(described(call), words, true);
+            }
+            return;
+        }
+        let action = &call.action;
+        match action.kind {
+            ActionKind::Todo if result.success != Some(false) => self.todo.take(&call.parameters),
+            ActionKind::Ask if result.success != Some(false) => {
+                let answer = result
+                    .texts()
+                    .map(|text| text.body.as_str())
+                    .find(|text| !text.trim().is_empty());
+                self.decide(asked(call), answer.unwrap_or_default(), false);
+            }
+            ActionKind::Read | ActionKind::Change if result.success != Some(false) => {
+                let is_changed = action.kind == ActionKind::Change;
+                if is_changed {
+                    self.checks.iter_mut().for_each(|check| check.changes_since += 1);
+                }
+                for path in &action.paths {
+                    let is_there = action.change != ChangeKind::Removes;
+                    self.touch(path, is_changed && is_there);
+                }
+            }
+            ActionKind::Command => {
+                let line = action.command.as_ref().map_or("", |command| command.as_str());
+                if let Some(check) = check_of(line) {
+                    self.checks.retain(|other| other.kind != check.kind);
+                    self.checks.push(CheckRun {
+                        kind: check.kind,
+                        command: line.into(),
+                        success: result.success,
+                        is_own: match result.success {
+                            Some(true) => check.succeeds_with_line,
+                            _ => check.fails_with_line,
+                        },
+                        place,
+                        changes_since: 0,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn touch(&mut self, path: &Arc<str>, is_changed: bool) {
+        let recent = self.files.len().saturating_sub(FILES);
+        let known = self.files[recent..].iter().position(|file| file.path == *path);
+        let before = known.map(|at| self.files.remove(recent + at));
+        self.files.push(FileFact {
+            path: path.clone(),
+            is_changed: is_changed || before.is_some_and(|before| before.is_changed),
+        });
+    }
+
+    fn decide(&mut self, question: String, answer: &str, is_refusal: bool) {
+        if self.decisions.len() == DECISIONS {
+            self.decisions.remove(0);
+        }
+        self.decisions.push(Decision {
+            question: shorten(&question, WORDS),
+            answer: shorten(answer.trim(), WORDS),
+            is_refusal,
+        });
+    }
+}
+
+/// What the user is asked: the questions of a call, or its longest text.
+fn asked(call: &ToolCall) -> String {
+    let map = call.parameters.as_map();
+    let of = |value: &Value| value.get("question").and_then(Value::as_str).map(str::to_owned);
+    if let Some(Value::Array(questions)) = map.get("questions") {
+        return questions.iter().filter_map(of).collect::<Vec<_>>().join(" / ");
+    }
+    let texts = values_within(map).filter_map(Value::as_str);
+    texts.max_by_key(|text| text.len()).unwrap_or_default().to_owned()
+}
+
+/// A call in a line: the tool with what it was to run or to change.
+fn described(call: &ToolCall) -> String {
+    let about = call.action.command.as_ref().map(|command| command.as_str());
+    let about = about.or_else(|| call.action.paths.first().map(|path| &**path));
+    let about = about.or_else(|| call.parameters.as_map().values().find_map(Value::as_str));
+    let tool = crate::message::cut::plain_name(&call.tool);
+    match about {
+        Some(about) => format!("{tool} {}", about.trim()),
+        None => tool,
+    }
+}
+
+/// A text of at most so many bytes.
+fn shorten(text: &str, most: usize) -> String {
+    match text.len() > most {
+        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
+        false => text.to_owned(),
+    }
+}

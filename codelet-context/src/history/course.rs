@@ -1,0 +1,249 @@
+//! The course of a conversation, noted as its messages are appended: its turns and steps, what always stays, and whether it
+//! is in order. A compaction asks for these of all that was ever said, and would else walk over all of it each time.
+
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn::{REPEATED, Step, Turn};
+use crate::message::{Message, Nature, Origin, Part, Role};
+use crate::ranking::labels;
+use crate::strategy::{self, Order};
+use crate::text::hash::{self, ByHash};
+use std::sync::Arc;
+
+/// See the module. Takes a few words for each message.
+#[derive(Clone, Default)]
+pub(crate) struct Course {
+    size: Size,
+    order: Order<Arc<str>>,
+    turns: Vec<Turn>,
+    /// The same where each prompt begins a turn.
+    apart: Vec<Turn>,
+    steps: Vec<Step>,
+    /// Messages of which something stays however old they are.
+    standing: Vec<usize>,
+    /// Messages that hold reminders, and those that hold summaries.
+    reminding: Vec<usize>,
+    summarising: Vec<usize>,
+    was_compacted: bool,
+    /// The long texts of prompts, by their hashes; and whether one was said twice.
+    said: ByHash<()>,
+    repeats: bool,
+    /// The last turn has no reply yet.
+    is_unanswered: bool,
+    last: Option<(Role, bool)>,
+}
+
+impl Course {
+    /// Takes in the next message, which weighs so much.
+    pub fn append(&mut self, message: &Message, weight: Tokens) {
+        let at = self.size.messages;
+        self.size.messages += 1;
+        self.size.tokens += weight;
+        self.size.bytes += strategy::bytes(message) as u64;
+        self.order.append(message, Arc::clone);
+        let (is_reply, is_prompt) = (message.role == Role::Assistant, message.is_prompt());
+        let (was_reply, was_prompt) = match self.last.replace((message.role, is_prompt)) {
+            Some((role, was_prompt)) => (role == Role::Assistant, was_prompt),
+            None => (false, false),
+        };
+        let begins = (is_reply && self.turns.is_empty()) || (!self.is_unanswered && is_prompt);
+        if begins {
+            self.is_unanswered = true;
+        }
+        if is_reply {
+            self.is_unanswered = false;
+        }
+        let begins_apart = begins || !self.turns.is_empty() && is_prompt && was_prompt;
+        lengthen(&mut self.turns, begins, at, |turn| &mut turn.0.end, || Turn(at..at + 1));
+        lengthen(
+            &mut self.apart,
+            begins_apart,
+            at,
+            |turn| &mut turn.0.end,
+            || Turn(at..at + 1),
+        );
+        lengthen(
+            &mut self.steps,
+            is_reply && !was_reply,
+            at,
+            |step| &mut step.0.end,
+            || Step(at..at + 1),
+        );
+        let texts = message
+            .parts
+            .iter()
+            .filter(|_| is_prompt)
+            .filter_map(|part| match part {
+                Part::Text(text) if text.body.len() >= REPEATED => Some(text.body.as_str()),
+                _ => None,
+            });
+        for text in texts {
+            self.repeats |= self.said.insert(hash::bytes(text.as_bytes()), ()).is_some();
+        }
+        let has = |is_it: &dyn Fn(&Part) -> bool| message.parts.iter().any(is_it);
+        let is_of = |part: &Part, is_it: fn(Origin) -> bool| matches!(part, Part::Text(text) if is_it(text.origin));
+        if has(&|part| stands(message.role, part, true)) {
+            self.standing.push(at);
+        }
+        if has(&|part| is_of(part, |origin| matches!(origin, Origin::Reminder(_)))) {
+            self.reminding.push(at);
+        }
+        if has(&|part| is_of(part, |origin| origin == Origin::Summary)) {
+            self.summarising.push(at);
+            self.was_compacted |= has(&is_earlier_summary);
+        }
+    }
+
+    /// How much there is.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Whether it is in order.
+    pub fn order(&self) -> &Order<Arc<str>> {
+        &self.order
+    }
+
+    /// The turns, see [`crate::message::turn::turns`]; in a conversation that was compacted before, in which nothing may be left
+    /// between two prompts, each prompt begins a turn.
+    pub fn turns(&self) -> &[Turn] {
+        if self.was_compacted { &self.apart } else { &self.turns }
+    }
+
+    /// Whether a long prompt may have been said twice, so that not each may begin a turn; see [`crate::message::turn::without_repeats`].
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// The steps, see [`crate::message::turn::steps`].
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The messages of which something [stays](compact::stands) however old they are, if they stood at the head; ascending.
+    pub fn standing(&self) -> &[usize] {
+        &self.standing
+    }
+
+    /// The messages that hold reminders, ascending.
+    pub fn reminding(&self) -> &[usize] {
+        &self.reminding
+    }
+}
+
+/// Takes the message at `at` into the last of these spans, or begins another with it.
+fn lengthen<T>(spans: &mut Vec<T>, begins: bool, at: usize, end: fn(&mut T) -> &mut usize, new: impl Fn() -> T) {
+    if begins {
+        spans.push(new());
+    } else if let Some(last) = spans.last_mut() {
+        *end(last) = at + 1;
+    }
+}
+
+/// How much there is of a conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Messages.
+    pub messages: usize,
+    /// Tokens, estimated.
+    pub tokens: Tokens,
+    /// Bytes of text, names and parameters.
+    pub bytes: u64,
+}
+
+impl Size {
+    /// How much there is in these messages, estimated.
+    pub fn of(messages: &[Arc<Message>]) -> Self {
+        Size {
+            messages: messages.len(),
+            tokens: messages.iter().map(|message| tokens::estimate_message(message)).sum(),
+            bytes: messages.iter().map(|message| strategy::bytes(message) as u64).sum(),
+        }
+    }
+}
+
+/// Whether this is the summary of an earlier compaction: prompts before it have lost what stood between them.
+pub(crate) fn is_earlier_summary(part: &Part) -> bool {
+    matches!(part, Part::Text(text) if text.origin == Origin::Summary && text.body.as_str().starts_with(labels::SUMMARY))
+}
+
+/// What always stays: the system prompt, reminders, the user's words and files, what a harness put at the head, and what
+/// belongs to a part that the vendor keeps.
+pub(crate) fn stands(role: Role, part: &Part, head: bool) -> bool {
+    match (role, part) {
+        (Role::System, _) => true,
+        (Role::User, Part::Text(text)) => match text.origin {
+            Origin::Own => !text.body.is_blank(),
+            Origin::Reminder(_) => true,
+            Origin::Injected | Origin::Summary => head,
+            Origin::Notice => false,
+        },
+        (Role::User, Part::Image(_) | Part::Opaque(_)) => true,
+        // Nobody here can say what rests on what the vendor keeps.
+        (Role::User, Part::ToolResult(result)) => result.is_apart,
+        (_, Part::Opaque(opaque)) => opaque.nature == Nature::Reference,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::reminder;
+    use crate::message::tokens;
+    use crate::message::turn::{self, tests::conversation};
+    use crate::message::view::View;
+    use proptest::prelude::*;
+
+    fn course(messages: &[Arc<Message>]) -> Course {
+        let mut course = Course::default();
+        for message in messages {
+            course.append(message, tokens::estimate_message(message));
+        }
+        course
+    }
+
+    #[test]
+    fn in_a_conversation_that_was_compacted_each_prompt_begins_a_turn() {
+        let mut messages = conversation("sppacrpppa");
+        let spans = |course: &Course| course.turns().iter().map(|turn| turn.0.clone()).collect::<Vec<_>>();
+        assert_eq!(spans(&course(&messages)), [1..6, 6..10]);
+        let summary = crate::ranking::labels::SUMMARY.to_owned() + "Goal: \"x\"";
+        messages.push(Arc::new(Message::new(
+            Role::User,
+            vec![Part::text_from(Origin::Summary, summary)],
+        )));
+        assert_eq!(spans(&course(&messages)), [1..2, 2..6, 6..7, 7..8, 8..11]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_noted_is_what_a_walk_over_everything_finds(letters in "[spirmMISNbac]{0,40}") {
+            let messages = conversation(&letters);
+            let course = course(&messages);
+            prop_assert_eq!(course.size(), Size::of(&messages));
+            prop_assert_eq!(course.turns(), turn::turns(&messages));
+            prop_assert_eq!(course.steps(), turn::steps(&messages, 0..messages.len()));
+            let all: Vec<usize> = (0..messages.len()).collect();
+            let (some, every) = (reminder::settlement(&messages, course.reminding()), reminder::settlement(&messages, &all));
+            prop_assert_eq!((some.gone, some.replaced), (every.gone, every.replaced));
+        }
+
+        #[test]
+        fn a_conversation_is_in_order_if_nothing_is_mended(letters in "s?M?(p|i|a)?(cr|cm|c|a|p|M|N|b|I){0,6}[pa]?") {
+            let messages = conversation(&letters);
+            let course = course(&messages);
+            let mut view = View {
+                messages: messages.clone(),
+                ..View::default()
+            };
+            let before = messages.clone();
+            let count = strategy::pair(&mut view);
+            prop_assert_eq!(course.order().is_kept(), count.hits == 0);
+            if course.order().is_kept_but_for_its_end() {
+                let kept = before.iter().zip(&view.messages).filter(|(old, new)| Arc::ptr_eq(old, new)).count();
+                prop_assert_eq!(kept, before.len());
+                prop_assert!(view.messages.len() <= before.len() + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Cuts a text in the middle at line boundaries, and words the markers that stand for what is gone.
+
+use crate::message::recall::{Archive, Handle};
+use crate::text::body::Body;
+
+/// Longest name of a tool that a marker shows, in characters; a name may be hostile and of any length.
+const NAME: usize = 64;
+/// Bytes of a handle at most, unless more texts than can be share a 64-bit hash.
+const LONGEST_HANDLE: usize = 16;
+
+/// The marker for something removed: what it was, its size, why it is not shown, and the handle that restores it, as in
+/// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
+pub fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
+    let mut out = String::with_capacity(what.len() + why.len() + 64);
+    out.push('[');
+    push_plain_name(&mut out, what);
+    out.push_str(", ");
+    push_grouped(&mut out, bytes);
+    out.push_str(" bytes, ");
+    out.push_str(why);
+    out.push_str(" · recall ");
+    out.push_str(handle.as_str());
+    out.push(']');
+    out
+}
+
+/// The most bytes that [`marker`] takes for this, whatever the handle.
+pub(crate) fn marker_bound(what: &str, bytes: usize, why: &str) -> usize {
+    let grouped = (bytes.max(1).ilog10() as usize + 1) * 4 / 3 + 1;
+    let name = what.len().min(NAME * 4).max("tool".len());
+    name + grouped + why.len() + LONGEST_HANDLE + "[,  bytes,  · recall ]".len() + 1
+}
+
+/// A name on one line and of bounded length, so that a marker stays a marker.
+pub fn plain_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len().min(NAME));
+    push_plain_name(&mut out, name);
+    out
+}
+
+fn push_plain_name(out: &mut String, name: &str) {
+    let start = out.len();
+    out.extend(name.chars().take(NAME).map(|c| {
+        if c.is_control() || matches!(c, '[' | ']') {
+            '_'
+        } else {
+            c
+        }
+    }));
+    if out[start..].trim().is_empty() {
+        out.truncate(start);
+        out.push_str("tool");
+    }
+}
+
+/// A number with its thousands set apart: 12,345.
+pub fn grouped(number: usize) -> String {
+    let mut out = String::new();
+    push_grouped(&mut out, number);
+    out
+}
+
+fn push_grouped(out: &mut String, number: usize) {
+    let digits = number.to_string();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+}
+
+/// The first `head` and the last `tail` bytes at most, moved inwards to whole lines, or to whole characters where a line
+/// takes more than half of the room. `None` where nothing would lie between them.
+pub fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
+    if text.len() <= head.saturating_add(tail) {
+        return None;
+    }
+    let head_end = text.floor_char_boundary(head);
+    let head_end = match text[..head_end].rfind('\n') {
+        Some(at) if at + 1 >= head / 2 => at + 1,
+        _ => head_end,
+    };
+    let tail_start = text.ceil_char_boundary(text.len() - tail);
+    let tail_start = match text.as_bytes()[tail_start - 1..].iter().position(|&b| b == b'\n') {
+        Some(at) if at <= tail / 2 => tail_start + at,
+        _ => tail_start,
+    };
+    Some((&text[..head_end], &text[tail_start..]))
+}
+
+/// Cuts a body in the middle: its two ends (see [`ends`]) with a marker on a line of its own between them. The whole
+/// goes into the archive. `None`, and nothing is kept, where that would not make it smaller.
+///
+/// `what` names the text for the marker, such as `Read output`; `reason` is who cuts.
+pub(crate) fn in_the_middle(
+    body: &Body,
+    (head, tail): (usize, usize),
+    what: &str,
+    reason: &'static str,
+    archive: &mut Archive,
+) -> Option<(Body, Handle)> {
+    let (head, tail) = ends(body.as_str(), head, tail)?;
+    let gone = body.len() - head.len() - tail.len();
+    let why = format!("{} of them cut here", grouped(gone));
+    // Two line breaks may be needed around the marker.
+    if marker_bound(what, body.len(), &why) + 2 >= gone {
+        return None;
+    }
+    let handle = archive.keep(body, tool_of(what), reason);
+    let marker = marker(what, body.len(), &why, &handle);
+    let gap = if head.is_empty() || head.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    let shown = [head, gap, &marker, "\n", tail].concat();
+    Some((Body::new(shown), handle))
+}
+
+/// A pointer in place of a whole body: the marker alone. `None`, and nothing is kept, where the marker would not be
+/// shorter than the `shown` bytes that it replaces.
+pub(crate) fn pointer(
+    body: &Body,
+    shown: usize,
+    what: &str,
+    why: &str,
+    reason: &'static str,
+    archive: &mut Archive,
+) -> Option<(Body, Handle)> {
+    if marker_bound(what, body.len(), why) >= shown {
+        return None;
+    }
+    let handle = archive.keep(body, tool_of(what), reason);
+    Some((Body::new(marker(what, body.len(), why, &handle)), handle))
+}
+
+/// The tool that a text such as `Read output` or `Read image` came from; another text's name is its own.
+fn tool_of(what: &str) -> &str {
+    what.strip_suffix(" output")
+        .or_else(|| what.strip_suffix(" image"))
+        .unwrap_or(what)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        let shown: Vec<_> = [0, 12, 123, 1_234, 12_345, 1_234_567]
+            .into_iter()
+            .map(grouped)
+            .collect();
+        assert_eq!(shown, ["0", "12", "123", "1,234", "12,345", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_cut_falls_between_lines() {
+        let text: String = (0..1_000).map(|i| format!("line {i}\n")).collect();
+        let (head, tail) = ends(&text, 1_024, 1_024).unwrap();
+        assert!(head.ends_with('\n') && head.len() <= 1_024 && head.len() > 1_000);
+        assert!(tail.starts_with("line ") && tail.len() <= 1_024 && tail.len() > 1_000);
+        assert!(text.starts_with(head) && text.ends_with(tail));
+    }
+
+    #[test]
+    fn a_line_too_long_is_cut_between_characters() {
+        let text = "ß→".repeat(5_000);
+        let (head, tail) = ends(&text, 1_023, 1_023).unwrap();
+        assert!(head.len() > 1_000 && tail.len() > 1_000);
+        assert!(text.starts_with(head) && text.ends_with(tail));
+    }
+
+    #[test]
+    fn a_short_text_is_not_cut() {
+        let mut archive = Archive::default();
+        let body = Body::from("short");
+        assert_eq!(in_the_middle(&body, (1, 1), "Read output", "test", &mut archive), None);
+        assert_eq!(pointer(&body, 5, "Read output", "gone", "test", &mut archive), None);
+        assert!(archive.is_empty());
+    }
+
+    #[test]
+    fn a_cut_can_be_undone() {
+        let mut archive = Archive::default();
+        let body = Body::new("word ".repeat(2_000));
+        let (shown, handle) = in_the_middle(&body, (100, 100), "Read output", "test", &mut archive).unwrap();
+        assert!(
+            shown.len() < 300
+                && shown.as_str().contains(&format!(
+                    "[Read output, 10,000 bytes, 9,800 of them cut here · recall {handle}]"
+                ))
+        );
+        assert_eq!(archive.recall(handle.as_str(), None), Some(body.as_str()));
+        assert_eq!(&*archive.get(handle.as_str()).unwrap().tool, "Read");
+    }
+
+    #[test]
+    fn no_marker_exceeds_its_bound() {
+        for bytes in [0, 9, 10, 999, 1_000, 999_999, usize::MAX] {
+            for what in ["", "Read output", "ßßß", "→→", &"ü".repeat(99), "\u{1}\u{2}"] {
+                let shown = marker(what, bytes, "because", &Handle::new("0123456789abcdef"));
+                assert!(shown.len() <= marker_bound(what, bytes, "because"), "{shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hostile_name_stays_on_one_short_line() {
+        let shown = marker(&"x]\n".repeat(500), 1, "gone", &Handle::new("h"));
+        assert!(shown.len() < 150 && !shown.contains('\n'));
+    }
+}

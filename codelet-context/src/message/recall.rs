@@ -1,0 +1,299 @@
+//! Handles: the short names under which removed content is read back, and the archive that keeps it.
+
+use crate::text::body::Body;
+use crate::text::hash::{self, ByHash, QuickMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The short name of something removed, such as `k3f9a2`. It is made from the content, so the same content has the same
+/// handle in every run; where two contents would share one, the later gets a longer one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Handle(Arc<str>);
+
+impl Handle {
+    /// A handle as somebody typed it; whether anything is kept under it is the archive's to say.
+    pub fn new(name: &str) -> Self {
+        Handle(Arc::from(name))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for Handle {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Letters that are hard to confuse (Crockford's base 32, small).
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Characters of a handle unless it would clash: 30 bits.
+const LENGTH: usize = 6;
+
+/// Something that left the view.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Removed {
+    /// The bytes, exactly.
+    pub body: Body,
+    /// The tool that it came from, or the kind of part.
+    pub tool: Arc<str>,
+    /// Why it was removed: the name of the strategy or of the step of the compaction.
+    pub reason: &'static str,
+}
+
+/// Keeps what left the view, by handle. A clone takes next to no time and room: both share what was kept until then.
+#[derive(Clone, Debug, Default)]
+pub struct Archive {
+    /// What came first stands on the first. Each but the last two holds more than twice as much as the next, so they are few.
+    shelves: Vec<Arc<Shelf>>,
+}
+
+/// What is kept, and where.
+#[derive(Clone, Debug, Default)]
+struct Shelf {
+    kept: Vec<(Handle, Removed)>,
+    by_handle: QuickMap<Handle, u32>,
+    /// The first thing kept with this hash of its bytes.
+    by_hash: ByHash<u32>,
+}
+
+impl Shelf {
+    fn insert(&mut self, handle: Handle, removed: Removed) {
+        let at = self.kept.len() as u32;
+        self.by_handle.insert(handle.clone(), at);
+        self.by_hash.entry(removed.body.hash()).or_insert(at);
+        self.kept.push((handle, removed));
+    }
+}
+
+impl PartialEq for Archive {
+    /// Whether the same is kept, in whatever order it came.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(handle, removed): &(Handle, Removed)| other.get(handle.as_str()) == Some(removed);
+        self.len() == other.len() && self.oldest().all(same)
+    }
+}
+
+impl Archive {
+    /// Keeps a text and returns its handle. The same text is kept once, under the tool and the reason that came first.
+    pub fn keep(&mut self, body: &Body, tool: &str, reason: &'static str) -> Handle {
+        if let Some(handle) = self.handle_of(body) {
+            return handle.clone();
+        }
+        let full = spell(body.hash());
+        for length in LENGTH..=full.len() {
+            match self.get(&full[..length]) {
+                Some(other) if other.body != *body => {}
+                _ => return self.keep_as(Handle::new(&full[..length]), body, tool, reason),
+            }
+        }
+        // Two texts with the same 64-bit hash: number them.
+        let mut number = 1;
+        loop {
+            let handle = Handle(Arc::from(format!("{full}{number}")));
+            match self.get(handle.as_str()) {
+                Some(other) if other.body != *body => number += 1,
+                _ => return self.keep_as(handle, body, tool, reason),
+            }
+        }
+    }
+
+    /// The handle under which a text is found, if it is kept.
+    pub(crate) fn handle_of(&self, body: &Body) -> Option<&Handle> {
+        let hash = body.hash();
+        let first = |shelf: &'_ Arc<Shelf>| shelf.by_hash.get(&hash).copied();
+        let (shelf, at) = self.shelves.iter().find_map(|shelf| Some((shelf, first(shelf)?)))?;
+        let (handle, removed) = &shelf.kept[at as usize];
+        (removed.body == *body).then_some(handle)
+    }
+
+    /// Keeps a text under a handle unless that is done already.
+    fn keep_as(&mut self, handle: Handle, body: &Body, tool: &str, reason: &'static str) -> Handle {
+        if self.get(handle.as_str()).is_none() {
+            // Most things come from a few tools in turn: their names are shared.
+            let recent = self.newest().take(8).map(|(_, removed)| &removed.tool);
+            let tool = recent
+                .into_iter()
+                .find(|name| ***name == *tool)
+                .map_or_else(|| Arc::from(tool), Arc::clone);
+            let body = body.clone();
+            self.insert(handle.clone(), Removed { body, tool, reason });
+        }
+        handle
+    }
+
+    fn insert(&mut self, handle: Handle, removed: Removed) {
+        if let Some(shelf) = self.shelves.last_mut().and_then(Arc::get_mut) {
+            return shelf.insert(handle, removed);
+        }
+        // The last one is shared and stays as it is. So that each thing is copied seldom, only shelves of like size are joined.
+        while let [.., before, last] = &self.shelves[..]
+            && last.kept.len() * 2 >= before.kept.len()
+            && let Some(last) = self.shelves.pop()
+            && let Some(before) = self.shelves.last_mut()
+        {
+            let joined = Arc::make_mut(before);
+            for (handle, removed) in &last.kept {
+                joined.insert(handle.clone(), removed.clone());
+            }
+        }
+        let mut shelf = Shelf::default();
+        shelf.insert(handle, removed);
+        self.shelves.push(Arc::new(shelf));
+    }
+
+    /// What is kept under a handle.
+    pub fn get(&self, handle: &str) -> Option<&Removed> {
+        let mut shelves = self.shelves.iter();
+        let (shelf, at) = shelves.find_map(|shelf| Some((shelf, *shelf.by_handle.get(handle)?)))?;
+        shelf.kept.get(at as usize).map(|(_, removed)| removed)
+    }
+
+    /// The original bytes under a handle, or the given range of them. A range beyond the end is shortened to what is
+    /// there, and moved outwards to whole characters.
+    pub fn recall(&self, handle: &str, range: Option<Range<usize>>) -> Option<&str> {
+        let text = self.get(handle)?.body.as_str();
+        let Some(range) = range else { return Some(text) };
+        let start = text.floor_char_boundary(range.start.min(text.len()));
+        let end = text.ceil_char_boundary(range.end.clamp(start, text.len()));
+        Some(&text[start..end])
+    }
+
+    /// Everything kept, in the order of handles.
+    pub fn iter(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
+        let mut all: Vec<_> = self.oldest().map(|(handle, removed)| (handle, removed)).collect();
+        all.sort_unstable_by_key(|(handle, _)| *handle);
+        all.into_iter()
+    }
+
+    /// Everything kept, in the order in which it came.
+    fn oldest(&self) -> impl Iterator<Item = &(Handle, Removed)> {
+        self.shelves.iter().flat_map(|shelf| &shelf.kept)
+    }
+
+    /// Everything kept, what came last first.
+    pub fn newest(&self) -> impl Iterator<Item = (&Handle, &Removed)> {
+        let shelves = self.shelves.iter().rev();
+        let kept = shelves.flat_map(|shelf| shelf.kept.iter().rev());
+        kept.map(|(handle, removed)| (handle, removed))
+    }
+
+    /// The handles of what was kept after the first `len` things, in the order in which they came.
+    pub(crate) fn since(&self, len: usize) -> impl Iterator<Item = &Handle> {
+        let mut before = 0;
+        let shelves = self.shelves.iter().flat_map(move |shelf| {
+            let skipped = len.saturating_sub(before).min(shelf.kept.len());
+            before += shelf.kept.len();
+            shelf.kept[skipped..].iter()
+        });
+        shelves.map(|(handle, _)| handle)
+    }
+
+    /// How many things are kept.
+    pub fn len(&self) -> usize {
+        self.shelves.iter().map(|shelf| shelf.kept.len()).sum()
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.shelves.is_empty()
+    }
+
+    /// Takes over what another archive keeps, in the order in which it came there.
+    pub fn merge(&mut self, other: &Archive) {
+        for (handle, removed) in other.oldest() {
+            if self.get(handle.as_str()).is_none() {
+                self.insert(handle.clone(), removed.clone());
+            }
+        }
+    }
+}
+
+fn spell(hash: u64) -> String {
+    let hash = hash::pair(hash, 1);
+    (0..13)
+        .map(|i| char::from(ALPHABET[(hash >> (i * 5) & 31) as usize]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_clone_shares_what_was_kept_and_each_thing_is_copied_seldom() {
+        let mut archive = Archive::default();
+        let mut copied = 0;
+        for round in 0..100 {
+            // As a compaction does: the old one is there until the new one takes its place.
+            let before = archive.clone();
+            for number in 0..10 {
+                archive.keep(&Body::new(format!("text {round} {number}")), "tool", "test");
+            }
+            assert_eq!(before.len() + 10, archive.len());
+            let pairs = before.shelves.iter().zip(&archive.shelves);
+            let shared = pairs.take_while(|(a, b)| Arc::ptr_eq(a, b));
+            copied += before.len() - shared.map(|(shelf, _)| shelf.kept.len()).sum::<usize>();
+            assert!(archive.shelves.len() < 12);
+        }
+        // All of it each time would be fifty thousand.
+        assert!(copied < 10_000, "{copied}");
+    }
+
+    #[test]
+    fn what_came_last_stays_the_newest_when_an_archive_is_taken_over() {
+        let mut kept = Archive::default();
+        for number in 0..9 {
+            kept.keep(&Body::new(format!("page {number}")), "Read", "old");
+        }
+        let mut restored = Archive::default();
+        restored.keep(&Body::new("page 4"), "Read", "old");
+        restored.merge(&kept);
+        let newest: Vec<&str> = restored.newest().map(|(_, removed)| removed.body.as_str()).collect();
+        let expected = [8, 7, 6, 5, 3, 2, 1, 0, 4].map(|number| format!("page {number}"));
+        assert_eq!(newest, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn shelves_are_one_archive(steps in proptest::collection::vec((0u32..60, any::<bool>()), 0..120), from in 0usize..60) {
+            let mut archive = Archive::default();
+            let mut whole: Vec<Handle> = Vec::new();
+            let mut earlier = Vec::new();
+            for (text, is_shared) in steps {
+                if is_shared {
+                    earlier.push((archive.clone(), whole.clone()));
+                }
+                let body = Body::new(format!("text {text}"));
+                let is_known = archive.handle_of(&body).is_some();
+                let handle = archive.keep(&body, "tool", "test");
+                prop_assert_eq!(archive.recall(handle.as_str(), None), Some(body.as_str()));
+                prop_assert_eq!(is_known, whole.contains(&handle));
+                if !is_known {
+                    whole.push(handle);
+                }
+            }
+            earlier.push((archive, whole));
+            for (archive, whole) in earlier {
+                let mut merged = Archive::default();
+                merged.merge(&archive);
+                merged.merge(&archive);
+                prop_assert!(merged.newest().map(|(handle, _)| handle).eq(whole.iter().rev()));
+                prop_assert_eq!(archive.len(), whole.len());
+                prop_assert_eq!(archive.is_empty(), whole.is_empty());
+                prop_assert!(archive.since(from).eq(whole.iter().skip(from)));
+                prop_assert!(archive.newest().map(|(handle, _)| handle).eq(whole.iter().rev()));
+            }
+        }
+    }
+}

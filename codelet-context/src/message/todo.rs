@@ -1,0 +1,418 @@
+//! The list of what is to be done, as the calls that keep it say.
+
+use crate::message::Parameters;
+use serde_json::{Map, Value};
+
+/// Items of a list that are kept; the newest call of a hostile transcript may name millions.
+const MOST: usize = 200;
+/// Objects in objects are looked into this deep for a list.
+const DEEPEST: usize = 3;
+/// Names of the field that says what is to be done, the likeliest first, …
+const TEXTS: [&str; 7] = ["content", "step", "subject", "title", "text", "task", "description"];
+/// … of that which says how far it is, of that which says that it is done, …
+const STATES: [&str; 6] = ["status", "state", "phase", "stage", "column", "progress"];
+const DONE: [&str; 5] = ["completed", "done", "checked", "finished", "complete"];
+/// … and of that by which it is named again.
+const IDS: [&str; 4] = ["taskId", "task_id", "todoId", "id"];
+/// Words that say how far an item is only in a field of such a name.
+const DOUBTFUL: [&str; 6] = ["open", "closed", "new", "active", "started", "resolved"];
+
+/// One thing to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TodoItem {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub state: TodoState,
+}
+
+/// How far a thing to do is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum TodoState {
+    /// Not begun.
+    #[default]
+    Open,
+    /// Under way.
+    Active,
+    /// Done.
+    Done,
+    /// Given up.
+    Dropped,
+}
+
+impl TodoState {
+    /// Whether something is left to do.
+    pub fn is_open(self) -> bool {
+        matches!(self, TodoState::Open | TodoState::Active)
+    }
+}
+
+/// The newest list. Some tools write all of it at once, some an item at a time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TodoList {
+    items: Vec<(Option<String>, TodoItem)>,
+    created: usize,
+    /// Items are named by their ids when something becomes of them.
+    is_by_id: bool,
+}
+
+impl TodoList {
+    /// The items, in their order.
+    pub fn items(&self) -> impl Iterator<Item = &TodoItem> {
+        self.items.iter().map(|(_, item)| item)
+    }
+
+    /// The items that are open.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &TodoItem> {
+        self.items().filter(|item| item.state.is_open())
+    }
+
+    /// Takes over what a call of a todo tool says, by the shape of its parameters: a list under any name replaces all
+    /// items; an id with a state alters one; a text without an id adds one. Other calls only look at the list.
+    pub fn take(&mut self, parameters: &Parameters) {
+        let map = parameters.as_map();
+        if let Some(items) = whole(parameters) {
+            *self = TodoList {
+                created: items.len(),
+                items,
+                ..TodoList::default()
+            };
+        } else if let Some(id) = id(map) {
+            self.is_by_id = true;
+            self.alter(&id, map);
+        } else if let Some(text) = text(map)
+            && self.items.len() < MOST
+        {
+            // Tools that add an item at a time number them from 1.
+            self.created += 1;
+            self.is_by_id = true;
+            let item = TodoItem {
+                text,
+                state: state(map),
+            };
+            self.items.push((Some(self.created.to_string()), item));
+        }
+    }
+
+    fn alter(&mut self, id: &str, map: &Map<String, Value>) {
+        if map.get("status").and_then(Value::as_str) == Some("deleted") {
+            self.items.retain(|(other, _)| other.as_deref() != Some(id));
+            return;
+        }
+        let found = self.items.iter_mut().find(|(other, _)| other.as_deref() == Some(id));
+        let Some((_, item)) = found else { return };
+        if has_state(map) {
+            item.state = state(map);
+        }
+        if let Some(text) = text(map) {
+            item.text = text;
+        }
+    }
+}
+
+/// Whether a call of a todo tool says all of the list, in a form that can be read.
+pub fn is_whole(parameters: &Parameters) -> bool {
+    whole(parameters).is_some()
+}
+
+/// The items of the first list each of which says how far it is, under whatever names and however deep it stands in the
+/// parameters of any tool. `None` where there is none.
+pub fn stated(parameters: &Map<String, Value>) -> Option<Vec<TodoItem>> {
+    stated_within(parameters, 0)
+}
+
+fn stated_within(map: &Map<String, Value>, depth: usize) -> Option<Vec<TodoItem>> {
+    let of_list = |value: &Value| {
+        let items = value.as_array().filter(|items| !items.is_empty())?;
+        let items = items.iter().take(MOST).map(|item| stated_item(item.as_object()?));
+        items.collect::<Option<Vec<_>>>()
+    };
+    map.values().find_map(of_list).or_else(|| {
+        let inner = map.values().filter_map(Value::as_object);
+        inner
+            .filter(|_| depth < DEEPEST)
+            .find_map(|map| stated_within(map, depth + 1))
+    })
+}
+
+fn stated_item(map: &Map<String, Value>) -> Option<TodoItem> {
+    let text = text(map)?;
+    let state = told_state(map, &text)?;
+    Some(TodoItem { text, state })
+}
+
+type Items = Vec<(Option<String>, TodoItem)>;
+
+fn whole(parameters: &Parameters) -> Option<Items> {
+    let values = || parameters.as_map().values();
+    // Words beside an array may look like a list.
+    let array = values().filter(|value| value.is_array()).find_map(list);
+    array.or_else(|| values().find_map(list)).or_else(|| {
+        let items = stated(parameters.as_map())?;
+        Some(items.into_iter().map(|item| (None, item)).collect())
+    })
+}
+
+fn list(value: &Value) -> Option<Items> {
+    let items: Items = match value {
+        Value::Array(items) => items.iter().filter_map(item).take(MOST).collect(),
+        Value::String(text) => match encoded(text) {
+            Some(array @ Value::Array(_)) => return list(&array),
+            Some(Value::Object(map)) => return map.values().filter(|value| value.is_array()).find_map(list),
+            _ => text.lines().filter_map(checkbox).take(MOST).collect(),
+        },
+        _ => return None,
+    };
+    // An emptied list is a list; an array of other things is none.
+    (!items.is_empty() || value.as_array().is_some_and(Vec::is_empty)).then_some(items)
+}
+
+/// The JSON that a text holds: many models write an array or an object as a string of itself.
+fn encoded(text: &str) -> Option<Value> {
+    let text = text.trim();
+    text.starts_with(['[', '{']).then(|| serde_json::from_str(text).ok())?
+}
+
+fn item(value: &Value) -> Option<(Option<String>, TodoItem)> {
+    match value {
+        Value::String(text) if let Some(object @ Value::Object(_)) = encoded(text) => item(&object),
+        Value::String(text) if !text.trim().is_empty() => Some(checkbox(text).unwrap_or_else(|| {
+            let state = TodoState::Open;
+            let text = text.trim().to_owned();
+            (None, TodoItem { text, state })
+        })),
+        Value::Object(map) => {
+            let item = TodoItem {
+                text: text(map)?,
+                state: state(map),
+            };
+            Some((id(map), item))
+        }
+        _ => None,
+    }
+}
+
+/// A line of a list: `- [x] text`, `2. [in_progress] text`.
+fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let line = match line[digits..].strip_prefix(['.', ')']).filter(|_| digits > 0) {
+        Some(numbered) => numbered,
+        None => line.trim_start_matches(['-', '*', '+']),
+    };
+    let (mark, text) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+    let state = match mark.trim() {
+        "" => TodoState::Open,
+        "x" | "X" | "✓" => TodoState::Done,
+        "~" | "/" | ">" | "-" => TodoState::Active,
+        word => progress(word)?,
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| {
+        (
+            None,
+            TodoItem {
+                text: text.to_owned(),
+                state,
+            },
+        )
+    })
+}
+
+/// What is to be done: under a name that such lists have, or else the longest text of an item that says how far it is.
+fn text(map: &Map<String, Value>) -> Option<String> {
+    let longest = || {
+        let texts = map.iter().filter(|(name, _)| !IDS.contains(&name.as_str()));
+        let texts = texts
+            .filter_map(|(_, value)| value.as_str())
+            .filter(|text| progress(text).is_none());
+        let longest = texts.max_by_key(|text| text.len())?;
+        told_state(map, longest).map(|_| longest)
+    };
+    let text = text_named(map).or_else(longest)?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn id(map: &Map<String, Value>) -> Option<String> {
+    match IDS.iter().find_map(|name| map.get(*name))? {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+fn has_state(map: &Map<String, Value>) -> bool {
+    ["status", "state", "completed", "done"]
+        .iter()
+        .any(|name| map.contains_key(*name))
+}
+
+fn state(map: &Map<String, Value>) -> TodoState {
+    let text = text_named(map).unwrap_or_default();
+    told_state(map, text).unwrap_or_default()
+}
+
+fn text_named(map: &Map<String, Value>) -> Option<&str> {
+    TEXTS.iter().find_map(|name| map.get(*name)?.as_str())
+}
+
+/// How far an item says it is, in a field beside its text.
+fn told_state(map: &Map<String, Value>, text: &str) -> Option<TodoState> {
+    let named = STATES.iter().find_map(|name| map.get(*name)?.as_str());
+    if let Some(state) = named.and_then(progress) {
+        return Some(state);
+    }
+    let flag = || {
+        let flag = DONE.iter().find_map(|name| map.get(*name)?.as_bool())?;
+        Some(if flag { TodoState::Done } else { TodoState::Open })
+    };
+    let of_value = || {
+        let words = map
+            .values()
+            .filter_map(Value::as_str)
+            .filter(|word| word.trim() != text);
+        words.filter(|word| !DOUBTFUL.contains(word)).find_map(progress)
+    };
+    flag().or_else(|| named.is_none().then(of_value)?)
+}
+
+/// How far an item is that is said to be so.
+fn progress(word: &str) -> Option<TodoState> {
+    const LONGEST: usize = 16;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let word: String = word.trim().to_lowercase().replace(['-', '_', ' '], "");
+    Some(match word.as_str() {
+        "completed" | "complete" | "done" | "closed" | "finished" | "resolved" => TodoState::Done,
+        "inprogress" | "active" | "doing" | "started" | "ongoing" | "wip" | "underway" | "working" => TodoState::Active,
+        "cancelled" | "canceled" | "dropped" | "skipped" | "abandoned" => TodoState::Dropped,
+        "todo" | "pending" | "open" | "later" | "planned" | "notstarted" | "new" | "backlog" | "waiting" | "queued" => {
+            TodoState::Open
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn list_after(calls: &[&str]) -> String {
+        let mut list = TodoList::default();
+        for call in calls {
+            let value: Value = serde_json::from_str(call).unwrap();
+            list.take(&Parameters::new(value.as_object().unwrap().clone()));
+        }
+        let shown = list.items().map(|item| {
+            let mark = match item.state {
+                TodoState::Open => ' ',
+                TodoState::Active => '>',
+                TodoState::Done => 'x',
+                TodoState::Dropped => '-',
+            };
+            format!("[{mark}]{}", item.text)
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_list_is_read_in_every_shape_that_agents_give_it() {
+        let table: &[(&[&str], &str)] = &[
+            (
+                &[
+                    r#"{"todos":[{"content":"a","status":"completed","activeForm":"doing a"},{"content":"b","status":"in_progress"}]}"#,
+                ],
+                "[x]a [>]b",
+            ),
+            (
+                &[
+                    r#"{"explanation":"why","plan":[{"step":"a","status":"completed"},{"step":"b","status":"pending"}]}"#,
+                ],
+                "[x]a [ ]b",
+            ),
+            (&[r#"{"todos":"- [x] a\n- [ ] b\nwords"}"#], "[x]a [ ]b"),
+            (&[r#"{"items":["a","[x] b"," "]}"#], "[ ]a [x]b"),
+            (
+                &[r#"{"todos":"1. [completed] a\n2. [in_progress] b [c]\n3) [pending] d\n- [cancelled] e\nwords"}"#],
+                "[x]a [>]b [c] [ ]d [-]e",
+            ),
+            (&[r#"{"todos":"1. a\n2. [see] b\n3 [x] c"}"#], ""),
+            // Written as a string of itself.
+            (
+                &[r#"{"todos":"[{\"content\":\"a\",\"status\":\"completed\"},{\"content\":\"b\"}]"}"#],
+                "[x]a [ ]b",
+            ),
+            (&[r#"{"todos":" [\n\"a\", \"[x] b\"]\n"}"#], "[ ]a [x]b"),
+            (&[r#"{"plan":"{\"todos\":[{\"step\":\"a\"}]}"}"#], "[ ]a"),
+            (&[r#"{"todos":["{\"content\":\"a\",\"status\":\"done\"}"]}"#], "[x]a"),
+            (&[r#"{"todos":"[x] a\n[ ] b"}"#], "[x]a [ ]b"),
+            (&[r#"{"explanation":"[\"no list\"]","plan":[{"step":"a"}]}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[]"}"#], ""),
+            (&[r#"{"tasks":[{"title":"a","done":true},{"nothing":1}]}"#], "[x]a"),
+            (&[r#"{"todos":[{"content":"a","status":"cancelled"}]}"#], "[-]a"),
+            (
+                &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"content":"b"}]}"#],
+                "[ ]b",
+            ),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[]}"#], ""),
+            (&[r#"{"todos":[{"content":"a"}]}"#, "{}"], "[ ]a"),
+            // What cannot be read leaves it as it was.
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"x"}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":""}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[1,2]}"#], "[ ]a"),
+            (&[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[1,2]"}"#], "[ ]a"),
+            (
+                &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":"[{\"content\":\"cut"}"#],
+                "[ ]a",
+            ),
+            (
+                &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"nothing":1}]}"#],
+                "[ ]a",
+            ),
+            // In words of its own.
+            (
+                &[r#"{"cards":[{"label":"a b","phase":"doing"},{"label":"c","phase":"later"}]}"#],
+                "[>]a b [ ]c",
+            ),
+            (
+                &[
+                    r#"{"verb":"plan","payload":{"items":[{"title":"a","state":"Done"},{"title":"b","state":"In Progress"}]}}"#,
+                ],
+                "[x]a [>]b",
+            ),
+            (
+                &[r#"{"list":[{"goal":"write it","id":"7","how_far":"in-progress"}]}"#],
+                "[>]write it",
+            ),
+            (&[r#"{"x":{"y":{"z":[{"name":"a b","checked":true}]}}}"#], "[x]a b"),
+            (&[r#"{"cards":[{"label":"a b","colour":"red"}]}"#], ""),
+        ];
+        for (calls, expected) in table {
+            assert_eq!(list_after(calls), *expected);
+        }
+    }
+
+    #[test]
+    fn items_added_one_at_a_time_are_altered_by_their_number() {
+        let calls = [
+            r#"{"subject":"a","description":"long"}"#,
+            r#"{"subject":"b"}"#,
+            r#"{"subject":"c"}"#,
+            r#"{"taskId":"1","status":"completed"}"#,
+            r#"{"taskId":2,"status":"in_progress","subject":"bb"}"#,
+            r#"{"taskId":"3","status":"deleted"}"#,
+            r#"{"taskId":"9","status":"completed"}"#,
+            r#"{"taskId":"1"}"#,
+        ];
+        assert_eq!(list_after(&calls), "[x]a [>]bb");
+    }
+
+    #[test]
+    fn a_hostile_list_is_cut() {
+        let many = format!(r#"{{"todos":[{}]}}"#, vec![r#""a""#; 5_000].join(","));
+        assert_eq!(list_after(&[&many]).matches('a').count(), MOST);
+    }
+}

@@ -1,0 +1,91 @@
+//! How much things weigh: estimates, before a provider has counted.
+
+use crate::message::{Extra, IMAGE_TOKENS, Message, Nature, Opaque, Part, ToolCall, ToolResult};
+
+/// A number of tokens.
+pub type Tokens = u64;
+
+/// What framing adds to each part.
+pub const PART_TOKENS: Tokens = 5;
+
+/// The bytes of text that a token is taken for before a provider has counted: what is usual for English prose. Code and the
+/// tokenizers of some vendors have fewer (`docs/replay.md` has what bills say); [`occupancy`](crate::budget::occupancy) learns by
+/// how much in each session.
+pub const BYTES_PER_TOKEN: usize = 4;
+
+/// The estimate for this many bytes of text: a quarter, rounded up (0→0, 1→1, 4→1, 5→2).
+pub fn estimate_bytes(bytes: usize) -> Tokens {
+    bytes.div_ceil(BYTES_PER_TOKEN) as Tokens
+}
+
+/// How many bytes of text weigh this much.
+pub fn bytes_in(tokens: Tokens) -> usize {
+    (tokens as usize).saturating_mul(BYTES_PER_TOKEN)
+}
+
+/// Fields that nobody reads (ids, marks of a cache) weigh nothing until they are longer than this, in bytes: then they are
+/// content under a name that nobody here knows, and go with each request.
+const FEW_BYTES: usize = 1_024;
+
+/// The estimate for a message: that of its parts.
+pub fn estimate_message(message: &Message) -> Tokens {
+    unread(&message.extra) + message.parts.iter().map(estimate_part).sum::<Tokens>()
+}
+
+/// The estimate for fields that nobody reads.
+pub(crate) fn unread(extra: &Extra) -> Tokens {
+    match extra.bytes() {
+        bytes if bytes > FEW_BYTES => estimate_bytes(bytes),
+        _ => 0,
+    }
+}
+
+/// The estimate for a part: its text, names and parameters included, and [`PART_TOKENS`]. A tool's answer counts each
+/// of its blocks as a part.
+pub fn estimate_part(part: &Part) -> Tokens {
+    let extra = match part {
+        Part::Text(text) => unread(&text.extra),
+        Part::Thinking(thinking) => unread(&thinking.extra),
+        Part::Image(image) => unread(&image.extra),
+        Part::ToolCall(call) => unread(&call.extra),
+        Part::ToolResult(_) | Part::Opaque(_) => 0,
+    };
+    extra + estimate_read(part)
+}
+
+fn estimate_read(part: &Part) -> Tokens {
+    match part {
+        Part::Text(text) => estimate_bytes(text.body.len()) + PART_TOKENS,
+        Part::Thinking(thinking) => {
+            let redacted = thinking.redacted.as_ref().map_or(0, |data| data.len());
+            estimate_bytes(thinking.body.len() + redacted) + PART_TOKENS
+        }
+        Part::Image(_) => IMAGE_TOKENS + PART_TOKENS,
+        Part::ToolCall(call) => estimate_call(call),
+        Part::ToolResult(result) => estimate_result(result),
+        Part::Opaque(opaque) => estimate_opaque(opaque) + PART_TOKENS,
+    }
+}
+
+pub(crate) fn estimate_opaque(opaque: &Opaque) -> Tokens {
+    match opaque.nature {
+        Nature::File { tokens, .. } => tokens,
+        _ => estimate_bytes(opaque.json().len()),
+    }
+}
+
+fn estimate_call(call: &ToolCall) -> Tokens {
+    let around: usize = call.spoken.iter().flat_map(|words| words.iter()).map(String::len).sum();
+    estimate_bytes(call.tool.len() + call.parameters.json().len() + around) + PART_TOKENS
+}
+
+/// The estimate for a tool's answer.
+pub(crate) fn estimate_result(result: &ToolResult) -> Tokens {
+    let error = result.error.as_ref().map_or(0, |error| estimate_bytes(error.len()));
+    let output: Tokens = result.output.iter().map(estimate_part).sum();
+    let head = result
+        .head
+        .as_ref()
+        .map_or(0, |head| estimate_bytes(head.body.len()) + PART_TOKENS);
+    unread(&result.extra) + error + head + output.max(PART_TOKENS)
+}

@@ -1,0 +1,208 @@
+//! The segments of a text: its lines, and the sentences of long ones.
+
+/// A line of fewer bytes is one segment; so is one of a block of code that is shorter than the next figure.
+const LINE: usize = 110;
+const CODE_LINE: usize = 300;
+/// The longest segment, in bytes.
+const LONGEST: usize = 420;
+/// A sentence has at least so many bytes.
+const SENTENCE: usize = 40;
+
+/// A segment, as a range of its text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    /// The first byte, and the one behind the last.
+    pub start: usize,
+    pub end: usize,
+    /// It goes on with the line of the segment before it.
+    pub joined: bool,
+    /// It stands between fences of code.
+    pub fenced: bool,
+}
+
+/// Cuts a text into segments. Blank lines, rulers and fences are none.
+pub(crate) fn pieces(text: &str) -> Vec<Piece> {
+    let mut found = Vec::new();
+    let mut fenced = false;
+    let mut at = 0;
+    for whole in text.split_inclusive('\n') {
+        let start = at;
+        at += whole.len();
+        let line = whole.trim_end();
+        let trimmed = line.trim_start();
+        if trimmed.is_empty() || is_ruler(trimmed) {
+            continue;
+        }
+        if trimmed.starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        let first = found.len();
+        let indent = line.len() - trimmed.len();
+        if line.len() < LINE || fenced && line.len() < CODE_LINE {
+            push(&mut found, start + indent, start + line.len(), first, fenced);
+            continue;
+        }
+        let mut from = indent;
+        for end in sentence_ends(line) {
+            if end - from > SENTENCE {
+                cut_long(line, from, end, start, &mut found, first, fenced);
+                from = end;
+            }
+        }
+        cut_long(line, from, line.len(), start, &mut found, first, fenced);
+    }
+    found
+}
+
+fn push(found: &mut Vec<Piece>, start: usize, end: usize, first: usize, fenced: bool) {
+    if start < end {
+        let joined = found.len() > first;
+        found.push(Piece {
+            start,
+            end,
+            joined,
+            fenced,
+        });
+    }
+}
+
+/// Whether a line only rules something off.
+fn is_ruler(line: &str) -> bool {
+    line.len() > 2
+        && line
+            .bytes()
+            .all(|b| matches!(b, b' ' | b'\t' | b'|' | b':' | b'=' | b'+' | b'*' | b'_' | b'-'))
+}
+
+/// Where sentences of a line end: behind the mark and the blanks that follow it, where the next begins like one.
+fn sentence_ends(line: &str) -> Vec<usize> {
+    let bytes = line.as_bytes();
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let wide = wide_end(&line[at..]);
+        if wide > 0 {
+            at += wide;
+            ends.push(at);
+            continue;
+        }
+        if !matches!(bytes[at], b'.' | b'!' | b'?' | b';' | b':') {
+            at += char_length(bytes[at]);
+            continue;
+        }
+        let mut behind = at + 1;
+        while behind < bytes.len() && matches!(bytes[behind], b'"' | b'\'' | b')' | b'*' | b'`') {
+            behind += 1;
+        }
+        let blank = behind;
+        while behind < bytes.len() && matches!(bytes[behind], b' ' | b'\t') {
+            behind += 1;
+        }
+        let begins = line[behind..].chars().next().is_some_and(begins_sentence);
+        if behind > blank && begins {
+            ends.push(behind);
+        }
+        at = behind.max(at + 1);
+    }
+    ends
+}
+
+/// The bytes of a full stop of a script that is written without blanks; 0 for anything else.
+fn wide_end(rest: &str) -> usize {
+    match rest.chars().next() {
+        Some(c @ ('。' | '！' | '？' | '；')) => c.len_utf8(),
+        _ => 0,
+    }
+}
+
+fn begins_sentence(c: char) -> bool {
+    c.is_uppercase()
+        || c.is_ascii_digit()
+        || matches!(c, '`' | '"' | '\'' | '*' | '[' | '(' | '/')
+        || !c.is_ascii() && c.is_alphabetic()
+}
+
+fn char_length(first: u8) -> usize {
+    match first {
+        0xf0.. => 4,
+        0xe0.. => 3,
+        0xc0.. => 2,
+        _ => 1,
+    }
+}
+
+/// Adds a sentence, and parts what is too long at a mark or a blank.
+fn cut_long(line: &str, from: usize, to: usize, offset: usize, found: &mut Vec<Piece>, first: usize, fenced: bool) {
+    let mut from = from;
+    let to = from + line[from..to].trim_end().len();
+    loop {
+        from += line[from..to].len() - line[from..to].trim_start().len();
+        if to - from <= LONGEST {
+            break;
+        }
+        let most = line.floor_char_boundary(from + LONGEST);
+        let least = line.ceil_char_boundary(from + LONGEST / 3);
+        let room = &line[least..most];
+        let cut = room
+            .rfind("; ")
+            .or_else(|| room.rfind(", "))
+            .or_else(|| room.rfind([' ', ',']));
+        let cut = cut.map_or(most, |at| least + at + 1);
+        push(
+            found,
+            offset + from,
+            offset + from + line[from..cut].trim_end().len(),
+            first,
+            fenced,
+        );
+        from = cut;
+    }
+    push(found, offset + from, offset + to, first, fenced);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cut(text: &str) -> Vec<&str> {
+        pieces(text).iter().map(|piece| &text[piece.start..piece.end]).collect()
+    }
+
+    #[test]
+    fn short_lines_are_whole_and_rulers_fences_and_blank_lines_are_none() {
+        assert_eq!(
+            cut("  one\n\n---\n| a | b |\n|---|---|\n```rs\nlet a = 1;\n```\n"),
+            ["one", "| a | b |", "let a = 1;"]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_cut_at_its_sentences() {
+        let line = "The parser lost every comment that stood before a closing brace. It now keeps them in a list of its own. \
+                    Nobody asks for their order any more.";
+        assert_eq!(
+            cut(line),
+            [
+                "The parser lost every comment that stood before a closing brace.",
+                "It now keeps them in a list of its own. Nobody asks for their order any more.",
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn segments_ascend_and_are_never_long(text in "([a-zäß。]{1,40}[ ,.;:\n]{1,2}(so |— |\\x60)?){0,60}", long in 0usize..2_000) {
+            let text = format!("{text}{}", "x".repeat(long));
+            let mut behind = 0;
+            for piece in pieces(&text) {
+                prop_assert!(piece.start >= behind && piece.start < piece.end);
+                prop_assert!(piece.end - piece.start <= LONGEST.max(CODE_LINE) + 4);
+                let shown = &text[piece.start..piece.end];
+                prop_assert_eq!(shown, shown.trim());
+                behind = piece.end;
+            }
+        }
+    }
+}

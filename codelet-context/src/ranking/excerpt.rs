@@ -1,0 +1,151 @@
+//! What is left of outputs that are set aside: the lines of them that are worth most to whoever goes on.
+
+use crate::ranking::{RankingIndex, Speaker, Task, Weights, choose};
+use crate::text::body::Body;
+use std::collections::HashMap;
+
+/// Of one text no more than one part in so many is left: if most of it were, nothing would be gained by setting it aside.
+const MOST: usize = 2;
+/// The mark where lines are left out.
+const GAP: &str = "…\n";
+
+/// A place in the history: message and part.
+pub(crate) type Place = (u32, u32);
+
+/// The chosen lines of each output.
+#[derive(Debug, Default)]
+pub(crate) struct Excerpts {
+    /// By place: the text, and its lines.
+    texts: HashMap<Place, (Body, String)>,
+}
+
+impl Excerpts {
+    /// Chooses among the outputs at these places, which ascend, lines of so many bytes at most. `is_shown` says whether the
+    /// view still has another output as it was printed.
+    pub fn choose(index: &RankingIndex, gone: &[Place], is_shown: impl Fn(Place) -> bool, bytes: usize) -> Self {
+        let mut excerpts = Excerpts::default();
+        if gone.is_empty() || bytes == 0 {
+            return excerpts;
+        }
+        let mut open = vec![false; index.blocks.len()];
+        let mut shown = Vec::new();
+        for (number, block) in index.blocks.iter().enumerate() {
+            let place = (block.message, block.part);
+            match block.speaker {
+                Speaker::Tool if gone.binary_search(&place).is_ok() => open[number] = true,
+                // Thinking of finished turns goes with the same edit.
+                Speaker::Thinking => {}
+                Speaker::Tool if !is_shown(place) => {}
+                _ => shown.extend(block.segments.clone()),
+            }
+        }
+        let task = Task {
+            index,
+            weights: Weights::built_in(),
+            open: &open,
+            shown: &shown,
+            beside: &[],
+            frame: &|_, _| GAP.len(),
+            focus: &[],
+        };
+        let taken = choose(&task, bytes);
+        let mut rest = &taken[..];
+        while let [first, ..] = *rest {
+            let number = index.block_of(first);
+            let block = &index.blocks[number as usize];
+            let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
+            rest = behind;
+            let text = quoted(index, number, here, block.text.len() / MOST);
+            excerpts
+                .texts
+                .insert((block.message, block.part), (block.text.clone(), text));
+        }
+        excerpts
+    }
+
+    /// The chosen lines of a text of the output at this place, each with its line break; nothing where there are none.
+    pub fn of(&self, place: Place, text: &Body) -> &str {
+        let found = self.texts.get(&place).filter(|(whole, _)| whole == text);
+        found.map_or("", |(_, lines)| lines)
+    }
+}
+
+/// The chosen segments of a block, each on its line, with a mark wherever others between them are left out; at most so many bytes.
+fn quoted(index: &RankingIndex, number: u32, segments: &[u32], most: usize) -> String {
+    let mut text = String::new();
+    let mut expected = None;
+    for &segment in segments {
+        let line = index.quoted(number, segment);
+        if text.len() + line.len() + GAP.len() + 1 > most {
+            break;
+        }
+        if expected.is_some_and(|expected| expected != segment) {
+            text.push_str(GAP);
+        }
+        text.push_str(&line);
+        text.push('\n');
+        expected = Some(segment + 1);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::History;
+    use crate::message::{Action, Message, Part, Role, ToolCall, ToolResult};
+
+    fn history() -> History {
+        let mut history = History::new();
+        history.append(Message::user("Why is the walnut_press slow?"));
+        for number in 0..3 {
+            let call =
+                ToolCall::new(format!("c{number}"), "Bash", Default::default()).doing(Action::command("./profile"));
+            history.append(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+            let lines: String = (0..40)
+                .map(|line| format!("sample {number} of frame_{line}\n"))
+                .collect();
+            let output = format!("{lines}error: walnut_press waits for the lock of press_{number}\n{lines}");
+            history.append(Message::results(vec![ToolResult::new(
+                format!("c{number}"),
+                Some(true),
+                output,
+            )]));
+        }
+        history
+    }
+
+    #[test]
+    fn what_the_user_asks_about_is_left_and_no_more_than_there_is_room_for() {
+        let history = history();
+        let index = history.ranking();
+        let gone = [(2, 0), (4, 0)];
+        let excerpts = Excerpts::choose(index, &gone, |_| true, 400);
+        let body = |message: usize| match &history.messages()[message].parts[0] {
+            Part::ToolResult(result) => result.texts().next().map(|text| text.body.clone()),
+            _ => None,
+        };
+        let texts: Vec<&str> = gone
+            .iter()
+            .filter_map(|&place| Some(excerpts.of(place, &body(place.0 as usize)?)))
+            .collect();
+        assert!(texts.iter().map(|text| text.len()).sum::<usize>() <= 400);
+        for (number, text) in texts.iter().enumerate() {
+            assert!(text.contains(&format!("the lock of press_{number}")), "{text}");
+        }
+        assert_eq!(excerpts.of((6, 0), &Body::from("x")), "");
+    }
+
+    #[test]
+    fn no_more_than_half_of_a_text_is_left() {
+        let history = history();
+        let excerpts = Excerpts::choose(history.ranking(), &[(2, 0)], |_| true, 1_000_000);
+        let (whole, lines) = &excerpts.texts[&(2, 0)];
+        assert!(
+            lines.len() <= whole.len() / 2 && lines.len() > whole.len() / 3,
+            "{} of {}",
+            lines.len(),
+            whole.len()
+        );
+    }
+}

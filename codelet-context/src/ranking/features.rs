@@ -1,0 +1,331 @@
+//! The features of a segment: what the scorer looks at.
+
+use super::block::{Block, Speaker};
+use super::index::{NONE, RankingIndex, Segment};
+use super::kind::CallKind;
+use super::look::LOOKS;
+
+/// The names of the features, in the order of their values. `R_` is of what tools said, by the kind of the call; `C_` of calls.
+/// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the user used before, `follow` of those that the next thing said holds, `lastq` of
+/// those of the last two prompts.
+#[rustfmt::skip]
+pub const FEATURES: [&str; 61] = [
+    "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
+    "R_find", "R_git", "R_shell", "err", "w_decide", "w_find", "w_fail", "w_wish", "w_done", "o_fail", "after_head",
+    "id", "num", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence", "tiny", "seg1", "fill",
+    "dup", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "blklen", "blklen_talk", "blklen_user",
+    "blklen_said", "blklen_call", "blklen_shell", "blklen_file", "blk_short", "reuse", "userw", "follow", "lastq",
+    "reuse_out", "follow_out", "rarity",
+];
+
+/// The place of a feature.
+const fn at(name: &str) -> usize {
+    let mut at = 0;
+    while at < FEATURES.len() {
+        let (known, name) = (FEATURES[at].as_bytes(), name.as_bytes());
+        let mut same = known.len() == name.len();
+        let mut byte = 0;
+        while same && byte < name.len() {
+            same = known[byte] == name[byte];
+            byte += 1;
+        }
+        if same {
+            return at;
+        }
+        at += 1;
+    }
+    panic!("no such feature")
+}
+
+/// Where the looks begin among the features.
+const LOOK: usize = at(LOOKS[0]);
+/// A prompt of more segments is long.
+const LONG_PROMPT: usize = 25;
+/// An output of so many segments is short.
+const SHORT: usize = 6;
+/// The share of common words from which a line that a tool printed reads like prose.
+const PROSE: f32 = 0.2;
+/// From where on a conversation is in its last tenth.
+const LATE: f32 = 0.9;
+
+/// Takes the features of a segment one by one; those that are not given are 0.
+pub(crate) trait Sink {
+    /// The feature at this place has this value.
+    fn add(&mut self, feature: usize, value: f32);
+}
+
+/// What the features need to know of the whole history.
+pub(crate) struct Whole<'a> {
+    index: &'a RankingIndex,
+    /// By the number of a word: how rare it is, in nats; 0 for a common one.
+    pub rarity: Vec<f32>,
+    /// By block: whether it is the last that the model says in its turn.
+    is_closing: Vec<bool>,
+    /// Words of the last two prompts.
+    asked: Vec<bool>,
+    /// Logarithms of small numbers, since the lengths of most segments are such.
+    logs: Vec<f32>,
+}
+
+impl<'a> Whole<'a> {
+    pub fn of(index: &'a RankingIndex) -> Self {
+        let blocks = index.blocks.len().max(1) as f32;
+        let known = index.known.iter().zip(0..);
+        let rarity = known.map(|(known, word)| {
+            let is_common = index.words.lists(word) & super::word::COMMON != 0;
+            if is_common {
+                0.0
+            } else {
+                libm::logf(1.0 + blocks / known.blocks.max(1) as f32)
+            }
+        });
+        let mut is_closing = vec![false; index.blocks.len()];
+        let mut next = None;
+        for (at, block) in index
+            .blocks
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, block)| block.speaker == Speaker::Model)
+        {
+            is_closing[at] = next.replace(block.turn) != Some(block.turn);
+        }
+        let mut asked = vec![false; index.known.len()];
+        let prompts = index.blocks.iter().filter(|block| block.speaker == Speaker::User);
+        let newest = prompts.clone().map(|block| block.turn).max().unwrap_or(0);
+        for block in prompts.filter(|block| block.turn + 1 >= newest) {
+            for segment in block.segments.clone() {
+                index
+                    .words_of(segment)
+                    .iter()
+                    .for_each(|&word| asked[word as usize] = true);
+            }
+        }
+        Whole {
+            index,
+            rarity: rarity.collect(),
+            is_closing,
+            asked,
+            logs: (0..512).map(|bytes| libm::logf(bytes as f32 + 10.0)).collect(),
+        }
+    }
+
+    /// Gives the features of each segment for which `wanted` holds, the newest block first: `begin` makes what takes them, and
+    /// `end` is given it with the block and the segment. Asked newest first, since what is said next tells what a block was for.
+    pub fn each<S: Sink>(
+        &self,
+        mut wanted: impl FnMut(usize) -> bool,
+        mut begin: impl FnMut() -> S,
+        mut end: impl FnMut(u32, u32, S),
+    ) {
+        // By word: the block said after this one that holds it.
+        let mut next = vec![NONE; self.index.known.len()];
+        let mut following = NONE;
+        for (at, block) in self.index.blocks.iter().enumerate().rev() {
+            if wanted(at) {
+                let of_block = self.block(at, block);
+                for (number, segment) in block.segments.clone().enumerate() {
+                    let mut sink = begin();
+                    of_block.iter().for_each(|&(feature, value)| sink.add(feature, value));
+                    let is_next = |word: u32| following != NONE && next[word as usize] == following;
+                    self.segment(&mut sink, at as u32, number, segment, is_next);
+                    end(at as u32, segment, sink);
+                }
+            }
+            let says = match block.speaker {
+                Speaker::User | Speaker::Model => true,
+                Speaker::Thinking => block.segments.len() > 1,
+                _ => false,
+            };
+            if says {
+                following = at as u32;
+                for segment in block.segments.clone() {
+                    self.index
+                        .words_of(segment)
+                        .iter()
+                        .for_each(|&word| next[word as usize] = following);
+                }
+            }
+        }
+    }
+
+    fn log(&self, bytes: usize) -> f32 {
+        self.logs
+            .get(bytes)
+            .copied()
+            .unwrap_or_else(|| libm::logf(bytes as f32 + 10.0))
+    }
+
+    /// The features that all segments of a block share.
+    fn block(&self, number: usize, block: &Block) -> Vec<(usize, f32)> {
+        let segments = block.segments.len();
+        let mut found = vec![(const { at("one") }, 1.0)];
+        let mut mark = |feature: usize, holds: bool| {
+            if holds {
+                found.push((feature, 1.0));
+            }
+        };
+        let is_said = is_said(block);
+        match block.speaker {
+            Speaker::User => {
+                mark(const { at("U") }, true);
+                mark(const { at("U_first") }, block.turn == 1);
+                mark(const { at("U_long") }, segments > LONG_PROMPT);
+            }
+            // What an earlier record keeps was chosen before, and stands for all of its part.
+            Speaker::Record => {
+                mark(const { at("S") }, true);
+                mark(const { at("S_closing") }, true);
+            }
+            Speaker::Model => {
+                mark(const { at("S") }, true);
+                mark(const { at("S_closing") }, self.is_closing[number]);
+            }
+            Speaker::Thinking => mark(const { at("T") }, true),
+            Speaker::Harness => {}
+            Speaker::Call => {
+                mark(const { at("C") }, true);
+                mark(const { at("C_edit") }, block.kind == CallKind::Edit);
+                mark(const { at("C_doc") }, block.kind == CallKind::Document);
+            }
+            Speaker::Tool => {
+                mark(const { at("R_read") }, block.kind == CallKind::Read);
+                mark(const { at("R_find") }, block.kind == CallKind::Find);
+                mark(const { at("R_git") }, block.kind == CallKind::Git);
+                mark(const { at("R_shell") }, block.kind == CallKind::Shell);
+                mark(const { at("R_doc") }, block.prose && block.kind == CallKind::Read);
+                mark(const { at("blk_short") }, segments <= SHORT);
+            }
+        }
+        mark(const { at("err") }, block.failed);
+        let position = block.message as f32 / self.index.messages.saturating_sub(1).max(1) as f32;
+        mark(const { at("late") }, position > LATE);
+        found.push((const { at("pos") }, position));
+        let length = libm::logf(segments.max(1) as f32) / 3.0;
+        found.push((const { at("blklen") }, length));
+        if is_said {
+            found.push((const { at("blklen_talk") }, length));
+        }
+        let own = match (block.speaker, block.kind) {
+            (Speaker::Model, _) => const { at("blklen_said") },
+            (Speaker::User | Speaker::Harness | Speaker::Record, _) => const { at("blklen_user") },
+            (Speaker::Call, _) => const { at("blklen_call") },
+            (Speaker::Tool, CallKind::Git | CallKind::Check | CallKind::Shell) => const { at("blklen_shell") },
+            (Speaker::Tool, CallKind::Read | CallKind::Edit | CallKind::Document | CallKind::Find | CallKind::Todo) => {
+                const { at("blklen_file") }
+            }
+            (Speaker::Thinking | Speaker::Tool, _) => return found,
+        };
+        found.push((own, length));
+        found
+    }
+
+    fn segment(&self, sink: &mut impl Sink, number: u32, place: usize, segment: u32, is_next: impl Fn(u32) -> bool) {
+        let block = &self.index.blocks[number as usize];
+        let Segment {
+            start,
+            end,
+            lists,
+            prose,
+            codeness,
+            ..
+        } = self.index.segments[segment as usize];
+        let mut looks = self.index.segments[segment as usize].looks;
+        while looks != 0 {
+            sink.add(LOOK + looks.trailing_zeros() as usize, 1.0);
+            looks &= looks - 1;
+        }
+        let is_said = is_said(block);
+        if block.speaker == Speaker::Call && place == 0 {
+            sink.add(const { at("C_head") }, 1.0);
+        }
+        let reads_like_prose = is_said || prose > PROSE;
+        let mut listed = |on: u8, feature| {
+            if lists & on != 0 {
+                sink.add(feature, 1.0);
+            }
+        };
+        listed(const { list("decide") }, const { at("w_decide") });
+        listed(const { list("wish") }, const { at("w_wish") });
+        if reads_like_prose {
+            listed(const { list("find") }, const { at("w_find") });
+            listed(const { list("fail") }, const { at("w_fail") });
+            listed(const { list("done") }, const { at("w_done") });
+        } else {
+            listed(const { list("fail") }, const { at("o_fail") });
+        }
+        let segments = block.segments.len();
+        if segments > 3 && place + 3 > segments {
+            sink.add(const { at("last2") }, 1.0);
+        }
+        sink.add(const { at("deep") }, libm::logf(1.0 + place as f32) / 3.0);
+        sink.add(const { at("codey") }, codeness);
+        sink.add(const { at("prose") }, prose * 2.0);
+        let length = self.log((end - start) as usize) - 4.3;
+        sink.add(const { at("len") }, length);
+        sink.add(const { at("len2") }, length * length);
+        let words = self.index.words_of(segment);
+        let (mut all, mut reuse, mut of_user, mut follow, mut asked) = (0.0_f32, 0.0, 0.0, 0.0, 0.0);
+        for &word in words {
+            let rarity = self.rarity[word as usize];
+            if rarity <= 0.0 {
+                continue;
+            }
+            let known = self.index.known[word as usize];
+            all += rarity;
+            let share = |holds: bool| if holds { rarity } else { 0.0 };
+            reuse += share(known.last_of_model != NONE && known.last_of_model > number);
+            of_user += share(known.first_of_user < number);
+            follow += share(is_next(word));
+            asked += share(self.asked[word as usize]);
+        }
+        let whole = if all > 0.0 { all } else { 1.0 };
+        sink.add(const { at("reuse") }, reuse / whole);
+        sink.add(const { at("userw") }, of_user / whole);
+        sink.add(const { at("follow") }, follow / whole);
+        sink.add(const { at("lastq") }, asked / whole);
+        if !is_said {
+            sink.add(const { at("reuse_out") }, reuse / whole);
+            sink.add(const { at("follow_out") }, follow / whole);
+        }
+        sink.add(const { at("rarity") }, all / (words.len() + 1) as f32 / 3.0);
+    }
+}
+
+/// Whether somebody says a block, to the user, to the model or to itself.
+fn is_said(block: &Block) -> bool {
+    !matches!(block.speaker, Speaker::Call | Speaker::Tool)
+}
+
+/// The bit of a list of words.
+const fn list(name: &str) -> u8 {
+    let mut at = 0;
+    while at < super::word::LISTS.len() {
+        let (known, name) = (super::word::LISTS[at].as_bytes(), name.as_bytes());
+        let mut same = known.len() == name.len();
+        let mut byte = 0;
+        while same && byte < name.len() {
+            same = known[byte] == name[byte];
+            byte += 1;
+        }
+        if same {
+            return 1 << at;
+        }
+        at += 1;
+    }
+    panic!("no such list")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_has_one_name_and_its_place() {
+        assert_eq!(&FEATURES[LOOK..LOOK + LOOKS.len()], LOOKS);
+        let mut names = FEATURES.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FEATURES.len());
+    }
+}

@@ -1,0 +1,351 @@
+//! What is known of the blocks and segments of a history as soon as they are said.
+
+use super::block::{self, Block, Speaker};
+use super::cut::{self, Piece};
+use super::kind::{self, CallKind};
+use super::look::{self, Looks, bit};
+use super::word::{COMMON, Lists, Words};
+use crate::message::exchange::Calls;
+use crate::message::{Message, Part};
+use crate::ranking::posing;
+use crate::text::hash::{self, ByHash};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// No block.
+pub(crate) const NONE: u32 = u32::MAX;
+/// Segments of a block of which the first is marked as such.
+const ENDED: usize = 3;
+/// Words of a segment that is hardly one.
+const TINY: usize = 4;
+
+/// A word that stands in no more than one block in so many, or in so few, tells where it was taken from.
+const SELDOM: u32 = 5;
+const SELDOM_LEAST: u32 = 4;
+
+/// A sentence or a line of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Where it stands in the text of its block.
+    pub start: u32,
+    pub end: u32,
+    /// Where its words end in the list of all; they begin where those of the one before end.
+    words: u32,
+    /// Bytes of it as it is quoted; 0 for one that is never quoted.
+    pub bytes: u16,
+    /// How many bytes it has as it stands, and how much of it is common words and signs of code.
+    pub looks: Looks,
+    pub lists: Lists,
+    pub joined: bool,
+    pub prose: f32,
+    pub codeness: f32,
+}
+
+/// What is known of a word.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    /// Blocks that hold it.
+    pub blocks: u32,
+    /// The first block, the first of the user's, and the last in which the model used it other than in a file.
+    pub first: u32,
+    pub first_of_user: u32,
+    pub last_of_model: u32,
+    /// The last block that was counted.
+    counted: u32,
+}
+
+/// The blocks and segments of a history. Grows with it.
+#[derive(Clone, Default)]
+pub(crate) struct RankingIndex {
+    pub blocks: Vec<Block>,
+    pub segments: Vec<Segment>,
+    pub words: Words,
+    /// By the number of a word.
+    pub known: Vec<Known>,
+    segment_words: Vec<u32>,
+    /// Segments that were said before, by the hash of what is quoted of them.
+    seen: ByHash<()>,
+    calls: Calls<Arc<str>, u32>,
+    prompts: u32,
+    pub messages: u32,
+    /// Which outputs the last message has used, and how much of each.
+    used: Vec<((u32, u32), u32)>,
+}
+
+impl RankingIndex {
+    /// Takes in the next message.
+    pub fn append(&mut self, message: &Message) {
+        if message.is_prompt() {
+            self.prompts += 1;
+        }
+        self.used.clear();
+        for number in 0..message.parts.len() {
+            if let Some(told) = block::told(message, number) {
+                self.add(told, &message.parts[number]);
+            }
+        }
+        self.messages += 1;
+    }
+
+    fn add(&mut self, told: block::Told, part: &Part) {
+        let at = self.blocks.len() as u32;
+        let first = self.segments.len() as u32;
+        let mut block = Block {
+            speaker: told.speaker,
+            message: self.messages,
+            part: told.part,
+            turn: self.prompts,
+            kind: CallKind::Other,
+            call: None,
+            failed: false,
+            prose: false,
+            text: told.text,
+            segments: first..first,
+        };
+        match part {
+            Part::ToolCall(call) => {
+                block.kind = CallKind::of(call);
+                block.prose = kind::is_prose(call);
+                self.calls.called(call.id.clone(), at);
+            }
+            Part::ToolResult(result) => {
+                block.failed = result.success == Some(false);
+                block.call = self.calls.of(result).copied();
+                if let Some(call) = block.call {
+                    let call = &self.blocks[call as usize];
+                    (block.kind, block.prose) = (call.kind, call.prose);
+                }
+            }
+            _ => {}
+        }
+        self.cut(&mut block, at);
+        if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
+            self.note_used(&block);
+        }
+        self.blocks.push(block);
+    }
+
+    /// The outputs, by message and part, from which the model has taken words that stood nowhere before, when it said or called
+    /// what was appended last; and how many of them, each counted in each text.
+    pub fn used(&self) -> &[((u32, u32), u32)] {
+        &self.used
+    }
+
+    fn note_used(&mut self, block: &Block) {
+        let seldom = (self.blocks.len() as u32 / SELDOM).max(SELDOM_LEAST);
+        let first = block
+            .segments
+            .start
+            .checked_sub(1)
+            .map_or(0, |before| self.segments[before as usize].words);
+        let last = block
+            .segments
+            .end
+            .checked_sub(1)
+            .map_or(0, |last| self.segments[last as usize].words);
+        let mut words = self.segment_words[first as usize..last.max(first) as usize].to_vec();
+        words.sort_unstable();
+        words.dedup();
+        for word in words {
+            let known = self.known[word as usize];
+            let Some(source) = self.blocks.get(known.first as usize) else {
+                continue;
+            };
+            if source.speaker != Speaker::Tool || known.blocks > seldom || self.words.lists(word) & COMMON != 0 {
+                continue;
+            }
+            let place = (source.message, source.part);
+            match self.used.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, count)) => *count += 1,
+                None => self.used.push((place, 1)),
+            }
+        }
+    }
+
+    /// Cuts a block into its segments.
+    fn cut(&mut self, block: &mut Block, at: u32) {
+        let text = block.text.clone();
+        let pieces = cut::pieces(text.as_str());
+        let numbered =
+            block.speaker == Speaker::Tool && matches!(block.kind, CallKind::Read | CallKind::Edit | CallKind::Find);
+        let count = pieces.len();
+        let mut after_head = false;
+        for (number, piece) in pieces.into_iter().enumerate() {
+            let mut segment = self.segment(block, at, piece, numbered);
+            let is_long = count > ENDED;
+            let mut mark = |name: Looks, holds: bool| segment.looks |= if holds { name } else { 0 };
+            mark(const { bit("after_head") }, after_head);
+            mark(const { bit("seg1") }, is_long && number == 0);
+            after_head = segment.looks & const { bit("heading") | bit("colon") } != 0;
+            self.segments.push(segment);
+        }
+        block.segments.end = self.segments.len() as u32;
+    }
+
+    fn segment(&mut self, block: &Block, at: u32, piece: Piece, numbered: bool) -> Segment {
+        let whole = &block.text.as_str()[piece.start..piece.end];
+        let number = if numbered && !piece.joined {
+            number_length(whole)
+        } else {
+            0
+        };
+        let start = piece.start + number;
+        let text = &whole[number..];
+        let is_said = !matches!(block.speaker, Speaker::Call | Speaker::Tool);
+        let first = self.segment_words.len();
+        self.words.scan(text, &mut self.segment_words);
+        let words = &self.segment_words[first..];
+        let (mut lists, mut common) = (0, 0);
+        for &word in words {
+            let on = self.words.lists(word);
+            lists |= on;
+            common += usize::from(on & COMMON != 0);
+        }
+        let prose = common as f32 / (words.len() + 1) as f32;
+        let count = words.len();
+        for at_word in first..self.segment_words.len() {
+            self.count(self.segment_words[at_word], block, at);
+        }
+        let mut looks = look::looks(text, is_said);
+        let mut mark = |name: Looks, holds: bool| looks |= if holds { name } else { 0 };
+        mark(const { bit("fence") }, piece.fenced);
+        mark(const { bit("tiny") }, count < TINY);
+        let quoted = quoted(text);
+        let is_again = quoted
+            .as_ref()
+            .is_some_and(|quoted| self.seen.insert(hash::bytes(quoted.as_bytes()), ()).is_some());
+        mark(const { bit("dup") }, is_again);
+        Segment {
+            start: start as u32,
+            end: piece.end as u32,
+            words: self.segment_words.len() as u32,
+            bytes: quoted.map_or(0, |quoted| quoted.len().min(usize::from(u16::MAX)) as u16),
+            looks,
+            lists,
+            joined: piece.joined,
+            prose,
+            codeness: look::codeness(text),
+        }
+    }
+
+    /// Counts a word of a segment of the block at `at`.
+    fn count(&mut self, word: u32, block: &Block, at: u32) {
+        if word as usize == self.known.len() {
+            self.known.push(Known {
+                blocks: 0,
+                first: at,
+                first_of_user: NONE,
+                last_of_model: NONE,
+                counted: NONE,
+            });
+        }
+        let known = &mut self.known[word as usize];
+        if known.counted == at {
+            return;
+        }
+        known.counted = at;
+        known.blocks += 1;
+        match block.speaker {
+            Speaker::User if known.first_of_user == NONE => known.first_of_user = at,
+            Speaker::Model | Speaker::Thinking => known.last_of_model = at,
+            Speaker::Call if !matches!(block.kind, CallKind::Edit | CallKind::Document) => known.last_of_model = at,
+            _ => {}
+        }
+    }
+
+    /// The words of a segment, each once.
+    pub fn words_of(&self, segment: u32) -> &[u32] {
+        let segment = segment as usize;
+        let start = segment.checked_sub(1).map_or(0, |before| self.segments[before].words);
+        &self.segment_words[start as usize..self.segments[segment].words as usize]
+    }
+
+    /// A segment of this block as it is quoted: on one line, and nothing that could pose as more than a quotation.
+    pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
+        quoted(self.text_of(block, segment)).unwrap_or_default()
+    }
+
+    /// A segment of this block as it stands there.
+    pub fn text_of(&self, block: u32, segment: u32) -> &str {
+        let Segment { start, end, .. } = self.segments[segment as usize];
+        &self.blocks[block as usize].text.as_str()[start as usize..end as usize]
+    }
+
+    /// The segments of a block that stand in lines for which this holds.
+    pub fn segments_in_lines(&self, block: u32, mut holds: impl FnMut(&str) -> bool) -> Vec<u32> {
+        let block = &self.blocks[block as usize];
+        let mut segments = block.segments.clone().peekable();
+        let mut found = Vec::new();
+        let mut end = 0;
+        for line in block.text.as_str().split_inclusive('\n') {
+            end += line.len();
+            if segments
+                .peek()
+                .is_some_and(|&segment| self.segments[segment as usize].end as usize > end)
+            {
+                continue;
+            }
+            let is_held = holds(line);
+            while let Some(segment) = segments.next_if(|&segment| self.segments[segment as usize].end as usize <= end) {
+                found.extend(is_held.then_some(segment));
+            }
+        }
+        found
+    }
+
+    /// The blocks of a message.
+    pub fn blocks_of(&self, message: u32) -> Range<usize> {
+        let start = self.blocks.partition_point(|block| block.message < message);
+        let end = self.blocks.partition_point(|block| block.message <= message);
+        start..end
+    }
+
+    /// The block that a segment stands in.
+    pub fn block_of(&self, segment: u32) -> u32 {
+        self.blocks.partition_point(|block| block.segments.end <= segment) as u32
+    }
+}
+
+/// A text as it is quoted: its blanks one each, without the marks of bold text and the bars around a row of a table; `None`
+/// for one that had better not be quoted, or of which nothing is left.
+fn quoted(text: &str) -> Option<Cow<'_, str>> {
+    let text = text.trim_matches(['|', ' ', '\t']);
+    let is_plain = !text.contains("**") && !text.contains("  ") && !text.contains(['\t', '\n', '\r']);
+    let text = match is_plain {
+        true => Cow::Borrowed(text),
+        false => {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            Cow::Owned(words.join(" ").replace("**", ""))
+        }
+    };
+    let text = match text {
+        Cow::Borrowed(text) => posing::quotable(text)?,
+        Cow::Owned(text) => Cow::Owned(posing::quotable(&text)?.into_owned()),
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// Bytes of the number that a tool has put before a line: `  12→`, `12:`, `L3: `.
+fn number_length(line: &str) -> usize {
+    let rest = line.trim_start();
+    let rest = rest.strip_prefix('L').unwrap_or(rest);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if !(1..=6).contains(&digits) {
+        return 0;
+    }
+    let behind = &rest[digits..];
+    if behind.trim().is_empty() {
+        return line.len();
+    }
+    let mark = ["→", "\t", ": ", ":", ". "]
+        .into_iter()
+        .find(|mark| behind.starts_with(mark));
+    let Some(mark) = mark else { return 0 };
+    let behind = behind[mark.len()..].trim_start();
+    if behind.is_empty() {
+        0
+    } else {
+        line.len() - behind.len()
+    }
+}

@@ -1,0 +1,182 @@
+//! The kinds of tool calls, as far as they matter to what a record keeps: whether what a call printed can be had again.
+
+use crate::message::{ActionKind, ToolCall};
+
+/// What a tool call is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum CallKind {
+    /// Shows a file.
+    Read,
+    /// Changes a file.
+    Edit,
+    /// Changes a file of prose.
+    Document,
+    /// Looks for files or text.
+    Find,
+    /// Asks or tells a version control system or its host.
+    Git,
+    /// Runs a build, a check or a test.
+    Check,
+    /// Runs another command.
+    Shell,
+    /// Gives work to another agent.
+    Agent,
+    /// Reads pages or asks a service.
+    Web,
+    /// Asks the user.
+    Ask,
+    /// Keeps the list of what is to be done.
+    Todo,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// Programs that show files.
+const SHOWING: &[&str] = &["awk", "bat", "cat", "head", "jq", "less", "nl", "sed", "tail"];
+/// Programs that look for files or text.
+const FINDING: &[&str] = &["fd", "find", "grep", "ls", "rg", "tree", "wc", "which"];
+/// Programs of version control and of its hosts.
+const VERSIONS: &[&str] = &["gh", "git", "glab", "hg", "jj", "svn"];
+/// Programs that build, check or test, by how their names begin.
+const CHECKING: &[&str] = &[
+    "bun", "cargo", "cmake", "ctest", "docker", "dotnet", "go", "gradle", "jest", "just", "make", "mise", "mvn",
+    "mypy", "npm", "npx", "phpunit", "pnpm", "pytest", "rspec", "ruff", "swift", "tox", "tsc", "uv", "vitest", "yarn",
+];
+/// Parts of names of tools that give work to others, and of tools that reach out.
+const AGENTS: &[&str] = &["agent", "delegate", "skill", "spawn", "task", "wait"];
+const REACHING: &[&str] = &[
+    "browser",
+    "fetch",
+    "github",
+    "http",
+    "issue",
+    "pull_request",
+    "url",
+    "web",
+];
+/// Endings of files that hold prose.
+const PROSE: &[&str] = &["adoc", "md", "mdx", "rst", "txt"];
+
+impl CallKind {
+    /// The kind of a call.
+    pub fn of(call: &ToolCall) -> CallKind {
+        match call.action.kind {
+            ActionKind::Read => CallKind::Read,
+            ActionKind::Change if is_prose(call) => CallKind::Document,
+            ActionKind::Change => CallKind::Edit,
+            ActionKind::Search => CallKind::Find,
+            ActionKind::Todo => CallKind::Todo,
+            ActionKind::Ask => CallKind::Ask,
+            ActionKind::Command => {
+                let line = call.action.command.as_ref().map_or("", |command| command.as_str());
+                of_command(line)
+            }
+            ActionKind::Other => {
+                let name = call.tool.to_ascii_lowercase();
+                let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+                if has(AGENTS) {
+                    CallKind::Agent
+                } else if has(REACHING) {
+                    CallKind::Web
+                } else {
+                    CallKind::Other
+                }
+            }
+        }
+    }
+}
+
+/// Whether a call is about a file of prose.
+pub(crate) fn is_prose(call: &ToolCall) -> bool {
+    let path = call.action.paths.first();
+    let ending = path.and_then(|path| path.rsplit(['/', '\\']).next()?.rsplit_once('.'));
+    ending.is_some_and(|(_, ending)| PROSE.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+}
+
+/// The kind of a command line, by the first program that is more than a change of folder.
+fn of_command(line: &str) -> CallKind {
+    let first_line = without_folder(line).lines().next().unwrap_or("");
+    let names = |known: &[&str], word: &str| known.contains(&word);
+    let mut kind = CallKind::Shell;
+    for command in first_line.split(['|', ';', '&']) {
+        let words = command.split_whitespace().filter(|word| !word.contains('='));
+        let Some(program) = words
+            .map(name_of)
+            .find(|word| !matches!(*word, "sudo" | "time" | "timeout" | "env"))
+        else {
+            continue;
+        };
+        if names(VERSIONS, program) {
+            return CallKind::Git;
+        }
+        if kind != CallKind::Shell {
+            continue;
+        }
+        if names(SHOWING, program) {
+            kind = CallKind::Read;
+        } else if names(FINDING, program) {
+            kind = CallKind::Find;
+        } else if CHECKING.contains(&program) || program.contains("test") || program.contains("lint") {
+            kind = CallKind::Check;
+        }
+    }
+    kind
+}
+
+/// A program's name without its folder.
+fn name_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// A command line without the `cd FOLDER &&` that it begins with.
+pub(crate) fn without_folder(line: &str) -> &str {
+    let line = line.trim_start();
+    let Some(rest) = line.strip_prefix("cd ") else {
+        return line;
+    };
+    let end = rest
+        .find("&&")
+        .map(|at| (at, 2))
+        .or_else(|| rest.find([';', '\n']).map(|at| (at, 1)));
+    match end {
+        Some((at, length)) if !rest[..at].contains('\n') => match rest[at + length..].trim_start() {
+            "" => line,
+            rest => rest,
+        },
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_known_by_its_first_program() {
+        for (line, kind) in [
+            ("cat a.rs | head", CallKind::Read),
+            ("cd /w && rg -n foo", CallKind::Find),
+            ("cd /w && git log", CallKind::Git),
+            ("npm test 2>&1 | tail -5", CallKind::Check),
+            ("RUST_LOG=1 cargo test", CallKind::Check),
+            ("./deploy.sh", CallKind::Shell),
+            ("echo hello", CallKind::Shell),
+        ] {
+            assert_eq!(of_command(line), kind, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_folder_before_a_command_is_left_out() {
+        for (line, rest) in [
+            ("cd a && make", "make"),
+            ("cd a; make", "make"),
+            ("cd a", "cd a"),
+            ("cdrom x", "cdrom x"),
+            ("cd a\nmake", "make"),
+        ] {
+            assert_eq!(without_folder(line), rest);
+        }
+    }
+}

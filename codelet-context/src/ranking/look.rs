@@ -1,0 +1,292 @@
+//! What a segment looks like: features of its characters alone, whatever it is about.
+
+/// The looks of a segment, a bit each.
+pub(crate) type Looks = u64;
+
+/// The looks, by the order of their bits.
+pub(crate) const LOOKS: [&str; 15] = [
+    "after_head",
+    "id",
+    "num",
+    "tick",
+    "heading",
+    "bullet",
+    "bold",
+    "colon",
+    "quest",
+    "codekw",
+    "fence",
+    "tiny",
+    "seg1",
+    "fill",
+    "dup",
+];
+
+/// The bit of a look.
+pub(crate) const fn bit(name: &str) -> Looks {
+    let mut at = 0;
+    while at < LOOKS.len() {
+        if is_same(LOOKS[at].as_bytes(), name.as_bytes()) {
+            return 1 << at;
+        }
+        at += 1;
+    }
+    panic!("no such look")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Beginnings of lines that say that something went wrong, without regard to case.
+const FLAGS: [&str; 9] = [
+    "error",
+    "fatal",
+    "warning",
+    "fail",
+    "panic",
+    "npm err",
+    "--- fail",
+    "traceback",
+    "exception",
+];
+/// Beginnings of lines of code.
+const CODE: [&str; 29] = [
+    "import ",
+    "from ",
+    "export ",
+    "const ",
+    "let ",
+    "var ",
+    "func ",
+    "def ",
+    "class ",
+    "return ",
+    "if (",
+    "if ",
+    "for ",
+    "type ",
+    "interface ",
+    "struct ",
+    "package ",
+    "use ",
+    "pub ",
+    "fn ",
+    "async ",
+    "await ",
+    "@",
+    "//",
+    "/*",
+    "*/",
+    "</",
+    "assert",
+    "expect(",
+];
+/// Beginnings of sentences that only announce the next call.
+const FILLERS: [&str; 22] = [
+    "let me",
+    "let's check",
+    "let's look",
+    "let's see",
+    "let's start",
+    "let's run",
+    "let's verify",
+    "now let",
+    "i'll ",
+    "ill ",
+    "i'm going to",
+    "i need to",
+    "i should",
+    "checking",
+    "reading",
+    "looking",
+    "running",
+    "first, let",
+    "first let",
+    "next, ",
+    "time to",
+    "the user ",
+];
+/// Words before such a beginning.
+const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
+
+/// The looks of a segment that its text tells; whether it is words that somebody says.
+pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
+    let mut looks = 0;
+    let mut set = |name: Looks, holds: bool| {
+        if holds {
+            looks |= name;
+        }
+    };
+    let (has_number, has_id) = numbers(text.as_bytes());
+    let heading = is_heading(text);
+    set(const { bit("id") }, has_id);
+    set(const { bit("num") }, has_number);
+    set(const { bit("tick") }, quotes(text.as_bytes()));
+    set(const { bit("heading") }, heading);
+    set(const { bit("bullet") }, is_bullet(text));
+    set(const { bit("bold") }, !heading && text.contains("**"));
+    set(const { bit("colon") }, text.ends_with(':'));
+    set(const { bit("quest") }, text.contains(['?', '？']));
+    set(const { bit("codekw") }, is_code(text));
+    set(const { bit("fill") }, is_said && is_filler(text));
+    looks
+}
+
+/// The lines of an output that tell most of how it ended: the first that say that something went wrong, or else the last.
+pub(crate) fn evident_lines(output: &str, most: usize) -> Vec<&str> {
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).take(most).collect();
+    match flagged.is_empty() {
+        true => lines().next_back().into_iter().collect(),
+        false => flagged,
+    }
+}
+
+/// How much of a segment is signs of code: so many in ten bytes, 2 at most.
+pub(crate) fn codeness(text: &str) -> f32 {
+    let signs = text
+        .bytes()
+        .filter(|b| matches!(b, b'{' | b'}' | b';' | b'=' | b'<' | b'>' | b'(' | b')' | b'[' | b']'));
+    (signs.count() as f32 / (text.len() + 1) as f32 * 10.0).min(2.0)
+}
+
+fn starts_with_case(text: &str, word: &str) -> bool {
+    text.get(..word.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+fn is_flag(text: &str) -> bool {
+    text.starts_with("E  ")
+        || text.starts_with(['✗', '×'])
+        || FLAGS.iter().any(|word| starts_with_case(text, word))
+        || {
+            let name = text.split([':', ' ']).next().unwrap_or("");
+            name.ends_with("Error") || name.ends_with("Exception")
+        }
+}
+
+fn is_heading(text: &str) -> bool {
+    let marks = text.bytes().take_while(|&b| b == b'#').count();
+    (1..=5).contains(&marks) && text[marks..].starts_with(' ')
+        || text.len() > 4 && text.starts_with("**") && text.trim_end_matches(':').ends_with("**")
+}
+
+fn is_bullet(text: &str) -> bool {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some('-' | '*' | '•' | '✓' | '✗' | '✅' | '❌' | '⚠') => {
+            chars.next().is_some_and(char::is_whitespace)
+        }
+        Some('[') => {
+            matches!(text.as_bytes().get(1..4), Some(b" ] " | b"x] "))
+                || text.starts_with("[ ]")
+                || text.starts_with("[x]")
+        }
+        Some(c) if c.is_ascii_digit() => {
+            let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            matches!(rest.as_bytes(), [b'.' | b')', b' ', ..])
+        }
+        _ => false,
+    }
+}
+
+fn is_code(text: &str) -> bool {
+    CODE.iter().any(|word| text.starts_with(word))
+        || text.starts_with('<') && text[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
+        || text.ends_with(['{', '}', ';', ')'])
+        || text.contains(":=")
+        || text.contains("=>")
+}
+
+fn is_filler(text: &str) -> bool {
+    let mut rest = text.trim_start_matches(|c: char| !c.is_alphanumeric());
+    for word in BEFORE_FILLERS {
+        if starts_with_case(rest, word) {
+            let behind = rest[word.len()..].trim_start_matches(['.', ',', '!']);
+            if behind.starts_with(' ') {
+                rest = behind.trim_start();
+                break;
+            }
+            if behind.is_empty() {
+                return true;
+            }
+        }
+    }
+    FILLERS.iter().any(|words| starts_with_case(rest, words))
+}
+
+/// Whether something stands in quotation marks or back ticks.
+fn quotes(bytes: &[u8]) -> bool {
+    let twice = |mark: u8| {
+        memchr::memchr(mark, bytes).is_some_and(|at| memchr::memchr(mark, &bytes[at + 1..]).is_some_and(|n| n > 0))
+    };
+    twice(b'`') || twice(b'"')
+}
+
+/// Whether a number stands in a text, and whether one that names something: five digits or more, one behind a `#`, or a hash.
+fn numbers(bytes: &[u8]) -> (bool, bool) {
+    let (mut any, mut id, mut at) = (false, false, 0);
+    let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    while at < bytes.len() {
+        let start = at;
+        while at < bytes.len() && is_word(bytes[at]) {
+            at += 1;
+        }
+        let run = &bytes[start..at];
+        let digits = run.iter().filter(|b| b.is_ascii_digit()).count();
+        if digits > 0 {
+            any = true;
+            let is_hex = run.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+            let is_numbered = digits >= 2 && start.checked_sub(1).is_some_and(|at| bytes[at] == b'#');
+            id |= match digits == run.len() {
+                true => digits >= 5 || is_numbered,
+                false => is_hex && (7..=40).contains(&run.len()),
+            };
+        }
+        at += 1;
+    }
+    (any, id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the looks of a text, in their order.
+    fn check(text: &str, is_said: bool, expected: &[&str]) {
+        let found = looks(text, is_said);
+        let names: Vec<&str> = LOOKS.iter().copied().filter(|name| found & bit(name) != 0).collect();
+        assert_eq!(names, expected, "{text}");
+    }
+
+    #[test]
+    fn looks_are_told_by_characters_alone() {
+        check("error: cannot find `a`", false, &["tick"]);
+        check("error[E0425]: `a` and `b`", false, &["num", "tick"]);
+        check("**Decision:** use `sha2` 0.10.8", true, &["num", "tick", "bold"]);
+        check("## Findings", true, &["heading"]);
+        check("- 12 tests passed in 3.5 s", true, &["num", "bullet"]);
+        check("Shall I go on?", true, &["quest"]);
+        check("let a = f(b);", false, &["codekw"]);
+        check("Now let me look at it:", true, &["colon", "fill"]);
+        check("Good. I'll run the tests", true, &["fill"]);
+        check("commit 3f2a9c1 is in #45", true, &["id", "num"]);
+    }
+
+    #[test]
+    fn signs_of_code_are_counted() {
+        assert_eq!(codeness("plain words"), 0.0);
+        assert_eq!(codeness("{}{}{}{};"), 2.0);
+    }
+}

@@ -1,0 +1,228 @@
+//! Which segments are kept: those that say most that is new, by the byte, as many as there is room for.
+//!
+//! Segments are taken greedily by worth × the share of their words that nothing taken says yet ÷ a power of their bytes. Both
+//! only fall as more is taken, so a segment that still leads when it is looked at again is the best there is (lazy greedy,
+//! Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
+
+use super::features::Whole;
+use super::index::RankingIndex;
+use super::weights::{Score, Weights};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// A word that was taken so many times counts 1 ÷ (1 + so many times this).
+const REPETITION: f32 = 0.7;
+/// The power of the bytes that a worth is divided by, and what is added to them, so that short segments don't win by shortness.
+const POWER: f32 = 0.8;
+const FRAME: f32 = 12.0;
+/// A segment whose gain has fallen by less than this is taken without another look at the others.
+const STALE: f32 = 0.98;
+/// So many segments that don't fit end the search.
+const PATIENCE: usize = 400;
+
+/// What is to be chosen from.
+pub(crate) struct Task<'a> {
+    pub index: &'a RankingIndex,
+    pub weights: &'a Weights,
+    /// By block: whether its segments may be taken.
+    pub open: &'a [bool],
+    /// Segments that are shown anyway: what they say is not new.
+    pub shown: &'a [u32],
+    /// Words of a text that stands beside the record.
+    pub beside: &'a [u32],
+    /// Bytes of what stands above the first segment of a block that is taken, given the turns and blocks that are open.
+    pub frame: &'a dyn Fn(u32, &Opened) -> usize,
+    /// What the user wants to read of, in small letters.
+    pub focus: &'a [String],
+}
+
+/// What has been taken from so far.
+pub(crate) struct Opened {
+    /// By block.
+    pub blocks: Vec<bool>,
+    /// By turn.
+    pub turns: Vec<bool>,
+}
+
+/// A segment that waits, with the gain that it had when it was last looked at.
+struct Waiting {
+    gain: f32,
+    segment: u32,
+    block: u32,
+    worth: f32,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.gain.total_cmp(&other.gain).then(other.segment.cmp(&self.segment))
+    }
+}
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Waiting {}
+
+/// How much more a segment is worth that holds a word which the user wants to read of.
+const FOCUS: f32 = 8.0;
+
+/// Chooses in one go; the segments ascend.
+pub(crate) fn choose(task: &Task<'_>, bytes: usize) -> Vec<u32> {
+    let mut packing = Packing::new(task);
+    packing.fill(bytes);
+    packing.taken()
+}
+
+/// Whether a segment says what the user wants to read of.
+fn is_wanted(task: &Task<'_>, block: u32, segment: u32) -> bool {
+    let text = task.index.text_of(block, segment).to_lowercase();
+    task.focus.iter().any(|word| text.contains(word.as_str()))
+}
+
+fn power(bytes: usize) -> f32 {
+    libm::powf(bytes as f32 + FRAME, POWER)
+}
+
+/// A choice under way.
+pub(crate) struct Packing<'a> {
+    task: &'a Task<'a>,
+    rarity: Vec<f32>,
+    /// By word: how often it was taken.
+    covered: Vec<u32>,
+    opened: Opened,
+    heap: BinaryHeap<Waiting>,
+    /// Segments in the order in which they were taken.
+    order: Vec<u32>,
+}
+
+impl<'a> Packing<'a> {
+    /// Works out what each segment is worth; nothing is taken yet.
+    pub fn new(task: &'a Task<'a>) -> Self {
+        let index = task.index;
+        let whole = Whole::of(index);
+        let mut heap = Vec::new();
+        whole.each(
+            |block| task.open[block],
+            || Score::new(task.weights),
+            |block, segment, score| {
+                let bytes = index.segments[segment as usize].bytes;
+                if bytes == 0 || task.shown.binary_search(&segment).is_ok() {
+                    return;
+                }
+                let mut worth = score.worth();
+                if !task.focus.is_empty() && is_wanted(task, block, segment) {
+                    worth *= FOCUS;
+                }
+                let gain = worth / power(usize::from(bytes));
+                heap.push(Waiting {
+                    gain,
+                    segment,
+                    block,
+                    worth,
+                });
+            },
+        );
+        let mut packing = Packing {
+            task,
+            covered: vec![0; index.known.len()],
+            rarity: whole.rarity,
+            opened: Opened {
+                blocks: vec![false; index.blocks.len()],
+                turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
+            },
+            heap: BinaryHeap::from(heap),
+            order: Vec::new(),
+        };
+        task.shown.iter().for_each(|&segment| packing.cover(segment));
+        for &word in task.beside {
+            packing.covered[word as usize] += 1;
+        }
+        packing
+    }
+
+    /// Takes segments of so many bytes more, with what frames them; whether there were any.
+    pub fn fill(&mut self, bytes: usize) -> bool {
+        let (mut room, taken) = (bytes, self.order.len());
+        let mut too_large = Vec::new();
+        while let Some(mut next) = self.heap.pop() {
+            let cost = self.cost(&next);
+            let gain = self.gain(&next) / power(cost);
+            if gain < next.gain * STALE && self.heap.peek().is_some_and(|other| gain < other.gain) {
+                next.gain = gain;
+                self.heap.push(next);
+                continue;
+            }
+            if cost > room {
+                too_large.push(next);
+                if too_large.len() == PATIENCE {
+                    break;
+                }
+                continue;
+            }
+            room -= cost;
+            self.take(&next);
+        }
+        self.heap.extend(too_large);
+        self.order.len() > taken
+    }
+
+    /// Gives up the segments that were taken last, of so many bytes together or all; whether there were any.
+    pub fn give_up(&mut self, bytes: usize) -> bool {
+        let (mut sum, before) = (0, self.order.len());
+        while let Some(last) = self.order.pop_if(|_| sum < bytes) {
+            sum += usize::from(self.task.index.segments[last as usize].bytes);
+        }
+        self.order.len() < before
+    }
+
+    /// The segments that were taken, ascending.
+    pub fn taken(&self) -> Vec<u32> {
+        let mut taken = self.order.clone();
+        taken.sort_unstable();
+        taken
+    }
+
+    fn cover(&mut self, segment: u32) {
+        for &word in self.task.index.words_of(segment) {
+            self.covered[word as usize] += 1;
+        }
+    }
+
+    fn take(&mut self, next: &Waiting) {
+        let block = &self.task.index.blocks[next.block as usize];
+        self.opened.blocks[next.block as usize] = true;
+        self.opened.turns[block.turn as usize] = true;
+        if let Some(call) = block.call {
+            self.opened.blocks[call as usize] = true;
+        }
+        self.cover(next.segment);
+        self.order.push(next.segment);
+    }
+
+    /// Bytes that a segment takes: of its own with a line break and a mark of what is left out, and of what has to stand above it.
+    fn cost(&self, next: &Waiting) -> usize {
+        const LINE: usize = 3;
+        let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
+        match self.opened.blocks[next.block as usize] {
+            true => own,
+            false => own + (self.task.frame)(next.block, &self.opened),
+        }
+    }
+
+    /// The worth of a segment, by how much of what it says is new.
+    fn gain(&self, next: &Waiting) -> f32 {
+        let (mut new, mut all) = (0.0_f32, 0.0);
+        for &word in self.task.index.words_of(next.segment) {
+            let rarity = self.rarity[word as usize];
+            all += rarity;
+            new += rarity / (1.0 + REPETITION * self.covered[word as usize] as f32);
+        }
+        if all > 0.0 { next.worth * new / all } else { next.worth }
+    }
+}

@@ -1,0 +1,202 @@
+//! The words of a history, each known by a number, with the lists that it stands on.
+
+use crate::text::hash::{self, ByHash};
+use std::sync::LazyLock;
+
+/// Which lists a word stands on, a bit each.
+pub(crate) type Lists = u8;
+
+/// The lists of `words.txt`, by the order of their bits.
+pub(crate) const LISTS: [&str; 6] = ["common", "decide", "find", "fail", "wish", "done"];
+/// The bit of the words that carry no meaning of their own.
+pub(crate) const COMMON: Lists = 1;
+
+/// The words on the lists: whole ones by their hash, and beginnings, which end with `*`.
+struct Listed {
+    whole: ByHash<Lists>,
+    beginnings: Vec<(&'static str, Lists)>,
+}
+
+static LISTED: LazyLock<Listed> = LazyLock::new(|| {
+    let mut listed = Listed {
+        whole: ByHash::default(),
+        beginnings: Vec::new(),
+    };
+    for line in include_str!("words.txt").lines() {
+        let Some((list, words)) = line.split_once(':').filter(|_| !line.starts_with('#')) else {
+            continue;
+        };
+        let bit = LISTS.iter().position(|name| *name == list).map_or(0, |at| 1 << at);
+        for word in words.split_whitespace() {
+            match word.strip_suffix('*') {
+                Some(beginning) => listed.beginnings.push((beginning, bit)),
+                None => *listed.whole.entry(hash::bytes(word.as_bytes())).or_default() |= bit,
+            }
+        }
+    }
+    listed
+});
+
+/// Whether a word, in small letters, carries no meaning of its own.
+pub(crate) fn is_common(word: &str) -> bool {
+    LISTED
+        .whole
+        .get(&hash::bytes(word.as_bytes()))
+        .is_some_and(|lists| lists & COMMON != 0)
+}
+
+/// The words of a history.
+#[derive(Clone, Default)]
+pub(crate) struct Words {
+    numbers: ByHash<u32>,
+    /// By number: the lists.
+    lists: Vec<Lists>,
+    buffer: Vec<u8>,
+}
+
+impl Words {
+    /// The lists that a word stands on.
+    pub fn lists(&self, word: u32) -> Lists {
+        self.lists[word as usize]
+    }
+
+    /// Those words of a text that are known already.
+    pub fn known_in(&self, text: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        visit(text, |word| {
+            found.extend(self.numbers.get(&hash::bytes(word.to_lowercase().as_bytes())))
+        });
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Adds the words of a text to `found`, each once, in the order in which they first stand there.
+    pub fn scan(&mut self, text: &str, found: &mut Vec<u32>) {
+        let first = found.len();
+        visit(text, |word| {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(word.as_bytes());
+            self.buffer.make_ascii_lowercase();
+            if !self.buffer.is_ascii() {
+                self.buffer = word.to_lowercase().into_bytes();
+            }
+            let number = self.number();
+            if !found[first..].contains(&number) {
+                found.push(number);
+            }
+        });
+    }
+
+    /// The number of the word in the buffer.
+    fn number(&mut self) -> u32 {
+        let hash = hash::bytes(&self.buffer);
+        let next = self.lists.len() as u32;
+        let number = *self.numbers.entry(hash).or_insert(next);
+        if number == next {
+            let mut lists = LISTED.whole.get(&hash).copied().unwrap_or_default();
+            for (beginning, bit) in &LISTED.beginnings {
+                if self.buffer.starts_with(beginning.as_bytes()) {
+                    lists |= bit;
+                }
+            }
+            self.lists.push(lists);
+        }
+        number
+    }
+}
+
+/// Gives each word of a text to `each`: names of two letters or more, and numbers with their points. Where a script is
+/// written without blanks, each character is one.
+fn visit(text: &str, mut each: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let first = bytes[at];
+        if first.is_ascii_digit() {
+            let start = at;
+            while at < bytes.len()
+                && (bytes[at].is_ascii_digit()
+                    || bytes[at] == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit))
+            {
+                at += 1;
+            }
+            each(&text[start..at]);
+        } else if first.is_ascii_alphabetic() || first == b'_' {
+            let start = at;
+            while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
+                at += 1;
+            }
+            // A name of another script may begin with such letters.
+            at = alphabetic_end(text, at);
+            if at - start > 1 {
+                each(&text[start..at]);
+            }
+        } else if first < 0x80 {
+            at += 1;
+        } else {
+            let Some(c) = text[at..].chars().next() else { break };
+            let end = at + c.len_utf8();
+            if is_unspaced(c) {
+                each(&text[at..end]);
+                at = end;
+            } else if c.is_alphabetic() {
+                let start = at;
+                at = alphabetic_end(text, end);
+                each(&text[start..at]);
+            } else {
+                at = end;
+            }
+        }
+    }
+}
+
+/// Where the letters and digits that begin here end, where the first is none of ASCII.
+fn alphabetic_end(text: &str, from: usize) -> usize {
+    if text.as_bytes().get(from).is_none_or(u8::is_ascii) && from > 0 && text.as_bytes()[from - 1].is_ascii() {
+        return from;
+    }
+    let rest = &text[from..];
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' || is_unspaced(c));
+    from + end.unwrap_or(rest.len())
+}
+
+/// Whether a character is of a script that is written without blanks between its words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        visit(text, |word| found.push(word.to_owned()));
+        found
+    }
+
+    #[test]
+    fn words_are_names_numbers_and_characters_of_scripts_without_blanks() {
+        assert_eq!(words("let a_b = 1.25; x (ok)"), ["let", "a_b", "1.25", "ok"]);
+        assert_eq!(words("Größe für naïve Тест"), ["Größe", "für", "naïve", "Тест"]);
+        assert_eq!(words("解析 v2."), ["解", "析", "v2"]);
+    }
+
+    #[test]
+    fn a_word_has_one_number_whatever_the_case_of_its_letters() {
+        let mut words = Words::default();
+        let mut found = Vec::new();
+        words.scan("Parser parser PARSER other Größe GRÖSSE größe", &mut found);
+        assert_eq!(found, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn every_list_has_words() {
+        for (at, name) in LISTS.iter().enumerate() {
+            let is_on = |lists: &Lists| lists & (1 << at) != 0;
+            let has = LISTED.whole.values().any(is_on) || LISTED.beginnings.iter().any(|(_, lists)| is_on(lists));
+            assert!(has, "{name}");
+        }
+    }
+}

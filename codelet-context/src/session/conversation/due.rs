@@ -1,0 +1,477 @@
+//! When an edit is due, which one, and how small it makes the conversation.
+
+use super::{Conversation, Signals};
+use crate::budget::economy::Way;
+use crate::budget::policy::{AIM, CLEARLY_BELOW, Fixed, Heaviest, Pressure, Reason, UNSEEN_PROMPT};
+use crate::compact::{Rise, Target, UNSEEN_SHARE};
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn;
+use crate::message::{Message, Origin, Part, Role};
+use crate::text::body::Body;
+use crate::text::hash::ByHash;
+
+/// An edit that is due: why, and which kind of edit it is.
+///
+/// [`decide`](Conversation::decide) answers with one, and [`compact`](Conversation::compact) carries it out. It is plain
+/// data and borrows nothing, so that a caller may show it, wait, or have a model write a summary in between. It holds of
+/// the conversation that it was decided for, as that stood: where something was appended since, a light edit still
+/// begins at the same message, and to decide again is better.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Due {
+    reason: Reason,
+    /// What the economics would do; nothing where all is to be compacted.
+    way: Option<Way>,
+}
+
+/// What an edit does to the view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EditKind {
+    /// Markers in place of outputs that nothing refers to any more, from some message on; calls, prompts and words stay.
+    Light,
+    /// The view is built anew from the history, as small as the settings aim at, with a summary of what is not shown.
+    Whole,
+    /// The same, to get below the price tier that begins above so many tokens; where that cannot be, the view stands.
+    BelowTier(Tokens),
+}
+
+impl Due {
+    /// A compaction of the whole view for this reason, whether or not anything presses: what a user asks for, or what a
+    /// provider's refusal calls for.
+    pub fn whole(reason: Reason) -> Self {
+        Due { reason, way: None }
+    }
+
+    /// Why.
+    pub fn reason(self) -> Reason {
+        self.reason
+    }
+
+    /// What it does.
+    pub fn kind(self) -> EditKind {
+        match self.way {
+            Some(Way::Trim(_)) => EditKind::Light,
+            Some(Way::Below { tier, .. }) => EditKind::BelowTier(tier),
+            None => EditKind::Whole,
+        }
+    }
+
+    pub(super) fn way(self) -> Option<Way> {
+        self.way
+    }
+}
+
+/// How small a compaction makes the view, and how far that may rise for what cannot be told in a summary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Aim {
+    pub target: Target,
+    pub rise: Option<Rise>,
+}
+
+impl From<Target> for Aim {
+    /// A size that was asked for outright: it does not rise.
+    fn from(target: Target) -> Self {
+        Aim { target, rise: None }
+    }
+}
+
+/// What tells a user's words, a picture or a file from others.
+fn words(part: &Part) -> Option<&Body> {
+    match part {
+        Part::Text(text) if !text.body.is_blank() => Some(&text.body),
+        Part::Image(image) => Some(&image.data),
+        Part::Opaque(opaque) => Some(opaque.json()),
+        _ => None,
+    }
+}
+
+impl Conversation {
+    /// What presses on the session before the next request.
+    pub fn pressure(&self, signals: Signals) -> Pressure {
+        self.pressing(signals).0
+    }
+
+    /// The same, with what the economics would do about it, other than to compact all.
+    fn pressing(&self, signals: Signals) -> (Pressure, Option<Way>) {
+        let occupancy = self.occupancy.next_request();
+        let removable = self.economy.removable(self.occupancy.ratio());
+        // An expired cache has no prefix whose rent could fall due.
+        let way = if signals.is_cold { None } else { self.way(occupancy) };
+        let cold = signals
+            .is_cold
+            .then(|| self.economy.cold_cut(&self.pins.messages()))
+            .flatten();
+        let pressure = Pressure {
+            occupancy,
+            effective: self.effective(),
+            removable: match (way, cold) {
+                (Some(Way::Trim(cut)), _) | (None, Some(cut)) => cut.removed as Tokens,
+                (Some(Way::Below { target, .. }), _) => occupancy.saturating_sub(target),
+                (None, None) if signals.is_cold => 0,
+                (None, None) => removable,
+            },
+            is_rent_due: way.is_some(),
+            is_cold: signals.is_cold,
+            is_asked: signals.is_asked,
+            is_refused: self.is_refused,
+        };
+        (pressure, way.or(cold.map(Way::Trim)))
+    }
+
+    fn way(&self, occupancy: Tokens) -> Option<Way> {
+        self.economy.way(occupancy, &self.pins.messages(), || self.fixed())
+    }
+
+    /// What the last prompt weighed in price; nothing where what no price may touch weighs nearly as much by itself, as no
+    /// compaction would help then.
+    fn effective(&self) -> Tokens {
+        let effective = self.tracker.effective_tokens(self.config.discount);
+        let is_in_vain = || self.fixed() as f64 > self.config.trigger() as f64 * CLEARLY_BELOW;
+        match self.config.should_compact(effective) && is_in_vain() {
+            true => 0,
+            false => effective,
+        }
+    }
+
+    /// The messages of which a compaction for its price shortens nothing, ascending: the last reply and what came after it,
+    /// which no model has read yet, and the prompts that are shown whole.
+    pub(super) fn untouchable(&self) -> Vec<usize> {
+        let messages = self.standing().messages();
+        let unsent = turn::unsent_from(messages);
+        let shown = self.view.messages.iter().filter(|message| message.role == Role::User);
+        let mut known: ByHash<Vec<&Body>> = ByHash::default();
+        for words in shown.flat_map(|message| &message.parts).filter_map(words) {
+            known.entry(words.hash()).or_default().push(words);
+        }
+        let is_shown = |words: &Body| known.get(&words.hash()).is_some_and(|alike| alike.contains(&words));
+        let is_whole = |message: &Message| {
+            let own = message.parts.iter().filter(|part| part.is_own_words());
+            message.is_prompt() && own.filter_map(words).all(is_shown)
+        };
+        (0..messages.len())
+            .filter(|&at| at >= unsent || is_whole(&messages[at]))
+            .collect()
+    }
+
+    /// What they weigh in the window, with the system prompt and the definitions of tools.
+    fn fixed(&self) -> Tokens {
+        let estimates = self.standing().estimates();
+        let messages = self.standing().messages().iter();
+        let system = messages.zip(estimates).filter(|(it, _)| it.role == Role::System);
+        let system: Tokens = system.map(|(_, estimate)| estimate).sum();
+        let untouchable: Tokens = self.untouchable().into_iter().map(|at| estimates[at]).sum();
+        self.weigh(system.saturating_add(untouchable))
+    }
+
+    /// Which edit is due before the next request, if any; it is made by [`compact`](Self::compact) and its like. A session that is stuck is told so only where it cannot go
+    /// on, or where the user asks; one in which nothing more can be gained is not edited for its price.
+    #[must_use = "nothing is edited before what is due is given to `compact`"]
+    pub fn decide(&self, signals: Signals) -> Option<Due> {
+        let (pressure, way) = self.pressing(signals);
+        let reason = self.config.decide(&pressure)?;
+        let is_of_use = self.stuck.is_none() && !self.guard.is_in_vain();
+        let may = is_of_use || reason.is_forced() || reason == Reason::Asked;
+        let way = match reason {
+            // Past the threshold, no lighter edit is enough.
+            Reason::Price if self.config.should_compact(pressure.effective) => None,
+            Reason::Price | Reason::Cold => way,
+            Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => None,
+        };
+        may.then_some(Due { reason, way })
+    }
+
+    /// What a compaction for this reason aims at.
+    pub(super) fn aim(&self, reason: Reason) -> Aim {
+        Aim {
+            target: self.target(reason),
+            rise: self.rise(),
+        }
+    }
+
+    fn target(&self, reason: Reason) -> Target {
+        let mut budget = self.budget();
+        if reason == Reason::Price {
+            let room = self.in_estimate(self.config.trigger());
+            budget = budget.max(self.in_estimate(self.fixed()) + room / 10).min(room);
+        }
+        if reason == Reason::Asked && self.shown.tokens <= budget {
+            Target::Select
+        } else {
+            Target::Budget(budget)
+        }
+    }
+
+    /// How far [`budget`](Self::budget) may rise: for the system prompt and the reminders, as long as it is clearly below the
+    /// trigger, and for a prompt that no model has seen, as long as some steps of work fit beside it. Not at all where a
+    /// request was refused again.
+    pub(super) fn rise(&self) -> Option<Rise> {
+        let trigger = self.config.trigger();
+        let up_to = |part: f64| self.in_estimate((trigger as f64 * part) as Tokens);
+        let cut = self.cut.filter(|(limit, _)| *limit == trigger);
+        (self.refusals <= 1).then(|| Rise {
+            standing: up_to(CLEARLY_BELOW),
+            fresh: up_to(UNSEEN_PROMPT),
+            cut: cut.map(|(_, cut)| cut),
+        })
+    }
+
+    /// What the messages may weigh after a compaction, as an estimate. Each refusal after the first halves it: what was
+    /// believed to fit did not.
+    ///
+    /// In a window so small that what always stays takes most of the aim, the aim is a share of the room that is left
+    /// beside it: a system prompt that is cut to a marker leaves no agent. It is large enough for what the model has asked
+    /// for last and not seen yet, else that would be work to be done again. Reminders raise it only as far as it is clearly
+    /// below the trigger: rules that leave no room to work are cut, with a handle, and not worked around in steps that each
+    /// compact again.
+    pub(super) fn budget(&self) -> Tokens {
+        let room = self.in_estimate(self.config.trigger());
+        let stays = self.system + self.newest_prompt.min(room / 4).max(self.answered());
+        let whole = self.budget_beside(stays + self.reminders, room);
+        let clearly = self.in_estimate((self.config.trigger() as f64 * CLEARLY_BELOW) as Tokens);
+        if whole <= clearly {
+            return whole;
+        }
+        whole.min(self.budget_beside(stays, room).max(clearly))
+    }
+
+    /// The same where so much stays whatever the budget, in a room of this size.
+    fn budget_beside(&self, stays: Tokens, room: Tokens) -> Tokens {
+        let halvings = self.refusals.saturating_sub(1).min(63);
+        let aim = self.in_estimate(self.config.target() >> halvings);
+        let least = match halvings {
+            0 => stays + (self.unseen() as f64 / UNSEEN_SHARE) as Tokens,
+            _ => 0,
+        };
+        let aim = aim.max(least.min(room / 4 * 3));
+        if stays <= aim / 2 {
+            return aim;
+        }
+        let left = room.saturating_sub(stays);
+        aim.max(stays + ((left as f64 * AIM) as Tokens >> halvings)).min(room)
+    }
+
+    /// What the words of the prompt weigh that is being answered, as an estimate.
+    pub(super) fn answered(&self) -> Tokens {
+        let prompt = self.history.messages().iter().rfind(|message| message.is_prompt());
+        let parts = prompt.into_iter().flat_map(|message| &message.parts);
+        let words = parts.filter(|part| matches!(part, Part::Text(text) if text.origin == Origin::Own));
+        words.map(tokens::estimate_part).sum()
+    }
+
+    /// What came after the last reply, and that reply, if it is still to be answered: estimates of the calls and outputs.
+    pub(super) fn unseen(&self) -> Tokens {
+        let messages = self.standing().messages();
+        let Some(reply) = messages.iter().rposition(|message| message.role == Role::Assistant) else {
+            return 0;
+        };
+        match messages[reply].calls().next() {
+            Some(_) => self.standing().estimates()[reply..].iter().sum(),
+            None => 0,
+        }
+    }
+
+    /// What takes the most room of that which stays whatever is compacted.
+    pub(super) fn heaviest(&self) -> Heaviest {
+        let shown = self.view.messages.iter();
+        let parts = shown.flat_map(|message| message.parts.iter().map(move |part| (message.role, part)));
+        let (mut system, mut reminders, mut prompts) = (0, 0, 0);
+        for (role, part) in parts {
+            let weight = match (role, part) {
+                (Role::System, _) => &mut system,
+                (Role::User, Part::Text(text)) if text.origin == Origin::Own => &mut prompts,
+                (Role::User, Part::Text(text)) if matches!(text.origin, Origin::Reminder(_)) => &mut reminders,
+                (Role::User, Part::Image(_) | Part::Opaque(_)) => &mut prompts,
+                _ => continue,
+            };
+            *weight += tokens::estimate_part(part);
+        }
+        let estimates = self.standing().estimates();
+        let pinned: Tokens = self.pins.messages().into_iter().map(|at| estimates[at]).sum();
+        let notes: usize = self.pins.texts().into_iter().map(str::len).sum();
+        let parts = [
+            (Fixed::LastStep, self.unseen()),
+            (Fixed::Prompts, prompts),
+            (Fixed::Pins, pinned + tokens::estimate_bytes(notes)),
+            (Fixed::Reminders, reminders),
+            (Fixed::System, system),
+            (Fixed::Tools, self.overhead),
+        ];
+        let (part, estimate) = parts
+            .into_iter()
+            .max_by_key(|&(_, estimate)| estimate)
+            .unwrap_or((Fixed::Tools, self.overhead));
+        let tokens = match part {
+            // What stands in every request was counted with the first.
+            Fixed::Tools | Fixed::System | Fixed::Reminders => self.occupancy.weigh(estimate),
+            Fixed::LastStep | Fixed::Prompts | Fixed::Pins => (estimate as f64 * self.occupancy.slope()) as Tokens,
+        };
+        Heaviest { part, tokens }
+    }
+
+    /// Tokens of the window as an estimate of messages.
+    pub(super) fn in_estimate(&self, tokens: Tokens) -> Tokens {
+        self.occupancy.estimate_of(tokens).saturating_sub(self.overhead)
+    }
+
+    /// An estimate of messages as tokens of the window.
+    pub(super) fn weigh(&self, estimate: Tokens) -> Tokens {
+        self.occupancy.weigh(estimate.saturating_add(self.overhead))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::economics::Economics;
+    use crate::budget::policy::CompactionConfig;
+    use crate::budget::price;
+    use crate::budget::usage::Usage;
+    use crate::compact::Warning;
+    use crate::message::{ToolCall, ToolResult};
+    use crate::session::conversation::Report;
+    use serde_json::Map;
+
+    /// Lines that no two of are alike.
+    fn lines(seed: usize, bytes: usize) -> String {
+        let mut text = String::new();
+        while text.len() < bytes {
+            let number = (seed + text.len()).wrapping_mul(0x9E37_79B9);
+            text.push_str(&format!("let name_{number:x} = other_{:x};\n", number.rotate_left(13)));
+        }
+        text.truncate(bytes);
+        text
+    }
+
+    /// A session with a window of a million tokens and a price tier above a hundred thousand.
+    fn session(window: Tokens) -> Conversation {
+        let card = price::find("tier-5x").cloned().unwrap();
+        let mut conversation = Conversation::new(CompactionConfig::new(window), 1_000).under(Economics::new(card));
+        conversation.append(Message::system("You are careful."));
+        conversation
+    }
+
+    /// Steps in which the model says much, so that markers in place of outputs gain little.
+    fn talk(conversation: &mut Conversation, steps: usize) {
+        for number in 0..steps {
+            let call = ToolCall::new(format!("call_{number}"), "Look", Map::new());
+            let words = Part::text(lines(number * 77_777, 8_000));
+            let reply = Message::new(Role::Assistant, vec![words, Part::ToolCall(call)]);
+            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let report = Report {
+                usage: Usage::from_exclusive(prompt, 0, 0, 2_010),
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(reply, report);
+            let result = ToolResult::new(format!("call_{number}"), Some(true), lines(number, 400));
+            conversation.append(Message::results(vec![result]));
+        }
+    }
+
+    fn holds(conversation: &Conversation, text: &str) -> bool {
+        let parts = conversation.view().messages.iter().flat_map(|message| &message.parts);
+        parts
+            .into_iter()
+            .any(|part| matches!(part, Part::Text(it) if it.body.as_str() == text))
+    }
+
+    #[test]
+    fn a_fresh_prompt_is_not_cut_for_its_price() {
+        let mut conversation = session(1_000_000);
+        let prompt = lines(5, 600_000);
+        conversation.append(Message::user(prompt.as_str()));
+        assert_eq!(conversation.decide(Signals::default()), None);
+        // Nor when it was read, as it is most of what there is.
+        talk(&mut conversation, 20);
+        assert_eq!(conversation.decide(Signals::default()), None);
+        assert!(holds(&conversation, &prompt));
+    }
+
+    #[test]
+    fn what_is_said_around_a_long_prompt_goes_for_its_price_and_the_prompt_stays() {
+        let mut conversation = session(1_000_000);
+        let prompts = [lines(5, 120_000), lines(900, 60_000)];
+        conversation.append(Message::user(prompts[0].as_str()));
+        talk(&mut conversation, 28);
+        conversation.append(Message::assistant("Done."));
+        conversation.append(Message::user(prompts[1].as_str()));
+        let due = conversation.decide(Signals::default()).unwrap();
+        assert_eq!(
+            (due.reason(), due.kind()),
+            (Reason::Price, EditKind::BelowTier(100_000))
+        );
+        let notice = conversation.compact(due).unwrap();
+        assert!(notice.changed && notice.after < 100_000, "{notice:?}");
+        assert!(prompts.iter().all(|prompt| holds(&conversation, prompt)));
+    }
+
+    #[test]
+    fn outputs_that_no_model_has_read_stay_whole_for_any_price() {
+        let mut conversation = session(1_000_000);
+        conversation.append(Message::user("Look."));
+        talk(&mut conversation, 20);
+        let outputs: Vec<String> = (0..3).map(|number| lines(number * 999_999, 100_000)).collect();
+        let calls = (0..3).map(|number| Part::ToolCall(ToolCall::new(format!("big_{number}"), "Look", Map::new())));
+        conversation.append(Message::new(Role::Assistant, calls.collect()));
+        let results = outputs.iter().enumerate();
+        let results = results.map(|(number, text)| ToolResult::new(format!("big_{number}"), Some(true), text.as_str()));
+        conversation.append(Message::results(results.collect()));
+        if let Some(due) = conversation.decide(Signals::default()) {
+            assert_eq!(due.reason(), Reason::Price);
+            conversation.compact(due).unwrap();
+        }
+        let results = conversation
+            .view()
+            .messages
+            .iter()
+            .flat_map(|message| message.tool_results());
+        let whole = results
+            .flat_map(|result| result.texts())
+            .filter(|text| outputs.iter().any(|it| it == text.body.as_str()));
+        assert_eq!(whole.count(), 3);
+    }
+
+    #[test]
+    fn a_prompt_that_does_not_fit_is_not_sent_and_cut_once_another_is_answered() {
+        let mut conversation = session(20_000);
+        conversation.append(Message::user(lines(5, 200_000)));
+        let due = conversation.decide(Signals::default()).unwrap();
+        assert_eq!(due.reason(), Reason::Full);
+        let refusal = conversation.compact(due).unwrap_err().to_string();
+        assert!(refusal.starts_with("not sent: the prompt has about 50,0"), "{refusal}");
+        conversation.append(Message::user("Only the first page, please."));
+        let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
+        assert!(
+            notice.warnings.contains(&Warning::PromptsCut { prompts: 1 }),
+            "{notice}"
+        );
+        talk(&mut conversation, 8);
+        let notice = conversation.compact(Due::whole(Reason::Full)).unwrap();
+        let tells = |warning: &Warning| matches!(warning, Warning::PromptsCut { .. });
+        assert!(!notice.warnings.iter().any(tells), "{notice}");
+    }
+
+    #[test]
+    fn a_report_of_too_few_tokens_leaves_the_estimate() {
+        let mut conversation = session(1_000_000);
+        conversation.append(Message::user(lines(5, 80_000)));
+        let expected = conversation.pressure(Signals::default()).occupancy;
+        for prompt in [12, 900, 7_000] {
+            let report = Report {
+                usage: Usage::from_exclusive(prompt, 0, 0, 3),
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(Message::assistant("Hm."), report);
+            let occupancy = conversation.pressure(Signals::default()).occupancy;
+            assert!(occupancy >= expected, "{prompt}: {occupancy} of {expected}");
+            assert_eq!(conversation.doubted().map(|(reported, _)| reported), Some(prompt));
+        }
+        let honest = Report {
+            usage: Usage::from_exclusive(17_000, 0, 0, 3),
+            reasoning: 0,
+            is_whole: true,
+        };
+        conversation.replied(Message::assistant("Hm."), honest);
+        assert_eq!(conversation.pressure(Signals::default()).occupancy, 17_003);
+    }
+}

@@ -1,0 +1,118 @@
+//! The light edit, which puts results aside and leaves all else as it stands.
+
+use super::Conversation;
+use super::edits::{Edit, Refusal};
+use super::undo::Snapshot;
+use crate::budget::economy::Cut;
+use crate::budget::policy::Reason;
+use crate::compact::notice::Notice;
+use crate::compact::trim;
+use crate::message::tokens;
+use crate::message::view::View;
+use crate::message::{Message, Part};
+use crate::strategy::{self, Limits, thinking_prune};
+use crate::text::body::Body;
+use std::sync::Arc;
+
+impl Conversation {
+    /// The light edit: markers in place of what is removable from the cut on, with the lines that are most likely to be named
+    /// again, and the thinking of finished turns dropped.
+    /// Calls, prompts and words stay, and so does everything before the cut.
+    pub(super) fn trim(&mut self, reason: Reason, mut cut: Cut) -> Result<Notice, Refusal> {
+        // A view that has become shorter since that was decided has nothing there.
+        cut.from = cut.from.min(self.view.messages.len());
+        let open = self.open_calls();
+        if open > 0 {
+            return Err(Refusal::OpenCalls(open));
+        }
+        let candidates = self.economy.from(cut.from, &self.pins.messages());
+        let excerpts = self.economy.excerpts(&candidates, self.history.ranking());
+        let old: Vec<Arc<Message>> = self.view.messages[cut.from..].to_vec();
+        let number = self.edits.len();
+        let kept = self.view.archive.len();
+        let mut masked = 0;
+        for candidate in &candidates {
+            let bulk = self.economy.bulk();
+            let (part, tool) = (bulk.part(candidate.item), bulk.tool(candidate.item));
+            let Some(Part::ToolResult(result)) = self.view.messages[candidate.at].parts.get(part) else {
+                continue;
+            };
+            if bulk.call(candidate.item) != Some(&result.call_id) {
+                continue;
+            }
+            let why = if candidate.is_superseded {
+                trim::SUPERSEDED
+            } else {
+                trim::UNUSED
+            };
+            let place = bulk.place(candidate.item);
+            let left = |body: &Body| excerpts.of(place, body);
+            let mask = trim::masked(result, tool, why, left, &mut self.view.archive);
+            let call = result.call_id.clone();
+            self.economy.removed(candidate);
+            if let Some(mask) = mask {
+                self.masks.insert(call, mask.clone());
+                self.view.messages[candidate.at] = trim::replaced(&self.view.messages[candidate.at], part, mask);
+                masked += 1;
+            }
+        }
+        let under_way = self.view.messages.iter().rposition(|message| message.is_prompt());
+        let finished = cut.from..under_way.unwrap_or(0).max(cut.from);
+        thinking_prune::drop_thinking(&mut self.view, finished, &Limits::default(), &mut Default::default());
+        self.note_removed(number, kept);
+        let before = self.occupancy.next_request();
+        let changed: Vec<(usize, Arc<Message>)> = (cut.from..)
+            .zip(old)
+            .filter(|(at, old)| !Arc::ptr_eq(&self.view.messages[*at], old))
+            .collect();
+        if changed.is_empty() {
+            // Nothing could be put aside after all: the prefix stands, and the cut is not tried again.
+            self.economy.give_up_cut();
+            return Ok(Notice::trimmed(0, before, before, false));
+        }
+        for (at, old) in &changed {
+            let new = &self.view.messages[*at];
+            self.shown.tokens =
+                (self.shown.tokens + tokens::estimate_message(new)).saturating_sub(tokens::estimate_message(old));
+            self.shown.bytes =
+                (self.shown.bytes + strategy::bytes(new) as u64).saturating_sub(strategy::bytes(old) as u64);
+        }
+        let removed = self.economy.trimmed(reason, &cut, &self.view.messages);
+        self.occupancy.removed(removed);
+        let after = self.occupancy.next_request();
+        self.tracker.rebuilt(after);
+        self.snapshots.push(Snapshot::of(changed, number));
+        self.edits.push(Edit {
+            reason,
+            at: self.history.messages().len(),
+            before,
+            after,
+            is_undone: false,
+        });
+        Ok(Notice::trimmed(masked, before, after, true))
+    }
+
+    /// What was removed once stays removed in a view that was built anew.
+    pub(super) fn mask_again(&self, view: &mut View) {
+        if self.masks.is_empty() {
+            return;
+        }
+        for at in 0..view.messages.len() {
+            for part in 0..view.messages[at].parts.len() {
+                let Part::ToolResult(result) = &view.messages[at].parts[part] else {
+                    continue;
+                };
+                let Some(mask) = self.masks.get(&result.call_id) else {
+                    continue;
+                };
+                // Some agents use an id again.
+                if !trim::is_mask_of(mask, result, &view.archive) {
+                    continue;
+                }
+                if tokens::estimate_result(mask) < tokens::estimate_result(result) {
+                    view.messages[at] = trim::replaced(&view.messages[at], part, mask.clone());
+                }
+            }
+        }
+    }
+}

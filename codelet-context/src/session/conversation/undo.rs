@@ -1,0 +1,160 @@
+//! What was shown before an edit, and how it comes back.
+
+use super::Conversation;
+use super::edits::Edit;
+use crate::compact::Size;
+use crate::compact::draft;
+use crate::message::Message;
+use crate::message::pending;
+use crate::message::recall::Archive;
+use crate::message::tokens::Tokens;
+use crate::message::view::View;
+use std::sync::Arc;
+
+/// What was shown before a compaction.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub(super) before: Before,
+    /// Which edit it was.
+    edit: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Before {
+    /// The whole view, and the length of the one that took its place: what stands behind that was appended since.
+    Whole { messages: Vec<Arc<Message>>, end: usize },
+    /// The messages that a light edit changed, where they stand.
+    Messages(Vec<(usize, Arc<Message>)>),
+}
+
+impl Snapshot {
+    /// Before a light edit, the `edit`th, which changed these messages: what each was, where it stands.
+    pub(super) fn of(messages: Vec<(usize, Arc<Message>)>, edit: usize) -> Snapshot {
+        let before = Before::Messages(messages);
+        Snapshot { before, edit }
+    }
+}
+
+impl Conversation {
+    /// The tokens of the window after the last edit that built the whole view, if it was not taken back.
+    pub(super) fn last_built(&self) -> Option<Tokens> {
+        let mut whole = self.snapshots.iter().rev();
+        let whole = whole.find(|snapshot| matches!(snapshot.before, Before::Whole { .. }))?;
+        Some(self.edits[whole.edit].after)
+    }
+
+    /// Shows another view from now on.
+    pub(super) fn swap(&mut self, view: View, size: Size, edit: Edit) {
+        let edit_number = self.edits.len();
+        let messages = std::mem::take(&mut self.view.messages);
+        let same = common(&messages, &view.messages);
+        let (reason, after) = (edit.reason, edit.after);
+        let removed = edit.before as i64 - after as i64;
+        self.snapshots.push(Snapshot {
+            before: Before::Whole {
+                messages,
+                end: view.messages.len(),
+            },
+            edit: edit_number,
+        });
+        let kept = self.view.archive.len();
+        self.edits.push(edit);
+        self.view = view;
+        self.note_removed(edit_number, kept);
+        self.resize(size, after);
+        self.economy.rebuilt(
+            Some(reason),
+            &self.view.messages,
+            (same, removed),
+            self.occupancy.slope(),
+        );
+    }
+
+    /// Takes the last compaction back: what was shown before it is shown again, and what was appended since behind it.
+    /// Everything that was removed can still be read back. Says no if there is none to take back.
+    pub fn undo_compact(&mut self) -> bool {
+        let Some(snapshot) = self.snapshots.pop() else {
+            return false;
+        };
+        let old = self.view.messages.clone();
+        match snapshot.before {
+            Before::Whole { messages, end } => {
+                let since = self.view.messages.split_off(end);
+                self.view.messages = messages;
+                self.view.messages.extend(since);
+            }
+            Before::Messages(messages) => {
+                for (at, message) in messages {
+                    for result in message.tool_results() {
+                        // What the user wants back is not taken away again.
+                        if self.masks.remove(&result.call_id).is_some() {
+                            self.economy.exempt(&result.call_id);
+                        }
+                    }
+                    self.view.messages[at] = message;
+                }
+            }
+        }
+        // A reply that the vendor could still go on with then has something behind it now.
+        pending::close_all(&mut self.view.messages, &mut self.view.archive);
+        self.edits[snapshot.edit].is_undone = true;
+        self.cut = None;
+        let size = Size::of(&self.view.messages);
+        let (now, undone) = (self.occupancy.next_request(), &self.edits[snapshot.edit]);
+        let tokens = if self.occupancy.is_counted() {
+            // More is shown, whatever the scale says.
+            let least = now.saturating_add(Tokens::from(size.tokens > self.shown.tokens));
+            self.weigh(size.tokens).max(least)
+        } else {
+            // Nobody has counted what was left: what was taken away is put back.
+            now.saturating_add(undone.before.saturating_sub(undone.after))
+        };
+        self.resize(size, tokens);
+        let same = common(&old, &self.view.messages);
+        let removed = now as i64 - self.occupancy.next_request() as i64;
+        self.economy
+            .rebuilt(None, &self.view.messages, (same, removed), self.occupancy.slope());
+        self.begin_attempts_anew();
+        true
+    }
+
+    /// Notes what this edit has removed: what was not kept before it, of which there were `kept` things, and what came back
+    /// when another edit was taken back and is gone again.
+    pub(super) fn note_removed(&mut self, edit: usize, kept: usize) {
+        for handle in self.view.archive.since(kept) {
+            self.removed_by.insert(handle.clone(), edit);
+        }
+        let is_undone = |edit: usize| self.edits.get(edit).is_some_and(|edit| edit.is_undone);
+        // Hardly ever is anything taken back.
+        if !self.edits.iter().any(|edit| edit.is_undone) || !self.removed_by.values().any(|&by| is_undone(by)) {
+            return;
+        }
+        let mut shown = Archive::default();
+        for part in self.view.messages.iter().flat_map(|message| &message.parts) {
+            draft::archive_part(part, "", &mut shown);
+        }
+        for (handle, by) in &mut self.removed_by {
+            let is_shown = shown.get(handle.as_str()).map(|shown| &shown.body)
+                == self.view.archive.get(handle.as_str()).map(|removed| &removed.body);
+            if self.edits.get(*by).is_some_and(|by| by.is_undone) && !is_shown {
+                *by = edit;
+            }
+        }
+    }
+
+    /// The figures of a view that was rebuilt.
+    pub(super) fn resize(&mut self, size: Size, tokens: Tokens) {
+        self.shown = size;
+        self.occupancy
+            .rebuilt_as(size.tokens.saturating_add(self.overhead), tokens);
+        self.tracker.rebuilt(self.occupancy.next_request());
+    }
+}
+
+/// How many messages at the beginning are the same.
+fn common(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+    old.iter()
+        .zip(new)
+        .take_while(|(old, new)| Arc::ptr_eq(old, new))
+        .count()
+}

@@ -1,0 +1,621 @@
+//! What fills a conversation: by kind, by tool, the largest items, repeats, superseded reads, and the turns.
+
+use crate::evidence::anchor::Anchor;
+use crate::message::exchange::Calls;
+use crate::message::files::Files;
+use crate::message::tokens::{self, Tokens};
+use crate::message::turn;
+use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
+use crate::strategy::dedup;
+use crate::strategy::showing::{Looked, Question, Showing};
+use crate::text::body::Body;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Labels are cut here, in characters: a screen shows no more.
+const LABEL_CHARS: usize = 200;
+
+/// The kinds of content that fill a window.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Kind {
+    /// The system prompt.
+    System,
+    /// Reminders: standing instructions, environment, state.
+    Reminders,
+    /// What the user wrote.
+    Prompts,
+    /// What a harness put in between, and notices of the engine.
+    Injected,
+    /// Summaries of earlier parts.
+    Summaries,
+    /// What the model said.
+    Answers,
+    /// What the model thought.
+    Thinking,
+    /// Calls of tools, with their parameters.
+    Calls,
+    /// What the tools answered, without pictures.
+    Results,
+    /// Pictures, wherever they stand.
+    Images,
+    /// Blocks that the engine does not know.
+    Other,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they are shown.
+    pub const ALL: [Kind; 11] = [
+        Kind::System,
+        Kind::Reminders,
+        Kind::Prompts,
+        Kind::Injected,
+        Kind::Summaries,
+        Kind::Answers,
+        Kind::Thinking,
+        Kind::Calls,
+        Kind::Results,
+        Kind::Images,
+        Kind::Other,
+    ];
+
+    /// The kind's name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::System => "system",
+            Kind::Reminders => "reminders",
+            Kind::Prompts => "prompts",
+            Kind::Injected => "injected",
+            Kind::Summaries => "summaries",
+            Kind::Answers => "answers",
+            Kind::Thinking => "thinking",
+            Kind::Calls => "calls",
+            Kind::Results => "results",
+            Kind::Images => "images",
+            Kind::Other => "other",
+        }
+    }
+
+    /// The kind of a part of a message by this speaker. A result counts as one, whatever pictures are in it.
+    pub fn of(role: Role, part: &Part) -> Kind {
+        match part {
+            Part::Text(text) => match (text.origin, role) {
+                (Origin::Reminder(_), _) => Kind::Reminders,
+                (Origin::Injected | Origin::Notice, _) => Kind::Injected,
+                (Origin::Summary, _) => Kind::Summaries,
+                (Origin::Own, Role::System) => Kind::System,
+                (Origin::Own, Role::User) => Kind::Prompts,
+                (Origin::Own, Role::Assistant) => Kind::Answers,
+            },
+            Part::Thinking(_) => Kind::Thinking,
+            Part::Image(_) => Kind::Images,
+            Part::ToolCall(_) => Kind::Calls,
+            Part::ToolResult(_) => Kind::Results,
+            Part::Opaque(_) => Kind::Other,
+        }
+    }
+}
+
+/// How much of the window something takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Share {
+    /// How many parts.
+    pub parts: usize,
+    /// Tokens, estimated.
+    pub tokens: Tokens,
+}
+
+impl Share {
+    fn add(&mut self, parts: usize, tokens: Tokens) {
+        self.parts += parts;
+        self.tokens += tokens;
+    }
+}
+
+/// What the calls of one tool and their answers take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolShare {
+    /// The tool's name; empty for answers to calls that were never made.
+    pub tool: Arc<str>,
+    /// Its calls.
+    pub calls: Share,
+    /// Its answers, pictures included.
+    pub results: Share,
+    /// Answers that say that the tool failed.
+    pub failed: usize,
+}
+
+impl ToolShare {
+    /// Calls and answers together, in tokens.
+    pub fn tokens(&self) -> Tokens {
+        self.calls.tokens + self.results.tokens
+    }
+}
+
+/// One part of one message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// Which message, counted from 0.
+    pub message: usize,
+    /// Which part of it, counted from 0.
+    pub part: usize,
+    /// What it is.
+    pub kind: Kind,
+    /// The tool, for calls and answers.
+    pub tool: Option<Arc<str>>,
+    /// One line that tells it from others: the command, the path, the first words.
+    pub label: String,
+    /// Tokens, estimated.
+    pub tokens: Tokens,
+    /// Where it stands; `None` before the first prompt.
+    pub place: Option<Place>,
+}
+
+/// A place in the conversation as people count it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The turn, counted from 0.
+    pub turn: usize,
+    /// The step of the turn, counted from 0; `None` for the prompt itself.
+    pub step: Option<usize>,
+}
+
+/// A text that stands in the conversation more than once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Repeat {
+    /// The newest copy.
+    pub newest: Item,
+    /// The messages of all copies, oldest first.
+    pub messages: Vec<usize>,
+    /// What all copies but one weigh, in tokens.
+    pub wasted: Tokens,
+}
+
+/// A file that was read, and later read again or changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Superseded {
+    /// The result of the older read.
+    pub item: Item,
+    /// The file.
+    pub path: Arc<str>,
+    /// The message that makes it old.
+    pub by: usize,
+    /// How.
+    pub how: Superseding,
+}
+
+/// What makes a read old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Superseding {
+    /// The file was read again: the older copy is worthless.
+    ReadAgain,
+    /// The file was changed: the older copy is wrong.
+    Changed,
+}
+
+/// A turn, with what it weighs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TurnShare {
+    /// Its messages.
+    pub range: Range<usize>,
+    /// How often the model replied.
+    pub steps: usize,
+    /// Tokens, estimated.
+    pub tokens: Tokens,
+    /// Answers that say that the tool failed.
+    pub failed: usize,
+    /// The first line of the prompt.
+    pub prompt: String,
+    /// The anchors in it, oldest first.
+    pub anchors: Vec<Anchor>,
+}
+
+/// What fills a conversation.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Inspection {
+    /// Messages.
+    pub messages: usize,
+    /// Tokens, estimated; the sum of [`Inspection::kinds`].
+    pub tokens: Tokens,
+    /// By kind; kinds that do not occur are absent.
+    pub kinds: BTreeMap<Kind, Share>,
+    /// By tool, the heaviest first.
+    pub tools: Vec<ToolShare>,
+    /// The heaviest parts, the heaviest first.
+    pub largest: Vec<Item>,
+    /// Texts that stand there more than once, the most wasteful first.
+    pub repeats: Vec<Repeat>,
+    /// Reads that are out of date, the heaviest first.
+    pub superseded: Vec<Superseded>,
+    /// The turns, oldest first.
+    pub turns: Vec<TurnShare>,
+}
+
+impl Inspection {
+    /// What the repeats weigh beyond their newest copies, in tokens.
+    pub fn repeated(&self) -> Tokens {
+        self.repeats.iter().map(|repeat| repeat.wasted).sum()
+    }
+
+    /// What the superseded reads weigh, in tokens.
+    pub fn out_of_date(&self) -> Tokens {
+        self.superseded.iter().map(|read| read.item.tokens).sum()
+    }
+}
+
+/// Looks at a conversation and keeps at most `largest` of its heaviest parts. The anchors come from whoever found them.
+/// Takes time linear in the size of the conversation, save for the sorting.
+pub fn inspect(messages: &[Arc<Message>], anchors: &[Anchor], largest: usize) -> Inspection {
+    let ground = Ground::survey(messages);
+    let mut found = Inspection {
+        messages: messages.len(),
+        turns: turn_shares(messages, anchors, &ground),
+        ..Inspection::default()
+    };
+    let mut tools: HashMap<Arc<str>, ToolShare> = HashMap::new();
+    let mut weights = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        found.tokens += count_unread(&mut found.kinds, message);
+        for (number, part) in message.parts.iter().enumerate() {
+            let tokens = tokens::estimate_part(part);
+            weights.push((tokens, index, number));
+            found.tokens += tokens;
+            count_kinds(&mut found.kinds, message.role, part, tokens);
+            count_tools(&mut tools, part, tokens, ground.tool_at(index, number));
+        }
+    }
+    weights.sort_unstable_by_key(|&(tokens, index, number)| (std::cmp::Reverse(tokens), index, number));
+    found.largest = weights
+        .iter()
+        .take(largest)
+        .map(|&(_, index, number)| ground.item(messages, index, number))
+        .collect();
+    found.tools = tools.into_values().collect();
+    found
+        .tools
+        .sort_unstable_by(|a, b| b.tokens().cmp(&a.tokens()).then_with(|| a.tool.cmp(&b.tool)));
+    found.repeats = repeats(messages, &ground);
+    found.superseded = superseded(messages, &ground);
+    found
+}
+
+/// What each kind of content takes; kinds that do not occur are absent.
+pub fn by_kind(messages: &[Arc<Message>]) -> BTreeMap<Kind, Share> {
+    let mut kinds = BTreeMap::new();
+    for message in messages {
+        count_unread(&mut kinds, message);
+        for part in &message.parts {
+            count_kinds(&mut kinds, message.role, part, tokens::estimate_part(part));
+        }
+    }
+    kinds
+}
+
+/// Counts the fields of a message that nobody reads, where they are long.
+fn count_unread(kinds: &mut BTreeMap<Kind, Share>, message: &Message) -> Tokens {
+    let tokens = tokens::unread(&message.extra);
+    if tokens > 0 {
+        kinds.entry(Kind::Other).or_default().add(1, tokens);
+    }
+    tokens
+}
+
+fn count_kinds(kinds: &mut BTreeMap<Kind, Share>, role: Role, part: &Part, tokens: Tokens) {
+    let mut rest = tokens;
+    if let Part::ToolResult(result) = part {
+        let pictures = result.output.iter().filter(|part| matches!(part, Part::Image(_)));
+        let (count, weight) = pictures.fold((0, 0), |(count, weight), picture| {
+            (count + 1, weight + tokens::estimate_part(picture))
+        });
+        if count > 0 {
+            kinds.entry(Kind::Images).or_default().add(count, weight);
+            rest = rest.saturating_sub(weight);
+        }
+    }
+    kinds.entry(Kind::of(role, part)).or_default().add(1, rest);
+}
+
+fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: Tokens, tool: Option<&Arc<str>>) {
+    let name = match part {
+        Part::ToolCall(_) | Part::ToolResult(_) => tool.cloned().unwrap_or_else(|| Arc::from("")),
+        _ => return,
+    };
+    let share = tools.entry(name.clone()).or_insert_with(|| ToolShare {
+        tool: name,
+        calls: Share::default(),
+        results: Share::default(),
+        failed: 0,
+    });
+    match part {
+        Part::ToolResult(result) => {
+            share.results.add(1, tokens);
+            share.failed += usize::from(result.success == Some(false));
+        }
+        _ => share.calls.add(1, tokens),
+    }
+}
+
+/// Where everything stands: which call each result answers, and in which turn and step each message is.
+struct Ground<'a> {
+    /// By message and part of the result: the message of the call, and the call.
+    answered: HashMap<(usize, usize), (usize, &'a ToolCall)>,
+    tools: HashMap<(usize, usize), Arc<str>>,
+    places: Vec<Option<Place>>,
+    turns: Vec<(Range<usize>, usize)>,
+}
+
+impl<'a> Ground<'a> {
+    fn survey(messages: &'a [Arc<Message>]) -> Self {
+        let mut places = vec![None; messages.len()];
+        let mut turns = Vec::new();
+        for (turn, range) in turn::turns(messages).into_iter().map(|turn| turn.0).enumerate() {
+            let steps = turn::steps(messages, range.clone());
+            for index in range.clone() {
+                places[index] = Some(Place { turn, step: None });
+            }
+            for (step, steps) in steps.iter().enumerate() {
+                for index in steps.0.clone() {
+                    places[index] = Some(Place { turn, step: Some(step) });
+                }
+            }
+            turns.push((range, steps.len()));
+        }
+        let mut ground = Ground {
+            answered: HashMap::new(),
+            tools: HashMap::new(),
+            places,
+            turns,
+        };
+        ground.match_results(messages);
+        ground
+    }
+
+    /// A result answers the newest call of its id before it; where there is none, the first one after it.
+    fn match_results(&mut self, messages: &'a [Arc<Message>]) {
+        let mut before: Calls<&str, (usize, &ToolCall)> = Calls::default();
+        let mut early = Vec::new();
+        let mut first: HashMap<&str, (usize, &ToolCall)> = HashMap::new();
+        for (index, message) in messages.iter().enumerate() {
+            for (number, part) in message.parts.iter().enumerate() {
+                match part {
+                    Part::ToolCall(call) => {
+                        before.called(&call.id, (index, call));
+                        first.entry(&call.id).or_insert((index, call));
+                        self.tools.insert((index, number), call.tool.clone());
+                    }
+                    Part::ToolResult(result) => match before.of(result) {
+                        Some(&call) => self.answer((index, number), call),
+                        None => early.push(((index, number), &*result.call_id)),
+                    },
+                    _ => {}
+                }
+            }
+        }
+        for (at, id) in early {
+            if let Some(&call) = first.get(id) {
+                self.answer(at, call);
+            }
+        }
+    }
+
+    fn answer(&mut self, at: (usize, usize), call: (usize, &'a ToolCall)) {
+        self.tools.insert(at, call.1.tool.clone());
+        self.answered.insert(at, call);
+    }
+
+    fn tool_at(&self, message: usize, part: usize) -> Option<&Arc<str>> {
+        self.tools.get(&(message, part))
+    }
+
+    fn item(&self, messages: &[Arc<Message>], message: usize, part: usize) -> Item {
+        let role = messages[message].role;
+        let it = &messages[message].parts[part];
+        let label = match (it, self.answered.get(&(message, part))) {
+            (Part::ToolResult(_), Some((_, call))) => call_label(call),
+            _ => part_label(it),
+        };
+        Item {
+            message,
+            part,
+            kind: Kind::of(role, it),
+            tool: self.tool_at(message, part).cloned(),
+            label,
+            tokens: tokens::estimate_part(it),
+            place: self.places[message],
+        }
+    }
+}
+
+/// One line that tells a call from others: its command, its files, or its parameters.
+pub(crate) fn call_label(call: &ToolCall) -> String {
+    if let Some(command) = &call.action.command {
+        return one_line(command);
+    }
+    if !call.action.paths.is_empty() {
+        return one_line(&call.action.paths.join(", "));
+    }
+    // A search is told by what it looks for; anything else by its first short word, and by all of it if there is none.
+    let mut strings = call.parameters.as_map().values().filter_map(|value| value.as_str());
+    match strings.find(|text| !text.trim().is_empty()) {
+        Some(text) => one_line(text),
+        None => one_line(call.parameters.json().as_str()),
+    }
+}
+
+fn part_label(part: &Part) -> String {
+    match part {
+        Part::Text(text) => one_line(text.body.as_str()),
+        Part::Thinking(thinking) if thinking.redacted.is_some() => "(redacted)".to_owned(),
+        Part::Thinking(thinking) => one_line(thinking.body.as_str()),
+        Part::Image(image) if image.is_url => one_line(image.data.as_str()),
+        Part::Image(image) => image.media_type.to_string(),
+        Part::ToolCall(call) => call_label(call),
+        Part::ToolResult(result) => result
+            .texts()
+            .map(|text| one_line(text.body.as_str()))
+            .find(|line| !line.is_empty())
+            .unwrap_or_default(),
+        Part::Opaque(opaque) => one_line(&opaque.label()),
+    }
+}
+
+/// The first line that says something, without control characters, cut where no screen would show more.
+pub fn one_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    line.chars()
+        .take(LABEL_CHARS)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+fn turn_shares(messages: &[Arc<Message>], anchors: &[Anchor], ground: &Ground<'_>) -> Vec<TurnShare> {
+    let mut by_turn: HashMap<usize, Vec<Anchor>> = HashMap::new();
+    for anchor in anchors {
+        by_turn.entry(anchor.turn).or_default().push(anchor.clone());
+    }
+    let share = |(turn, (range, steps)): (usize, &(Range<usize>, usize))| {
+        let inside = &messages[range.clone()];
+        TurnShare {
+            range: range.clone(),
+            steps: *steps,
+            tokens: inside.iter().map(|message| tokens::estimate_message(message)).sum(),
+            failed: inside
+                .iter()
+                .flat_map(|message| message.tool_results())
+                .filter(|result| result.success == Some(false))
+                .count(),
+            prompt: inside
+                .iter()
+                .find_map(|message| prompt_line(message))
+                .unwrap_or_default(),
+            anchors: by_turn.remove(&turn).unwrap_or_default(),
+        }
+    };
+    ground.turns.iter().enumerate().map(share).collect()
+}
+
+fn prompt_line(message: &Message) -> Option<String> {
+    let mut own = message
+        .parts
+        .iter()
+        .filter(|part| Kind::of(message.role, part) == Kind::Prompts);
+    own.find_map(|part| Some(part_label(part)).filter(|line| !line.is_empty()))
+}
+
+/// The texts of a part that could be there twice: its own, or those of an answer.
+fn bodies(part: &Part) -> impl Iterator<Item = &Body> {
+    let own = match part {
+        Part::Text(text) => Some(&text.body),
+        _ => None,
+    };
+    let answered = match part {
+        Part::ToolResult(result) => result.output.as_slice(),
+        _ => &[],
+    };
+    let inside = answered.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(&text.body),
+        Part::Image(image) => Some(&image.data),
+        _ => None,
+    });
+    own.into_iter().chain(inside)
+}
+
+fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
+    type Copies<'a> = (&'a Body, Vec<(usize, usize)>);
+    let mut groups: Vec<Copies<'_>> = Vec::new();
+    // Two texts may share a hash, so a hash leads to the groups that have it.
+    let mut by_hash: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        for (number, part) in message.parts.iter().enumerate() {
+            for body in bodies(part).filter(|body| body.len() >= dedup::SMALLEST) {
+                let alike = by_hash.entry(body.hash()).or_default();
+                match alike.iter().find(|&&group| groups[group].0 == body) {
+                    Some(&group) => groups[group].1.push((index, number)),
+                    None => {
+                        alike.push(groups.len());
+                        groups.push((body, vec![(index, number)]));
+                    }
+                }
+            }
+        }
+    }
+    let repeat = |(body, copies): Copies<'_>| {
+        let &(message, part) = copies.last().filter(|_| copies.len() > 1)?;
+        let each = tokens::estimate_bytes(body.len()) + tokens::PART_TOKENS;
+        Some(Repeat {
+            newest: ground.item(messages, message, part),
+            wasted: each * (copies.len() as Tokens - 1),
+            messages: copies.into_iter().map(|(message, _)| message).collect(),
+        })
+    };
+    let mut repeats: Vec<_> = groups.into_iter().filter_map(repeat).collect();
+    // The sort is stable and the groups stand in the order of their first copies.
+    repeats.sort_by_key(|repeat| std::cmp::Reverse(repeat.wasted));
+    repeats
+}
+
+/// The reads of files that a later read or change makes old, in their order; a change counts for more.
+fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded> {
+    let mut files = Files::default();
+    let mut showing = Showing::default();
+    let mut reads: Vec<Read> = Vec::new();
+    // By file: the reads of what it is now.
+    let mut current: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        for (number, part) in message.parts.iter().enumerate() {
+            let (Part::ToolResult(result), Some(&(_, call))) = (part, ground.answered.get(&(index, number))) else {
+                continue;
+            };
+            if result.success == Some(false) {
+                continue;
+            }
+            for path in call.action.changed() {
+                let file = files.file(path);
+                showing.change(file);
+                for read in current.remove(&file).unwrap_or_default() {
+                    reads[read].old = Some((index, Superseding::Changed));
+                }
+            }
+            // An answer for several files cannot be told apart into them.
+            if let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) {
+                let file = files.file(path);
+                let looked = Looked {
+                    of: file,
+                    file,
+                    question: Question::of(call),
+                };
+                for older in showing.show(reads.len() as u32, &looked, result) {
+                    reads[older as usize].old.get_or_insert((index, Superseding::ReadAgain));
+                }
+                current.entry(file).or_default().push(reads.len());
+                reads.push(Read {
+                    at: (index, number),
+                    path: path.clone(),
+                    old: None,
+                });
+            }
+        }
+    }
+    let old = reads.into_iter().filter_map(|read| {
+        let (by, how) = read.old?;
+        Some(Superseded {
+            item: ground.item(messages, read.at.0, read.at.1),
+            path: read.path,
+            by,
+            how,
+        })
+    });
+    let mut found: Vec<Superseded> = old.collect();
+    found.sort_by_key(|read| std::cmp::Reverse(read.item.tokens));
+    found
+}
+
+/// A read of a file, and what made it old.
+struct Read {
+    at: (usize, usize),
+    path: Arc<str>,
+    old: Option<(usize, Superseding)>,
+}
+
+#[cfg(test)]
+mod tests;

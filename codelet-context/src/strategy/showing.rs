@@ -1,0 +1,672 @@
+//! Whether what an output shows is shown again by newer ones: the one judge of what is superseded.
+//!
+//! Outputs of the same file, or of the same call, are compared by their lines. An older one is superseded once most of its
+//! lines stand in newer ones: pages of a file do not supersede each other, however they were asked for. Not all lines: one
+//! that changed in between is exactly why somebody looked again. Of a file that was changed since, fewer will do: what is
+//! not shown again may be there no more.
+//!
+//! Where the same question was asked again, the newer answer may stand for the older one with lines of its own: a list is
+//! another list now. But only if it is an answer. A tool that knows what it has said before may point back at it ("file
+//! unchanged, see above"), and without what it points at nobody has the file any more.
+
+use crate::message::{ActionKind, Parameters, Part, ToolCall, ToolResult};
+use crate::text::body::Body;
+use crate::text::hash::{self, ByHash};
+use crate::text::lines::lines_of;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The share of an output's lines that newer outputs must show …
+const MOST: f64 = 0.8;
+/// … and this one, if the file was changed in between.
+const HALF: f64 = 0.5;
+/// An answer to the same question is one of comparable size if it has no less than one part in so many of the older one's
+/// bytes, and of its lines.
+const COMPARABLE: usize = 2;
+/// An answer that is shorter, in bytes and in lines, may be a note on an older one: it stands for none but by its lines.
+const NOTE_BYTES: usize = 512;
+const NOTE_LINES: usize = 4;
+
+/// Outputs of one thing that are compared by their marks.
+const MOST_UNREAD: usize = 32;
+
+/// What an answer is compared by with older and newer ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Looked {
+    /// What it shows, by its hash: one file, or what its call shows.
+    pub of: u64,
+    /// The file that it shows, or 0.
+    pub file: u64,
+    /// What was asked, if asking it again is worth a newer answer.
+    pub question: Option<Question>,
+}
+
+/// A call that only looks, and says at what; equal calls ask the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    tool: Arc<str>,
+    parameters: Parameters,
+    /// It looks wherever there is something, and not at one file.
+    is_search: bool,
+}
+
+impl Question {
+    /// What a call asks, so that the newer answer to the same may stand for the older one. A call that does not say at what
+    /// it looks (`next_page {}`, `goto {"line": 100}`) looks at something else each time.
+    pub fn of(call: &ToolCall) -> Option<Question> {
+        let names_something = |value: &Value| match value {
+            Value::String(text) => text.chars().any(char::is_alphabetic),
+            Value::Array(_) | Value::Object(_) => true,
+            _ => false,
+        };
+        let action = &call.action;
+        let says_at_what = match action.kind {
+            ActionKind::Read => !action.paths.is_empty(),
+            ActionKind::Search => !action.paths.is_empty() || call.parameters.as_map().values().any(names_something),
+            _ => false,
+        };
+        (says_at_what && call.cut.is_none()).then(|| Question {
+            tool: call.tool.clone(),
+            parameters: call.parameters.clone(),
+            is_search: action.kind == ActionKind::Search,
+        })
+    }
+
+    fn hash(&self) -> u64 {
+        asks(&self.tool, &self.parameters)
+    }
+
+    /// Equal hashes only make a candidate. Mostly the keys are in the same order too, and the text, which is known, will do.
+    fn is_same(&self, other: &Question) -> bool {
+        let (one, another) = (&self.parameters, &other.parameters);
+        self.tool == other.tool && (one.json().as_str() == another.json().as_str() || one == another)
+    }
+}
+
+/// What a call asks, as a hash: its tool with its parameters, in whatever order.
+pub(crate) fn asks(tool: &str, parameters: &Parameters) -> u64 {
+    hash::pair(hash::bytes(tool.as_bytes()), parameters.canonical_hash())
+}
+
+/// What outputs show, as they come. To take one in takes time in proportion to its bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Showing {
+    outputs: Vec<Output>,
+    /// By what is shown: its place among those.
+    places: ByHash<u32>,
+    shown: Vec<Shown>,
+    /// By file: the outputs that came before it was changed last.
+    changed: ByHash<u32>,
+    /// The outputs that came before any file was changed last.
+    any_changed: u32,
+    /// By question: the answers that no newer one stands for. Each is clearly smaller than those before it, so they are few.
+    answers: ByHash<Vec<Answered>>,
+}
+
+/// What the outputs of one thing show.
+#[derive(Clone, Debug, Default)]
+struct Shown {
+    /// So many of these outputs nothing has superseded. Where there is none, no line is kept: nobody asks for it.
+    standing: u32,
+    /// Outputs whose lines nobody has asked for, since newer ones show too few of them again; most stay so.
+    unread: Vec<Unread>,
+    /// Once some are read, all are.
+    is_read: bool,
+    /// By line: the newest output that shows it.
+    newest: ByHash<u32>,
+}
+
+/// An output that is not read line by line so far.
+#[derive(Clone, Debug)]
+struct Unread {
+    number: u32,
+    bodies: Vec<Body>,
+    /// Different lines of each body, summed.
+    lines: u32,
+    /// Of the marks of its longest body: those that no newer output has. Behind each is a line that is not shown again.
+    alone: Box<[u64]>,
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug)]
+struct Answered {
+    number: u32,
+    question: Question,
+    size: Size,
+}
+
+/// How much an answer says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    bytes: usize,
+    lines: usize,
+}
+
+impl Size {
+    fn of(result: &ToolResult, bodies: &[Body]) -> Size {
+        let mut size = Size::default();
+        for part in &result.output {
+            size.bytes += match part {
+                Part::Opaque(opaque) => opaque.json().len(),
+                Part::Image(image) if image.is_url => image.data.len(),
+                _ => 0,
+            };
+        }
+        for body in bodies {
+            size.bytes += body.len();
+            size.lines += body.lines().all as usize;
+        }
+        size
+    }
+
+    fn is_note(self) -> bool {
+        self.bytes < NOTE_BYTES && self.lines < NOTE_LINES
+    }
+
+    fn is_comparable_to(self, older: Size) -> bool {
+        let is_enough = |newer: usize, older: usize| newer.saturating_mul(COMPARABLE) >= older;
+        is_enough(self.bytes, older.bytes) && is_enough(self.lines, older.lines)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Output {
+    /// What the caller knows it by.
+    name: u32,
+    /// What it shows.
+    place: u32,
+    /// Different lines, and those of them that newer outputs do not show.
+    lines: u32,
+    left: u32,
+    is_superseded: bool,
+}
+
+impl Showing {
+    /// Takes in an output; returns the older ones that it supersedes.
+    pub fn show(&mut self, name: u32, looked: &Looked, result: &ToolResult) -> Vec<u32> {
+        let body = |part: &_| match part {
+            Part::Text(text) => Some(text.body.clone()),
+            Part::Image(image) if !image.is_url => Some(image.data.clone()),
+            _ => None,
+        };
+        let bodies = result.output.iter().filter_map(body).collect();
+        self.show_bodies(name, looked, result, bodies)
+    }
+
+    /// The same for an output that is not shown as it was, with the bodies that it had: its texts, and its pictures, each
+    /// of which counts as a line.
+    pub fn show_bodies(&mut self, name: u32, looked: &Looked, result: &ToolResult, bodies: Vec<Body>) -> Vec<u32> {
+        let number = self.outputs.len() as u32;
+        let next = self.shown.len() as u32;
+        let place = *self.places.entry(looked.of).or_insert(next);
+        if place == next {
+            self.shown.push(Shown::default());
+        }
+        self.outputs.push(Output {
+            name,
+            place,
+            lines: 0,
+            left: 0,
+            is_superseded: false,
+        });
+        let mut superseded = Vec::new();
+        let changed = self.changed.get(&looked.file).copied().unwrap_or(0);
+        if let Some(question) = &looked.question {
+            let changed = if question.is_search { self.any_changed } else { changed };
+            self.answer(number, question, changed, Size::of(result, &bodies), &mut superseded);
+        }
+        let Showing { outputs, shown, .. } = self;
+        let shown = &mut shown[place as usize];
+        shown.standing += 1;
+        if shown.standing == 1 {
+            *shown = Shown::of(number, bodies);
+            return superseded;
+        }
+        let mut met = Vec::new();
+        if shown.reads(number, bodies, outputs) {
+            for unread in std::mem::take(&mut shown.unread) {
+                shown.take(unread.number, &unread.bodies, outputs, &mut met);
+            }
+        }
+        met.sort_unstable();
+        for again in met.chunk_by(|a, b| a == b) {
+            let older = &mut outputs[again[0] as usize];
+            older.left -= again.len() as u32;
+            let share = if again[0] < changed { HALF } else { MOST };
+            if !older.is_superseded && f64::from(older.lines - older.left) >= share * f64::from(older.lines) {
+                older.is_superseded = true;
+                shown.standing -= 1;
+                superseded.push(older.name);
+            }
+        }
+        superseded
+    }
+
+    /// Takes in the answer to a question; appends the older ones that it stands for, whatever lines it has: those of
+    /// comparable size, and those that came before what they show was changed.
+    fn answer(&mut self, number: u32, question: &Question, changed: u32, size: Size, superseded: &mut Vec<u32>) {
+        let Showing {
+            outputs,
+            shown,
+            answers,
+            ..
+        } = self;
+        let answers = answers.entry(question.hash()).or_default();
+        if size.is_note() {
+            return;
+        }
+        answers.retain(|older| {
+            let output = &mut outputs[older.number as usize];
+            if output.is_superseded || !older.question.is_same(question) {
+                return !output.is_superseded;
+            }
+            output.is_superseded = size.is_comparable_to(older.size) || older.number < changed;
+            if output.is_superseded {
+                shown[output.place as usize].standing -= 1;
+                superseded.push(output.name);
+            }
+            !output.is_superseded
+        });
+        answers.push(Answered {
+            number,
+            question: question.clone(),
+            size,
+        });
+    }
+
+    /// A file was changed, if it is known which; 0 is none.
+    pub fn change(&mut self, file: u64) {
+        self.any_changed = self.outputs.len() as u32;
+        if file != 0 {
+            self.changed.insert(file, self.any_changed);
+        }
+    }
+}
+
+impl Shown {
+    /// Of one output alone.
+    fn of(number: u32, bodies: Vec<Body>) -> Shown {
+        Shown {
+            standing: 1,
+            unread: vec![Unread::of(number, bodies)],
+            is_read: false,
+            newest: ByHash::default(),
+        }
+    }
+
+    /// Appends an output to those whose lines are not read; returns whether they have to be.
+    fn reads(&mut self, number: u32, bodies: Vec<Body>, outputs: &[Output]) -> bool {
+        if !self.is_read {
+            // Each is compared with all before it: so they may not be many.
+            self.is_read = self.unread.len() >= MOST_UNREAD;
+            let asked = self.unread.iter_mut();
+            for older in asked.filter(|older| !outputs[older.number as usize].is_superseded) {
+                self.is_read |= older.may_be_shown_by(&bodies);
+            }
+        }
+        self.unread.push(Unread::of(number, bodies));
+        self.is_read
+    }
+
+    /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
+    fn take(&mut self, number: u32, bodies: &[Body], outputs: &mut [Output], met: &mut Vec<u32>) {
+        let all: Vec<u64> = bodies.iter().flat_map(|body| lines_of(body.as_str())).collect();
+        // At once: a map that grows as it is filled is filled several times.
+        self.newest.reserve(all.len());
+        let mut lines = 0;
+        for line in all {
+            match self.newest.insert(line, number) {
+                Some(older) if older == number => continue,
+                Some(older) => met.push(older),
+                None => {}
+            }
+            lines += 1;
+        }
+        let output = &mut outputs[number as usize];
+        (output.lines, output.left) = (lines, lines);
+    }
+}
+
+impl Unread {
+    fn of(number: u32, bodies: Vec<Body>) -> Unread {
+        let longest = bodies.iter().map(Body::lines).max_by_key(|lines| lines.different);
+        Unread {
+            number,
+            lines: bodies
+                .iter()
+                .map(|body| body.lines().different)
+                .fold(0, u32::saturating_add),
+            alone: longest.map_or_else(Box::default, |lines| lines.marks.clone()),
+            bodies,
+        }
+    }
+
+    /// Whether a newer output, with those before it, may show enough of these lines to supersede them. If it is said that it
+    /// may not, that is so.
+    fn may_be_shown_by(&mut self, newer: &[Body]) -> bool {
+        for body in newer {
+            strike(&mut self.alone, &body.lines().marks);
+        }
+        let alone: u32 = self.alone.iter().map(|word| word.count_ones()).sum();
+        // What shows no line is not shown again.
+        self.lines > 0 && f64::from(self.lines.saturating_sub(alone)) >= HALF * f64::from(self.lines)
+    }
+}
+
+/// Strikes out the marks that others may have as well. In more words a mark stands in one of several places, and in fewer
+/// words it may be any of several.
+fn strike(marks: &mut [u64], others: &[u64]) {
+    if marks.is_empty() || others.is_empty() {
+        return;
+    }
+    let (last, last_other) = (marks.len() - 1, others.len() - 1);
+    for at in 0..=last.max(last_other) {
+        marks[at & last] &= !others[at & last_other];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::message::Action;
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::collections::HashSet;
+    use std::ops::Range;
+
+    const FILE: u64 = 7;
+    const NONE: [u32; 0] = [];
+
+    /// What is compared by the lines of a file alone.
+    fn file(file: u64) -> Looked {
+        Looked {
+            of: file,
+            file,
+            question: None,
+        }
+    }
+
+    /// A read of all of a file, or a search for a word.
+    fn asked(kind: ActionKind, what: &str) -> Looked {
+        let parameters = json!({ "what": what });
+        let call = ToolCall::new("a", "look", parameters.as_object().unwrap().clone());
+        let call = call.doing(Action::on(
+            kind,
+            if kind == ActionKind::Read { vec![what] } else { vec![] },
+        ));
+        Looked {
+            of: asks(&call.tool, &call.parameters),
+            file: if kind == ActionKind::Read { FILE } else { 0 },
+            question: Question::of(&call),
+        }
+    }
+
+    fn says(text: &str) -> ToolResult {
+        ToolResult::new("a", None, text)
+    }
+
+    fn page(range: Range<usize>) -> ToolResult {
+        let lines = range.map(|n| format!("{:>6}\tlet value_{} = {n};\n}}\n", n + 1, n * 7));
+        ToolResult::new("a", None, lines.collect::<String>())
+    }
+
+    #[test]
+    fn pages_of_a_file_do_not_supersede_each_other() {
+        let mut showing = Showing::default();
+        for number in 0..5_u32 {
+            let at = number as usize * 50;
+            assert_eq!(showing.show(number, &file(FILE), &page(at..at + 50)), NONE);
+        }
+        // All of it supersedes them all, one of another file none.
+        assert_eq!(showing.show(5, &file(FILE + 1), &page(0..250)), NONE);
+        assert_eq!(showing.show(6, &file(FILE), &page(0..250)), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn pages_that_cover_an_output_together_supersede_it() {
+        let mut showing = Showing::default();
+        showing.show(0, &file(FILE), &page(10..90));
+        assert_eq!(showing.show(1, &file(FILE), &page(0..50)), NONE);
+        assert_eq!(showing.show(2, &file(FILE), &page(50..100)), [0]);
+        // What is superseded is so once.
+        assert_eq!(showing.show(3, &file(FILE), &page(0..100)), [1, 2]);
+    }
+
+    #[test]
+    fn what_a_reader_left_out_at_the_end_is_not_shown_again() {
+        // A page near the end, and then the file from its start, of which the reader shows the first 2,000 lines.
+        let mut showing = Showing::default();
+        showing.show(0, &file(FILE), &page(4_000..5_000));
+        assert_eq!(showing.show(1, &file(FILE), &page(0..2_000)), NONE);
+    }
+
+    #[test]
+    fn of_a_changed_file_half_is_enough() {
+        let mut showing = Showing::default();
+        showing.show(0, &file(FILE), &page(0..100));
+        showing.change(FILE + 1);
+        assert_eq!(showing.show(1, &file(FILE), &page(40..140)), NONE);
+        showing.show(2, &file(FILE), &page(200..300));
+        showing.change(FILE);
+        assert_eq!(showing.show(3, &file(FILE), &page(240..340)), [2]);
+        showing.show(4, &file(FILE), &page(400..500));
+        assert_eq!(
+            showing.show(5, &file(FILE), &page(440..540)),
+            NONE,
+            "it was changed before"
+        );
+    }
+
+    #[test]
+    fn a_call_asks_the_same_again_if_it_says_at_what_it_looks() {
+        let of = |action: Action, parameters: Value| {
+            let call = ToolCall::new("a", "t", parameters.as_object().unwrap().clone());
+            Question::of(&call.doing(action)).is_some()
+        };
+        let (read, search) = (
+            || Action::on(ActionKind::Read, []),
+            || Action::on(ActionKind::Search, []),
+        );
+        assert!(of(Action::on(ActionKind::Read, ["a.rs"]), json!({"file": "a.rs"})));
+        assert!(of(search(), json!({"pattern": "fn main"})));
+        assert!(of(Action::on(ActionKind::Search, ["src"]), json!({})));
+        assert!(!of(read(), json!({})));
+        assert!(!of(read(), json!({"line_number": 100})));
+        assert!(!of(read(), json!({"direction": "down"})));
+        assert!(!of(search(), json!({"page": "2"})));
+        assert!(!of(Action::command("git status"), json!({"command": "git status"})));
+        assert!(!of(Action::default(), json!({"query": "x"})));
+    }
+
+    #[test]
+    fn a_note_on_an_earlier_answer_does_not_stand_for_it() {
+        const NOTES: &[&str] = &[
+            "File unchanged since last read. The content from the earlier result is still current: refer to that.",
+            "<note>\nSame result as the call before, left out to save room.\n</note>",
+            "(no changes)",
+            "Datei unverändert, siehe oben.",
+            "Error: too many reads of one file",
+            "",
+        ];
+        for kind in [ActionKind::Read, ActionKind::Search] {
+            let looked = asked(kind, "src/a.rs");
+            for note in NOTES {
+                for is_changed in [false, true] {
+                    let mut showing = Showing::default();
+                    showing.show(0, &looked, &page(0..60));
+                    if is_changed {
+                        showing.change(FILE);
+                    }
+                    assert_eq!(showing.show(1, &looked, &says(note)), NONE, "{note:?}");
+                    // A note stands for a note at most.
+                    assert!(!showing.show(2, &looked, &says(note)).contains(&0), "{note:?}");
+                    // The content comes again, and then with other lines.
+                    assert_eq!(showing.show(3, &looked, &page(0..60)), [0], "{note:?}");
+                    assert_eq!(showing.show(4, &looked, &page(500..550)), [3], "{note:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_note_or_a_first_part_does_not_stand_for_what_is_not_changed() {
+        let looked = asked(ActionKind::Read, "src/a.rs");
+        let reminder =
+            "Unchanged, see above.\n\nA reminder of the harness, which it puts behind whatever it says.\n".repeat(9);
+        for (newer, older) in [(says(&reminder), page(0..400)), (page(500..510), page(0..60))] {
+            let mut showing = Showing::default();
+            showing.show(0, &looked, &older);
+            assert_eq!(showing.show(1, &looked, &newer), NONE);
+            // Others are of the size of the newer one, or of that of the older one.
+            assert_eq!(showing.show(2, &looked, &newer), [1]);
+            assert_eq!(showing.show(3, &looked, &older), [0, 2]);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_again_after_a_change_stands_for_the_older_answer_however_much_shorter() {
+        let read = asked(ActionKind::Read, "src/a.rs");
+        let search = asked(ActionKind::Search, "value");
+        for (looked, changed, other) in [(read, FILE, FILE + 1), (search, FILE + 5, 0)] {
+            let mut showing = Showing::default();
+            showing.show(0, &looked, &page(0..200));
+            if other != 0 {
+                showing.change(other);
+                assert_eq!(showing.show(1, &looked, &page(500..520)), NONE);
+            }
+            showing.change(changed);
+            let superseded = showing.show(2, &looked, &page(700..712));
+            assert!(superseded.contains(&0) && superseded.len() <= 2, "{superseded:?}");
+        }
+    }
+
+    #[test]
+    fn answers_to_other_questions_stand_for_none() {
+        let mut showing = Showing::default();
+        showing.show(0, &asked(ActionKind::Search, "one"), &page(0..60));
+        assert_eq!(
+            showing.show(1, &asked(ActionKind::Search, "two"), &page(100..160)),
+            NONE
+        );
+        assert_eq!(showing.show(2, &asked(ActionKind::Search, "one"), &page(200..260)), [0]);
+    }
+
+    #[test]
+    fn of_many_outputs_each_is_compared_however_long_ago() {
+        for count in [MOST_UNREAD - 1, MOST_UNREAD, MOST_UNREAD + 5] {
+            let mut showing = Showing::default();
+            for number in 0..count {
+                let (start, end) = (number * 100, number * 100 + 90);
+                assert_eq!(showing.show(number as u32, &file(FILE), &page(start..end)), NONE);
+            }
+            let superseded = showing.show(count as u32, &file(FILE), &page(0..count * 100));
+            assert_eq!(superseded.len(), count);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_marks_rule_out_is_not_shown_again(
+            older in proptest::collection::vec((0usize..300, 0usize..200), 0..3),
+            newer in proptest::collection::vec(proptest::collection::vec((0usize..400, 0usize..300), 0..3), 1..5),
+        ) {
+            let body = |&(start, length): &(usize, usize)| {
+                let lines = start..start + length;
+                Body::new(lines.map(|line| format!("line {line} of a file\n")).collect::<String>())
+            };
+            let lines = |bodies: &[Body]| -> HashSet<u64> { bodies.iter().flat_map(|body| lines_of(body.as_str())).collect() };
+            let bodies: Vec<Body> = older.iter().map(body).collect();
+            let own = lines(&bodies);
+            let mut unread = Unread::of(0, bodies);
+            let mut since = HashSet::new();
+            for newer in newer {
+                let newer: Vec<Body> = newer.iter().map(body).collect();
+                since.extend(lines(&newer));
+                let again = own.intersection(&since).count();
+                if !unread.may_be_shown_by(&newer) {
+                    prop_assert!(own.is_empty() || (again as f64) < HALF * own.len() as f64);
+                }
+            }
+        }
+
+        #[test]
+        fn only_what_is_shown_again_or_as_long_is_superseded_by_an_answer_without_changes(
+            answers in proptest::collection::vec((0usize..40, 0usize..40), 0..30),
+        ) {
+            let looked = asked(ActionKind::Read, "src/a.rs");
+            let mut showing = Showing::default();
+            let mut seen = HashSet::new();
+            for (number, &(start, length)) in answers.iter().enumerate() {
+                let newer = page(start..start + length);
+                for older in showing.show(number as u32, &looked, &newer) {
+                    prop_assert!((older as usize) < number && seen.insert(older));
+                    let (start, older_length) = answers[older as usize];
+                    let lines: HashSet<usize> = answers[older as usize + 1..=number]
+                        .iter()
+                        .flat_map(|&(start, length)| start..start + length)
+                        .collect();
+                    let again = (start..start + older_length).filter(|line| lines.contains(line)).count();
+                    prop_assert!(length * 2 >= older_length || again as f64 >= MOST * older_length as f64);
+                }
+            }
+        }
+
+        #[test]
+        fn lines_are_judged_alike_whenever_they_are_read(
+            pages in proptest::collection::vec((0usize..30, 0usize..20, any::<bool>()), 0..25),
+        ) {
+            let mut showing = Showing::default();
+            let (mut standing, mut changed) = (Vec::<usize>::new(), 0);
+            let shows = |number: usize| {
+                let (start, length, _) = pages[number];
+                (start..start + length).collect::<HashSet<usize>>()
+            };
+            for (number, &(start, length, is_changed)) in pages.iter().enumerate() {
+                if is_changed {
+                    showing.change(FILE);
+                    changed = number;
+                }
+                // Each page against all that came since, with nothing put off.
+                let is_superseded = |older: &usize| {
+                    let own = shows(*older);
+                    let again = |until: usize| {
+                        let since = (older + 1..until).flat_map(shows).collect::<HashSet<usize>>();
+                        own.intersection(&since).count()
+                    };
+                    let share = if *older < changed { HALF } else { MOST };
+                    again(number + 1) > again(number) && again(number + 1) as f64 >= share * own.len() as f64
+                };
+                let (superseded, left): (Vec<usize>, Vec<usize>) = standing.iter().partition(|older| is_superseded(older));
+                let told = showing.show(number as u32, &file(FILE), &page(start..start + length));
+                prop_assert_eq!(told, superseded.iter().map(|&older| older as u32).collect::<Vec<u32>>());
+                standing = left;
+                standing.push(number);
+            }
+        }
+
+        #[test]
+        fn an_output_is_superseded_once_and_by_its_own_lines(
+            pages in proptest::collection::vec((0usize..40, 0usize..20, any::<bool>()), 0..30),
+        ) {
+            let mut showing = Showing::default();
+            let mut seen = HashSet::new();
+            for (number, &(start, length, is_changed)) in pages.iter().enumerate() {
+                if is_changed {
+                    showing.change(FILE);
+                }
+                for older in showing.show(number as u32, &file(FILE), &page(start..start + length)) {
+                    prop_assert!((older as usize) < number && seen.insert(older));
+                    let lines: HashSet<usize> = pages[older as usize + 1..=number]
+                        .iter()
+                        .flat_map(|&(start, length, _)| start..start + length)
+                        .collect();
+                    let (start, length, _) = pages[older as usize];
+                    let again = (start..start + length).filter(|line| lines.contains(line)).count();
+                    prop_assert!(again as f64 >= HALF * length as f64);
+                }
+            }
+        }
+    }
+}

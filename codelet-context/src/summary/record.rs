@@ -1,0 +1,218 @@
+//! The record: what of the older part is worth most, quoted in its order, for somebody who goes on.
+//!
+//! Turn by turn: what was said, what was called, and under each call what came of it. `…` stands where something is left out. A
+//! line that begins like one of the record's own gets a space in front.
+
+use crate::history::History;
+use crate::message::Part;
+use crate::message::cut;
+use crate::message::recall::Handle;
+use crate::ranking::labels;
+use crate::ranking::posing;
+use crate::ranking::{Block, Opened, Packing, RankingIndex, Speaker, Task, Weights};
+use crate::text::hash::QuickMap;
+use std::fmt::Write;
+
+/// Bytes of a call in the line above what came of it.
+const CALL: usize = 90;
+/// An output of which so many segments are left out is named by its handle.
+const HIDDEN: usize = 4;
+/// Room of which no more than one part in so many is left is full, and it is filled up so many times at most.
+const SPARE: usize = 50;
+const REFILLS: usize = 3;
+/// The mark where something is left out.
+const GAP: &str = "…";
+
+/// What the record is made of.
+pub(crate) struct Record<'a> {
+    pub history: &'a History,
+    pub weights: &'a Weights,
+    /// By block: whether it may be quoted.
+    pub open: Vec<bool>,
+    /// Segments that are shown elsewhere, ascending.
+    pub shown: Vec<u32>,
+    /// Words of a text that stands beside the record.
+    pub beside: Vec<u32>,
+    /// What the user wants to read of, in small letters.
+    pub focus: Vec<String>,
+    /// By block: the handle of an output that is not shown.
+    pub handles: QuickMap<u32, Handle>,
+    /// By turn: what the engine says of it beside its number.
+    pub marks: QuickMap<u32, String>,
+}
+
+impl Record<'_> {
+    fn index(&self) -> &RankingIndex {
+        self.history.ranking()
+    }
+
+    /// The record in at most so many bytes, and the segments that it quotes.
+    pub fn tell(&self, bytes: usize) -> (String, Vec<u32>) {
+        let task = Task {
+            index: self.index(),
+            weights: self.weights,
+            open: &self.open,
+            shown: &self.shown,
+            beside: &self.beside,
+            frame: &|block, opened| self.frame(block, opened),
+            focus: &self.focus,
+        };
+        let mut packing = Packing::new(&task);
+        packing.fill(bytes);
+        let mut text = self.render(&packing.taken());
+        // What frames the segments is counted as it is as a rule: what is left of the room is filled, and what is over is given up.
+        for _ in 0..REFILLS {
+            let spare = bytes.saturating_sub(text.len());
+            if spare < bytes / SPARE || !packing.fill(spare) {
+                break;
+            }
+            text = self.render(&packing.taken());
+        }
+        while text.len() > bytes && packing.give_up(text.len() - bytes) {
+            text = self.render(&packing.taken());
+        }
+        (text, packing.taken())
+    }
+
+    /// Bytes of what has to be written above the first segment of a block.
+    fn frame(&self, number: u32, opened: &Opened) -> usize {
+        let block = &self.index().blocks[number as usize];
+        let turn = match opened.turns[block.turn as usize] {
+            true => 0,
+            false => self.turn(block.turn).len(),
+        };
+        turn + match (block.speaker, block.call) {
+            (Speaker::Tool, Some(call)) if !opened.blocks[call as usize] => {
+                self.call(call).len() + self.handle(number).len() + 3
+            }
+            (Speaker::Tool, _) => 3 + self.handle(number).len(),
+            (Speaker::Call, _) => self.tool(number).len() + 3,
+            (speaker, _) => prefix(speaker).len(),
+        }
+    }
+
+    /// The line above a turn.
+    fn turn(&self, turn: u32) -> String {
+        let mark = self.marks.get(&turn).map_or("", String::as_str);
+        format!("{}{turn}{mark}\n", labels::TURN)
+    }
+
+    fn handle(&self, number: u32) -> String {
+        self.handles
+            .get(&number)
+            .map_or_else(String::new, |handle| format!(" [{handle}]"))
+    }
+
+    fn tool(&self, number: u32) -> String {
+        let block = &self.index().blocks[number as usize];
+        match &self.history.messages()[block.message as usize].parts[block.part as usize] {
+            Part::ToolCall(call) => cut::plain_name(&call.tool),
+            _ => String::new(),
+        }
+    }
+
+    /// A call on one line.
+    fn call(&self, number: u32) -> String {
+        let block = &self.index().blocks[number as usize];
+        let words = self.index().quoted(number, block.segments.start);
+        let words = match words.len() > CALL {
+            true => format!("{}{GAP}", &words[..words.floor_char_boundary(CALL - GAP.len())]),
+            false => words.into_owned(),
+        };
+        format!("{}{} {words}", labels::CALL, self.tool(number))
+    }
+
+    /// The segments, which ascend, as text.
+    fn render(&self, taken: &[u32]) -> String {
+        let index = self.index();
+        let mut blocks: Vec<(u32, u32, &[u32])> = Vec::new();
+        let mut rest = taken;
+        while let [first, ..] = *rest {
+            let number = index.block_of(first);
+            let block = &index.blocks[number as usize];
+            let (here, behind) = rest.split_at(rest.partition_point(|&segment| segment < block.segments.end));
+            rest = behind;
+            blocks.push((block.call.unwrap_or(number), number, here));
+        }
+        // What came of a call stands under it, wherever its answer stood.
+        blocks.sort_by_key(|&(unit, number, _)| (unit, number));
+        let mut out = String::new();
+        let (mut turn, mut called) = (None, None);
+        for (unit, number, segments) in blocks {
+            let block = &index.blocks[number as usize];
+            let its_turn = index.blocks[unit as usize].turn;
+            if turn.replace(its_turn) != Some(its_turn) {
+                out.push_str(&self.turn(its_turn));
+            }
+            self.head(&mut out, number, segments, &mut called);
+            self.quote(&mut out, number, block, segments);
+        }
+        out
+    }
+
+    /// What stands above the quoted segments of a block.
+    fn head(&self, out: &mut String, number: u32, segments: &[u32], called: &mut Option<u32>) {
+        let block = &self.index().blocks[number as usize];
+        match (block.speaker, block.call) {
+            (Speaker::Tool, call) => {
+                if let Some(call) = call.filter(|call| called.replace(*call) != Some(*call)) {
+                    out.push_str(&self.call(call));
+                    out.push('\n');
+                }
+                let hidden = block.segments.len() - segments.len();
+                if hidden >= HIDDEN && out.ends_with('\n') {
+                    out.pop();
+                    out.push_str(&self.handle(number));
+                    out.push('\n');
+                }
+                out.push_str(if block.failed {
+                    labels::FAILED_OUTPUT
+                } else {
+                    labels::OUTPUT
+                });
+            }
+            (Speaker::Call, _) => {
+                *called = Some(number);
+                if segments.first() == Some(&block.segments.start) {
+                    let _ = write!(out, "{}{} ", labels::CALL, self.tool(number));
+                } else {
+                    out.push_str(&self.call(number));
+                    out.push('\n');
+                }
+            }
+            (speaker, _) => out.push_str(prefix(speaker)),
+        }
+    }
+
+    /// Quotes segments of a block.
+    fn quote(&self, out: &mut String, number: u32, block: &Block, segments: &[u32]) {
+        let index = self.index();
+        let mut expected = block.segments.start;
+        for &segment in segments {
+            let text = index.quoted(number, segment);
+            let begins = out.ends_with('\n');
+            if segment == expected && index.segments[segment as usize].joined && begins && segment != segments[0] {
+                out.pop();
+                out.push(' ');
+            } else if segment != expected && block.speaker != Speaker::Call {
+                out.push_str(GAP);
+            } else if begins && posing::poses(text.as_bytes()) {
+                out.push(' ');
+            }
+            out.push_str(&text);
+            out.push('\n');
+            expected = segment + 1;
+        }
+    }
+}
+
+/// What stands before words of each speaker.
+fn prefix(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::User => labels::USER,
+        Speaker::Model => labels::ASSISTANT,
+        Speaker::Thinking => labels::THINKING,
+        Speaker::Harness => labels::HARNESS,
+        Speaker::Record | Speaker::Call | Speaker::Tool => "",
+    }
+}

@@ -1,0 +1,168 @@
+//! How things stand: what the user pinned, and behind the record the last checks, the files, what is left to do and what comes
+//! next. Everything is quoted or recorded; nothing is concluded.
+
+use crate::evidence::{CheckRun, Facts};
+use crate::message::todo::TodoState;
+use crate::message::{Message, Part};
+use crate::ranking::evident_lines;
+use crate::ranking::labels;
+use crate::ranking::posing;
+use std::sync::Arc;
+
+/// Bytes of a command, of a line of an output, and of an item of the list.
+const COMMAND: usize = 160;
+const LINE: usize = 200;
+const ITEM: usize = 200;
+/// Lines of an output under a check.
+const LINES: usize = 2;
+/// Refusals that are told, the newest.
+const REFUSALS: usize = 3;
+/// Bytes of the line that counts what of the list has no room; and the share of the room that is for more than the list.
+const UNLISTED: usize = 48;
+const OTHERS: usize = 8;
+/// The share of the room that paths of changed files may take.
+const FILES: usize = 4;
+
+/// The sentences that the user pinned, a line each, as far as there is room.
+pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
+    let mut page = Page {
+        text: String::new(),
+        room: bytes,
+    };
+    for note in notes {
+        page.line(labels::PINNED, note, usize::MAX);
+    }
+    page.text
+}
+
+/// The lines *State* and *Next*; `messages` are all of the conversation. What matters most comes first, so that what has no room is
+/// what matters least.
+pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> String {
+    let mut page = Page {
+        text: String::new(),
+        room: bytes,
+    };
+    let open = facts.todo.open().count();
+    page.room -= UNLISTED.min(page.room);
+    let list = bytes.saturating_sub(bytes / OTHERS);
+    let mut listed = 0;
+    for item in facts.todo.open() {
+        if page.text.len() + item.text.len().min(ITEM) > list {
+            break;
+        }
+        let label = match item.state {
+            TodoState::Active => labels::UNDER_WAY,
+            _ => labels::TO_DO,
+        };
+        listed += usize::from(page.line(label, &item.text, ITEM));
+    }
+    page.room += UNLISTED.min(bytes);
+    if listed < open {
+        page.line(labels::UNLISTED, &format!("{} more", open - listed), usize::MAX);
+    }
+    for check in &facts.checks {
+        tell_check(&mut page, messages, check);
+    }
+    for decision in facts
+        .decisions
+        .iter()
+        .rev()
+        .filter(|decision| decision.is_refusal)
+        .take(REFUSALS)
+    {
+        let words = match decision.answer.is_empty() {
+            true => decision.question.clone(),
+            false => format!("{} — {}", clip(&decision.question, COMMAND), decision.answer),
+        };
+        page.line(labels::REFUSED, &words, COMMAND + LINE);
+    }
+    tell_files(&mut page, facts, bytes / FILES);
+    page.text
+}
+
+/// A check: its command, its recorded status, changes since, and its decisive lines.
+fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun) {
+    let status = match (check.success, check.is_own) {
+        (Some(true), true) => "status 0",
+        (Some(false), true) => "failed",
+        (Some(true), false) => "status 0 of the whole line",
+        (Some(false), false) => "status of the whole line: failed",
+        (None, _) => "no status recorded",
+    };
+    let since = match check.changes_since {
+        0 => String::new(),
+        1 => ", 1 change of a file since".to_owned(),
+        count => format!(", {count} changes of files since"),
+    };
+    let line = format!("`{}` → {status}{since}", clip(&one_line(&check.command), COMMAND));
+    if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), &line, usize::MAX) {
+        return;
+    }
+    let output = match messages
+        .get(check.place.0)
+        .and_then(|message| message.parts.get(check.place.1))
+    {
+        Some(Part::ToolResult(result)) => result
+            .texts()
+            .map(|text| text.body.as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => return,
+    };
+    for line in evident_lines(&output, LINES) {
+        page.line(labels::UNDER, line, LINE);
+    }
+}
+
+/// The files that tools have changed, the newest first.
+fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
+    let mut list = String::new();
+    let changed = facts.files.iter().rev().filter(|file| file.is_changed);
+    for path in changed
+        .filter_map(|file| posing::quotable(&file.path))
+        .filter(|path| !path.contains('\n'))
+    {
+        if list.len() + path.len() + 2 > most {
+            break;
+        }
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        list.push_str(&path);
+    }
+    if !list.is_empty() {
+        page.line(labels::CHANGED, &list, usize::MAX);
+    }
+}
+
+/// Lines under a bound.
+struct Page {
+    text: String,
+    room: usize,
+}
+
+impl Page {
+    /// Adds a line of these words, of at most so many bytes of them, if there is room for it.
+    fn line(&mut self, label: &str, words: &str, most: usize) -> bool {
+        let Some(words) = posing::quotable(words.trim()) else {
+            return false;
+        };
+        let line = format!("{label}{}\n", clip(&one_line(&words), most));
+        if self.text.len() + line.len() > self.room {
+            return false;
+        }
+        self.text.push_str(&line);
+        true
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn clip(text: &str, most: usize) -> String {
+    match text.len() > most {
+        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
+        false => text.to_owned(),
+    }
+}

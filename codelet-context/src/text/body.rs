@@ -1,0 +1,100 @@
+//! A text that never changes, shared by everyone who shows it, with what is known of it computed once.
+
+use crate::text::hash;
+use crate::text::lines::{self, Lines};
+use std::sync::{Arc, OnceLock};
+
+/// An immutable text. Clones share the bytes and everything computed from them, so a conversation can be viewed,
+/// compacted and undone without copying what it says.
+#[derive(Clone)]
+pub struct Body(Arc<Inner>);
+
+struct Inner {
+    text: Box<str>,
+    hash: OnceLock<u64>,
+    squeezed: OnceLock<Option<Body>>,
+    lines: OnceLock<Lines>,
+}
+
+impl Body {
+    /// Wraps a text.
+    pub fn new(text: impl Into<Box<str>>) -> Self {
+        Body(Arc::new(Inner {
+            text: text.into(),
+            hash: OnceLock::new(),
+            squeezed: OnceLock::new(),
+            lines: OnceLock::new(),
+        }))
+    }
+
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.text.len()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.text.is_empty()
+    }
+
+    /// Whether there is nothing but white space in it; vendors refuse such a text.
+    pub fn is_blank(&self) -> bool {
+        self.0.text.trim_start().is_empty()
+    }
+
+    /// A 64-bit hash of the bytes, the same on every machine.
+    pub fn hash(&self) -> u64 {
+        *self.0.hash.get_or_init(|| hash::bytes(self.0.text.as_bytes()))
+    }
+
+    /// The text as this makes it shorter, or `None` where it does not; worked out once, whoever asks: there is one such way.
+    pub(crate) fn squeezed(&self, squeeze: impl FnOnce(&str) -> Option<String>) -> Option<&Body> {
+        self.0
+            .squeezed
+            .get_or_init(|| squeeze(&self.0.text).map(Body::new))
+            .as_ref()
+    }
+
+    /// How many lines it has.
+    pub(crate) fn lines(&self) -> &Lines {
+        self.0.lines.get_or_init(|| lines::lines(&self.0.text))
+    }
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.len() == other.len() && self.hash() == other.hash() && self.as_str() == other.as_str())
+    }
+}
+
+impl Eq for Body {}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.text.fmt(f)
+    }
+}
+
+impl std::fmt::Display for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.text)
+    }
+}
+
+impl From<&str> for Body {
+    fn from(text: &str) -> Self {
+        Body::new(text)
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Self {
+        Body::new(text)
+    }
+}

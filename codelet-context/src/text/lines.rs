@@ -1,0 +1,97 @@
+//! The lines of a text, by their hashes.
+
+use crate::text::hash::{self, ByHash};
+
+/// How many lines a text has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines {
+    pub all: u32,
+    /// Those that say something, each counted once.
+    pub different: u32,
+    /// A bit for each of these, by the lower bits of its hash; several may share one. As many words as a power of two.
+    pub marks: Box<[u64]>,
+}
+
+/// Bits of the marks for a line, so that few share one.
+const MARKS: usize = 4;
+
+/// Counts the lines of a text.
+pub(crate) fn lines(text: &str) -> Lines {
+    let all = line_breaks(text) + usize::from(!text.ends_with('\n'));
+    let mut said: ByHash<()> = ByHash::with_capacity_and_hasher(all, Default::default());
+    said.extend(lines_of(text).map(|line| (line, ())));
+    let mut marks = vec![0; (said.len() * MARKS).div_ceil(64).next_power_of_two()].into_boxed_slice();
+    let last = marks.len() - 1;
+    for line in said.keys() {
+        marks[(line >> 6) as usize & last] |= 1 << (line & 63);
+    }
+    Lines {
+        all: u32::try_from(all).unwrap_or(u32::MAX),
+        different: u32::try_from(said.len()).unwrap_or(u32::MAX),
+        marks,
+    }
+}
+
+/// How many line breaks there are. Pieces whose count fits a byte are counted many bytes at a time.
+fn line_breaks(text: &str) -> usize {
+    let in_piece = |piece: &[u8]| piece.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
+    let pieces = text.as_bytes().chunks(usize::from(u8::MAX));
+    pieces.map(|piece| usize::from(in_piece(piece))).sum()
+}
+
+/// The lines of a text that say something, as hashes: without white space around them, and without the number that a
+/// reading tool has put before them, which differs when something above was changed.
+pub(crate) fn lines_of(text: &str) -> impl Iterator<Item = u64> {
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    let mut start = 0;
+    let line = move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    };
+    ends.map(line)
+        .map(without_number)
+        .filter(|line| {
+            line.bytes()
+                .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+        })
+        .map(|line| hash::bytes(line.as_bytes()))
+}
+
+fn without_number(line: &str) -> &str {
+    let line = trim(line);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return line;
+    }
+    let rest = line[digits..].trim_start_matches(' ');
+    match rest.chars().next() {
+        Some(mark @ ('\t' | '→' | ':' | '|' | '│')) => trim(&rest[mark.len_utf8()..]),
+        _ => line,
+    }
+}
+
+/// A line without white space around it. Nearly all begin and end in ASCII, which is told by the byte.
+fn trim(line: &str) -> &str {
+    const VERTICAL_TAB: u8 = 0x0b;
+    let line = line.trim_ascii();
+    let may_be_white = |byte: Option<&u8>| byte.is_some_and(|&byte| !byte.is_ascii() || byte == VERTICAL_TAB);
+    let bytes = line.as_bytes();
+    match may_be_white(bytes.first()) || may_be_white(bytes.last()) {
+        true => line.trim(),
+        false => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn white_space_around_a_line_is_what_unicode_says(line in "[ \\t\u{b}\u{c}\r\u{85}\u{a0}\u{2003}\u{1c}a1é|]{0,9}") {
+            prop_assert_eq!(trim(&line), line.trim());
+        }
+    }
+}

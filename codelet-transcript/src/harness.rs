@@ -1,0 +1,316 @@
+//! How harnesses speak in the user's name: the tags and the words that are theirs, whatever the form of the file.
+//!
+//! What a harness says is no request of the user's; what a user types always is. So a tag counts where nothing else stands
+//! beside it, and words where they begin a prompt that hardly anybody would type.
+
+/// Tags of the blocks that harnesses put beside what users say.
+#[rustfmt::skip]
+const BLOCKS: [&str; 14] = [
+    "system-reminder", "system_reminder", "environment_details", "environment_context", "environment_info", "workspace_info",
+    "session_context", "user_info", "user_instructions", "project_layout", "git_status", "reminderInstructions",
+    "editorContext", "open_and_recently_viewed_files",
+];
+/// Messages in the user's role that Codex adds: how they begin and end. Codex itself knows them by that.
+const FRAGMENTS: [(&str, &str); 13] = [
+    ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
+    ("<environment_context>", "</environment_context>"),
+    ("<user_instructions>", "</user_instructions>"),
+    ("<skill>", "</skill>"),
+    ("<user_shell_command>", "</user_shell_command>"),
+    ("<turn_aborted>", "</turn_aborted>"),
+    ("<subagent_notification>", "</subagent_notification>"),
+    ("<permissions instructions>", "</permissions instructions>"),
+    ("<collaboration_mode>", "</collaboration_mode>"),
+    ("<hook_prompt", "</hook_prompt>"),
+    // What stands around a pasted picture.
+    ("<image name=", ">"),
+    ("<image>", "<image>"),
+    ("</image>", "</image>"),
+];
+/// Those of them that nobody types: they tell of what happened.
+const EVENTS: [&str; 4] = [
+    "<skill>",
+    "<user_shell_command>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+];
+/// Tags in which harnesses put the user's words among blocks of their own.
+const WORDS: [&str; 8] = [
+    "user_query",
+    "userRequest",
+    "user_request",
+    "user_message",
+    "user_input",
+    "user_prompt",
+    "task",
+    "feedback",
+];
+/// Parts of names of tags in which people put what they ask for.
+#[rustfmt::skip]
+const REQUESTS: &[&str] = &[
+    "acceptance", "behavior", "behaviour", "bug", "criteria", "criterion", "defect", "description", "epic", "feature", "goal",
+    "goals", "issue", "objective", "objectives", "pr", "problem", "proposal", "question", "questions", "reproduce",
+    "reproduction", "request", "requirement", "requirements", "scenario", "spec", "specification", "statement", "story", "task",
+    "ticket",
+];
+/// Parts of names of tags that tell of something, whatever else is in them.
+#[rustfmt::skip]
+const TELLING: &[&str] = &[
+    "agent", "agents", "available", "background", "bash", "command", "completed", "context", "environment", "error", "event",
+    "events", "file", "files", "git", "history", "hook", "hooks", "id", "ids", "info", "information", "list", "log", "memory",
+    "message", "metadata", "mode", "notification", "notifications", "output", "progress", "reminder", "result", "results",
+    "resumption", "skill", "state", "status", "subagent", "summary", "system", "teammate", "tool", "tools", "update", "updates",
+    "workspace",
+];
+/// What Claude Code notes in the user's role where the user has stopped it. All of a text, to the letter.
+const INTERRUPTIONS: [&str; 2] = [
+    "[Request interrupted by user]",
+    "[Request interrupted by user for tool use]",
+];
+/// What harnesses say to a reply that they could read no action from: how it begins, and what else stands in it.
+const COMPLAINTS: [(&str, &str); 7] = [
+    // mini-swe-agent.
+    (
+        "Please always provide EXACTLY ONE action in triple backticks, found ",
+        " actions.",
+    ),
+    ("Tool call error:\n\n<error>", "Every response needs to use the"),
+    // SWE-agent.
+    (
+        "Your output was not formatted correctly.",
+        "one discussion and one command",
+    ),
+    // Cline, Roo Code and those that come from them.
+    (
+        "[ERROR] You did not use a tool in your previous response!",
+        "Please retry with a tool use.",
+    ),
+    // OpenHands.
+    (
+        "Please continue working on the task on whatever approach you think is suitable.",
+        "If you think you have solved the task",
+    ),
+    // Aider.
+    (
+        "# 1 SEARCH/REPLACE block failed to match!",
+        "The SEARCH section must exactly match",
+    ),
+    // Open Interpreter.
+    (
+        "Proceed. You CAN run code on my machine.",
+        "say exactly 'The task is done.'",
+    ),
+];
+/// So many elements of one name may stand in one another.
+const DEEPEST: usize = 32;
+/// Beginnings of what some harnesses say of the project before anything was asked.
+const OPENINGS: [&str; 5] = [
+    // Aider.
+    "I have *added these files to the chat*",
+    "I have added these files to the chat",
+    "Here are summaries of some files present in my git repo",
+    "Here are some READ ONLY files, provided for your reference",
+    "Here are some files that I have added to the chat",
+];
+
+/// Whether a tag holds words of the user's among blocks of a harness.
+fn holds_words(name: &str) -> bool {
+    const SAID: [&str; 7] = ["input", "message", "prompt", "query", "question", "request", "text"];
+    let lower = name.to_ascii_lowercase();
+    let parts = || lower.split(['_', '-']);
+    WORDS.contains(&name) || parts().any(|part| part == "user") && parts().any(|part| SAID.contains(&part))
+}
+
+/// Whether a tag says by its name that somebody asks for what it holds, as vendors advise to write: `<bug_report>`. What tells of
+/// how a task goes asks for nothing.
+fn holds_a_request(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let parts = || lower.split(['_', '-']);
+    let is_asked = lower == "instructions" || parts().any(|part| REQUESTS.contains(&part));
+    let is_known = || BLOCKS.contains(&name) || FRAGMENTS.iter().any(|(head, _)| head.trim_matches(['<', '>']) == name);
+    is_asked && !is_known() && !parts().any(|part| TELLING.contains(&part))
+}
+
+/// Whether a text is nothing but blocks that harnesses put beside what users say.
+pub(crate) fn is_block(text: &str) -> bool {
+    is_all(text, |name| BLOCKS.contains(&name))
+}
+
+fn is_all(text: &str, is_it: impl Fn(&str) -> bool) -> bool {
+    let mut rest = text.trim();
+    let mut is_any = false;
+    while let Some((name, _, behind)) = block(rest) {
+        if !is_it(name) {
+            return false;
+        }
+        is_any = true;
+        rest = behind;
+    }
+    is_any && rest.is_empty()
+}
+
+/// The block in tags that a text begins with: its name, what stands in it, and what stands behind it.
+fn block(text: &str) -> Option<(&str, &str, &str)> {
+    let inside = text.strip_prefix('<')?;
+    let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))?;
+    let (name, inside) = inside.split_at(end);
+    let (attributes, inside) = inside.split_once('>')?;
+    if name.is_empty() || !attributes.is_empty() && (!attributes.starts_with(' ') || attributes.contains(['<', '\n'])) {
+        return None;
+    }
+    let (inside, behind) = element(inside, name)?;
+    Some((name, inside, behind.trim_start()))
+}
+
+/// What stands in an element behind its opening tag, and what stands behind its end. Those of the same name may stand within
+/// it, up to [`DEEPEST`] of them in one another; where they are not told apart, the first tag that closes one is the end.
+fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
+    let (open, close) = (format!("<{name}"), format!("</{name}>"));
+    let first = behind.find(&close)?;
+    let mut depth = 1_usize;
+    let mut at = 0;
+    let mut end = first;
+    while let Some(tag) = behind[at..].find('<') {
+        let rest = &behind[at + tag..];
+        if rest
+            .strip_prefix(&open)
+            .is_some_and(|rest| rest.starts_with(['>', ' ']))
+        {
+            depth += 1;
+            // Of a text that opens more than it closes, each element would be looked for in all of the rest.
+            if depth > DEEPEST {
+                break;
+            }
+        } else if rest.starts_with(&close) {
+            depth -= 1;
+            if depth == 0 {
+                end = at + tag;
+                break;
+            }
+        }
+        at += tag + 1;
+    }
+    Some((&behind[..end], &behind[end + close.len()..]))
+}
+
+/// Whether a text is what harnesses put before the first prompt: blocks in tags that name no request, or a message that Codex
+/// adds. People begin so too, so it is one only where a prompt stands directly behind it.
+pub(crate) fn is_frame(text: &str) -> bool {
+    is_fragment(text)
+        || is_all(text, |name| {
+            let is_joint = name.contains(['_', '-']) && !name.contains(':');
+            (is_joint || BLOCKS.contains(&name)) && !holds_words(name) && !holds_a_request(name)
+        })
+}
+
+/// Whether a message in the user's role is context that Codex adds, by how it begins and ends.
+pub(crate) fn is_fragment(text: &str) -> bool {
+    let text = text.trim();
+    // What stands around a picture is one tag.
+    let is_tag = || text.matches('<').count() == 1;
+    FRAGMENTS
+        .iter()
+        .any(|(head, tail)| text.starts_with(head) && text.ends_with(tail) && (!head.contains("image") || is_tag()))
+}
+
+/// Whether it tells of an event that nobody types in such a tag.
+pub(crate) fn is_event(text: &str) -> bool {
+    is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event))
+}
+
+/// Whether a text is the note of a harness that the user has stopped it, and nothing else.
+pub(crate) fn is_interruption(text: &str) -> bool {
+    INTERRUPTIONS.contains(&text.trim())
+}
+
+/// Whether a text begins in the words in which a harness always begins. People may begin so too, so whatever follows has
+/// to show that it was nothing to do.
+pub(crate) fn is_opening(text: &str) -> bool {
+    // Some put all of it into a tag.
+    let text = match text.split_once('\n') {
+        Some((tag, inside)) if tag.starts_with('<') && is_block(text) => inside,
+        _ => text,
+    };
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    // Gemini CLI and those that come from it.
+    line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat")
+        || OPENINGS.iter().any(|opening| line.starts_with(opening))
+}
+
+/// Whether a text has the words in which harnesses ask again for an action. Directly behind a reply without one nobody else
+/// begins so.
+pub(crate) fn complains(text: &str) -> bool {
+    let text = text.trim();
+    COMPLAINTS
+        .iter()
+        .any(|(begins, holds)| text.strip_prefix(begins).is_some_and(|rest| rest.contains(holds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_stands_before_a_prompt_in_a_frame_names_no_request() {
+        for text in [
+            "<permissions instructions>\nAll is allowed.\n</permissions instructions>",
+            "<collaboration_mode># Default\nuntil another `<collaboration_mode>...</collaboration_mode>` is sent; go on\n</collaboration_mode>",
+            "<apps_instructions>\n## Apps\n</apps_instructions>\n<skills_instructions>\nx\n</skills_instructions>",
+            "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nuse tabs\n</INSTRUCTIONS>",
+            "<repo_map version=\"2\">\na.rs\n</repo_map>",
+        ] {
+            assert!(is_frame(text), "{text}");
+        }
+        for text in [
+            "<bug_report>\nit crashes\n</bug_report>",
+            "<user_query>mend it</user_query>",
+            "<open_files>a</open_files> mend it <open_files>b</open_files>",
+            "<div>\nwhy is this not shown?\n</div>",
+            "<open_files>",
+            "mend it",
+        ] {
+            assert!(!is_frame(text), "{text}");
+        }
+    }
+
+    /// Whatever looks at the rest of the text for each tag does not end here in minutes.
+    #[test]
+    fn a_text_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
+        for tags in [
+            "<a-b>",
+            "</a-b>",
+            "<a-b ",
+            "<a-b>x</a-b>",
+            "<a-b><a-b></a-b>",
+            "<a-b><a-b><c></a-b></c>",
+            "<a-b></a-b><a-b><a-b></a-b>",
+            "<a-b c=\"<\">",
+            "<<<<<<<<",
+        ] {
+            let text = tags.repeat(1_000_000 / tags.len());
+            assert!(!is_block(&text) && !is_fragment(&text), "{tags}");
+            is_frame(&text);
+        }
+    }
+
+    #[test]
+    fn an_element_ends_where_it_is_closed_whatever_stands_in_it() {
+        let of = |text: &'static str| block(text);
+        assert_eq!(of("<a-b c=\"d\">x</a-b> y"), Some(("a-b", "x", "y")));
+        assert_eq!(of("<a>1<a>2</a>3</a>4"), Some(("a", "1<a>2</a>3", "4")));
+        assert_eq!(of("<a>1<a>2</a>3"), Some(("a", "1<a>2", "3")));
+        assert_eq!(of("<a>1"), None);
+        assert_eq!(of("<a\nb>1</a>"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "(</?[a-z_]{1,4}( a=b)?>|[<>/é\n]|Your |last |\\PC){0,20}") {
+            is_block(&text);
+            is_fragment(&text);
+            is_frame(&text);
+        }
+
+    }
+}

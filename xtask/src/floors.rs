@@ -1,0 +1,141 @@
+//! Floors within a crate: folders of which each imports only those below it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A crate whose folders are floors, the lowest first.
+struct Floors {
+    krate: &'static str,
+    names: &'static [&'static str],
+}
+
+const FLOORS: &[Floors] = &[Floors {
+    krate: "codelet-context",
+    names: &[
+        "text", "message", "evidence", "strategy", "ranking", "history", "budget", "summary", "compact", "session",
+    ],
+}];
+
+/// Checks all crates with floors; the errors are one line each.
+pub fn check(root: &Path) -> Result<String, Vec<String>> {
+    let mut troubles = Vec::new();
+    let mut told = Vec::new();
+    for floors in FLOORS {
+        let source = root.join(floors.krate).join("src");
+        let mut lines = vec![0; floors.names.len()];
+        for file in files(&source) {
+            let path = file.strip_prefix(&source).unwrap_or(&file);
+            let first = path
+                .components()
+                .next()
+                .map(|name| name.as_os_str().to_string_lossy().into_owned());
+            let name = first.unwrap_or_default();
+            let name = name.strip_suffix(".rs").unwrap_or(&name).to_owned();
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let shipped = shipped(path, &text);
+            if name == "lib" {
+                continue;
+            }
+            let Some(floor) = floors.names.iter().position(|known| *known == name) else {
+                troubles.push(format!("{}: {} is on no floor", floors.krate, path.display()));
+                continue;
+            };
+            lines[floor] += shipped.lines().count();
+            for used in used(shipped) {
+                match floors.names.iter().position(|known| *known == used) {
+                    Some(other) if other > floor => {
+                        troubles.push(format!(
+                            "{}: {} imports {used}, which is above {name}",
+                            floors.krate,
+                            path.display()
+                        ));
+                    }
+                    Some(_) => {}
+                    None if shipped.contains(&format!("crate::{used}::")) => {
+                        troubles.push(format!(
+                            "{}: {} imports {used} by another way than its floor",
+                            floors.krate,
+                            path.display()
+                        ));
+                    }
+                    None => {}
+                }
+            }
+        }
+        let floors_told = floors.names.iter().zip(&lines).rev();
+        told.extend(floors_told.map(|(name, lines)| format!("{:>9} {lines:>6} lines", name)));
+        told.push(format!(
+            "{:>9} {:>6} lines of {}",
+            "all",
+            lines.iter().sum::<usize>(),
+            floors.krate
+        ));
+    }
+    match troubles.is_empty() {
+        true => Ok(told.join("\n")),
+        false => Err(troubles),
+    }
+}
+
+/// What of a file is shipped: what stands before its tests, and nothing of a file of tests.
+fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
+    let is_tests = path
+        .components()
+        .any(|name| matches!(name.as_os_str().to_str(), Some("tests.rs" | "tests")));
+    match is_tests {
+        true => "",
+        false => text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text),
+    }
+}
+
+/// The first names behind `crate::` in code; what comments link to is no import.
+fn used(code: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in code.lines() {
+        let line = line.split("//").next().unwrap_or(line);
+        for rest in line.split("crate::").skip(1) {
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_ascii_lowercase() || *c == '_')
+                .collect();
+            if !name.is_empty() {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_the_names_behind_crate_in_code() {
+        let code = "use crate::message::{Message};\n// crate::session\nlet a = crate::text::hash::bytes(b\"\");";
+        let names: Vec<String> = used(code).into_iter().collect();
+        assert_eq!(names, ["message", "text"]);
+    }
+
+    #[test]
+    fn tests_are_not_shipped() {
+        let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use crate::session;\n}\n";
+        assert_eq!(shipped(Path::new("a.rs"), text), "fn a() {}\n");
+        assert_eq!(shipped(Path::new("a/tests.rs"), "x"), "");
+    }
+}

@@ -1,0 +1,102 @@
+//! The weights by which a summary picks what it quotes: learned from recorded conversations, and measured on those that were
+//! left out.
+
+mod compactions;
+mod conversation;
+mod data;
+mod engine;
+mod evidence;
+mod exam;
+mod figures;
+mod fit;
+mod lesson;
+mod rarity;
+mod rows;
+mod share;
+mod summary;
+mod texts;
+mod trial;
+mod weights;
+
+use data::Data;
+use figures::Figures;
+use lesson::Lessons;
+use std::path::Path;
+use std::time::Instant;
+use trial::Trial;
+
+/// Where the weights are kept, from the workspace's root.
+const WEIGHTS: &str = "codelet-context/src/ranking/weights.txt";
+
+/// Measures the weights that the engine was built with.
+///
+/// # Errors
+/// Where there are no exams, or one of them cannot be read.
+pub fn check(root: &Path) -> Result<String, Vec<String>> {
+    let data = Data::find(root)?;
+    let trials = data.trials()?;
+    let figures = figures::of(&trials, &|_| None);
+    Ok(figures.table("the weights that are built in"))
+}
+
+/// Learns the weights, writes them, and measures what weights tell that were learned without the conversation, and without
+/// its whole family. With a folder, of the compactions in its conversations too.
+///
+/// # Errors
+/// Where there are no exams or recorded conversations, one of them cannot be read, or the weights cannot be written.
+pub fn run(root: &Path, more: Option<&Path>) -> Result<String, Vec<String>> {
+    let began = Instant::now();
+    let data = Data::find(root)?;
+    let trials = data.trials()?;
+    crate::say(&heard(&trials));
+    let compactions = data.compactions(more)?;
+    let lessons = Lessons::of(trials.iter().map(|trial| &trial.lesson).chain(&compactions));
+    crate::say(&lessons.told());
+    crate::say(&format!("read in {} s", began.elapsed().as_secs()));
+
+    let (learned, by_conversation) = best(&trials, &lessons);
+    crate::say(&format!("ridge {}", learned.ridge));
+    let text = weights::text(&learned.values);
+    weights::write(&root.join(WEIGHTS), &text)?;
+    crate::say(&by_conversation.table("held out: the conversation"));
+
+    let families = lessons.families();
+    let kept_out = share::map(&families, |family| {
+        learned.without(&lessons, &|lesson| lesson.family == *family)
+    });
+    let of_family = |trial: &Trial| families.iter().position(|family| *family == trial.lesson.family);
+    let by_family = figures::of(&trials, &|trial| of_family(trial).map(|at| &kept_out[at]));
+    crate::say(&by_family.table(&format!("held out: the family ({})", families.join(", "))));
+
+    let own = weights::of(&learned.values);
+    let in_sample = figures::of(&trials, &|_| Some(&own));
+    crate::say(&in_sample.table("not held out"));
+    Ok(format!("{WEIGHTS} is written, in {} s", began.elapsed().as_secs()))
+}
+
+/// How much of what is asked stands in one part of a conversation, where a segment can be pointed to.
+fn heard(trials: &[Trial]) -> String {
+    let asked: usize = trials.iter().map(|trial| trial.exam.questions.len()).sum();
+    let found: usize = trials.iter().map(|trial| trial.found).sum();
+    format!(
+        "{} exams: {found} of {asked} answers stand in one part of their conversation",
+        trials.len()
+    )
+}
+
+/// What was learned with the ridge whose weights tell most of conversations that they were learned without.
+fn best(trials: &[Trial], lessons: &Lessons<'_>) -> (fit::Learned, Figures) {
+    let tried = fit::RIDGES.map(|ridge| {
+        let learned = fit::Learned::of(lessons, ridge);
+        let kept_out = share::map(trials, |trial| {
+            learned.without(lessons, &|lesson| lesson.name == trial.lesson.name)
+        });
+        let figures = figures::of(trials, &|trial| Some(&kept_out[trial.number]));
+        (learned, figures)
+    });
+    let [first, second] = tried;
+    match second.1.mean() > first.1.mean() {
+        true => second,
+        false => first,
+    }
+}

@@ -1,0 +1,219 @@
+//! Weights that say of a segment how likely it is to be marked: logistic regression with a ridge, by Newton's method.
+
+use super::engine::{FEATURES, Weights};
+use super::lesson::{Lesson, Lessons};
+use super::rows::Rows;
+use super::weights;
+
+/// Ridges that are tried: how dear it is to have large weights.
+pub const RIDGES: [f64; 2] = [40.0, 100.0];
+/// Weights beside the constant one; more do no better.
+const MOST: usize = 60;
+const STEPS: usize = 25;
+/// No weight changes by more than this at a time.
+const STRIDE: f64 = 3.0;
+/// A step that changes no weight by this is the last.
+const STILL: f64 = 1e-3;
+/// The constant is the first feature.
+const CONSTANT: usize = 0;
+/// Its ridge: it may be as large as it likes.
+const FREE: f64 = 1e-3;
+
+/// Weights of all features.
+pub type Values = [f64; FEATURES.len()];
+
+/// Rows to be fitted.
+pub struct Part<'a> {
+    /// The features.
+    pub rows: &'a Rows,
+    /// How much each row counts.
+    pub weights: Vec<f64>,
+    /// How much of that is marked.
+    pub marks: Vec<f64>,
+}
+
+/// Weights that were learned from all lessons.
+pub struct Learned {
+    /// The ridge.
+    pub ridge: f64,
+    /// One for each feature; of those that do little, zero.
+    pub values: Values,
+    /// The features that have one.
+    kept: Vec<usize>,
+}
+
+impl Learned {
+    /// Learns from all lessons: with every feature first, and then with those that do most.
+    pub fn of(lessons: &Lessons<'_>, ridge: f64) -> Self {
+        let parts = lessons.parts(&|_| false);
+        let all: Vec<usize> = (0..FEATURES.len()).collect();
+        let first = newton(&parts, &all, [0.0; FEATURES.len()], ridge);
+        let spread = lessons.spread();
+        let mut order = all;
+        order.sort_by(|&one, &other| {
+            let effect = |feature: usize| (first[feature] * spread[feature]).abs();
+            effect(other).total_cmp(&effect(one)).then(one.cmp(&other))
+        });
+        order.retain(|&feature| feature != CONSTANT);
+        order.truncate(MOST);
+        order.push(CONSTANT);
+        order.sort_unstable();
+        let values = newton(&parts, &order, first, ridge);
+        Learned {
+            ridge,
+            values,
+            kept: order,
+        }
+    }
+
+    /// Weights of the same features, learned without some of the lessons.
+    pub fn without(&self, lessons: &Lessons<'_>, is_left_out: &dyn Fn(&Lesson) -> bool) -> Weights {
+        let parts = lessons.parts(is_left_out);
+        weights::of(&newton(&parts, &self.kept, self.values, self.ridge))
+    }
+}
+
+/// The likeliest weights of some features, from a first guess; those of the others are zero.
+fn newton(parts: &[Part<'_>], features: &[usize], first: Values, ridge: f64) -> Values {
+    let mut values: Vec<f64> = features.iter().map(|&feature| first[feature]).collect();
+    for _ in 0..STEPS {
+        let Slope { first, second } = Slope::at(&values, parts, features, ridge);
+        let step = solve(second, first);
+        let widest = step.iter().fold(0.0, |widest: f64, change| widest.max(change.abs()));
+        let share = if widest > STRIDE { STRIDE / widest } else { 1.0 };
+        for (value, change) in values.iter_mut().zip(&step) {
+            *value += share * change;
+        }
+        if widest < STILL {
+            break;
+        }
+    }
+    let mut found = [0.0; FEATURES.len()];
+    for (&feature, value) in features.iter().zip(values) {
+        found[feature] = value;
+    }
+    found
+}
+
+/// How the likelihood changes with the weights.
+struct Slope {
+    first: Vec<f64>,
+    /// The lower half of a symmetric matrix, row by row, with its sign turned.
+    second: Vec<f64>,
+}
+
+impl Slope {
+    /// The slope at the given weights of some features.
+    fn at(values: &[f64], parts: &[Part<'_>], features: &[usize], ridge: f64) -> Self {
+        let size = features.len();
+        let mut slope = Slope {
+            first: vec![0.0; size],
+            second: vec![0.0; size * size],
+        };
+        let mut columns = [None; FEATURES.len()];
+        for (column, &feature) in features.iter().enumerate() {
+            let ridge = if feature == CONSTANT { FREE } else { ridge };
+            slope.first[column] = -ridge * values[column];
+            slope.second[column * size + column] = ridge;
+            columns[feature] = Some(column);
+        }
+        let mut row = Vec::with_capacity(size);
+        for part in parts {
+            let counts = part.weights.iter().zip(&part.marks);
+            for (entries, (&weight, mark)) in part.rows.iter().zip(counts).filter(|(_, (weight, _))| **weight > 0.0) {
+                let column = |&(feature, value): &(u16, f32)| Some((columns[usize::from(feature)]?, f64::from(value)));
+                row.clear();
+                row.extend(entries.iter().filter_map(column));
+                let score: f64 = row.iter().map(|&(column, value)| values[column] * value).sum();
+                let likely = 1.0 / (1.0 + (-score.clamp(-30.0, 30.0)).exp());
+                slope.add(
+                    &row,
+                    mark - weight * likely,
+                    (weight * likely * (1.0 - likely)).max(1e-9),
+                );
+            }
+        }
+        slope
+    }
+
+    /// Adds a row; its columns ascend.
+    fn add(&mut self, row: &[(usize, f64)], error: f64, bend: f64) {
+        let size = self.first.len();
+        for (at, &(column, value)) in row.iter().enumerate() {
+            self.first[column] += error * value;
+            let line = &mut self.second[column * size..][..=column];
+            for &(other, factor) in &row[..=at] {
+                line[other] += bend * value * factor;
+            }
+        }
+    }
+}
+
+/// Solves a system whose matrix is symmetric and positive, given by its lower half, row by row.
+fn solve(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
+    let size = right.len();
+    for row in 0..size {
+        for column in 0..=row {
+            let (above, below) = (column * size, row * size);
+            let known: f64 = (0..column).map(|at| matrix[above + at] * matrix[below + at]).sum();
+            let rest = matrix[below + column] - known;
+            matrix[below + column] = match row == column {
+                true => rest.max(f64::MIN_POSITIVE).sqrt(),
+                false => rest / matrix[above + column],
+            };
+        }
+    }
+    for row in 0..size {
+        let known: f64 = (0..row).map(|at| matrix[row * size + at] * right[at]).sum();
+        right[row] = (right[row] - known) / matrix[row * size + row];
+    }
+    for row in (0..size).rev() {
+        let known: f64 = (row + 1..size).map(|at| matrix[at * size + row] * right[at]).sum();
+        right[row] = (right[row] - known) / matrix[row * size + row];
+    }
+    right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_is_solved() {
+        let solved = solve(
+            vec![4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 1.0, 3.0, 6.0],
+            vec![11.0, 21.0, 25.0],
+        );
+        for (value, expected) in solved.iter().zip([1.0, 2.0, 3.0]) {
+            assert!((value - expected).abs() < 1e-9, "{solved:?}");
+        }
+    }
+
+    #[test]
+    fn weights_are_found_again_that_marked_made_up_rows() {
+        let truth = [-1.0, 1.5, -0.5];
+        let made: Vec<[f32; 3]> = (0..400)
+            .map(|at| [1.0, (at % 7) as f32 / 3.0, (at % 5) as f32 / 2.0])
+            .collect();
+        let likely = |row: &[f32; 3]| {
+            let score: f64 = row
+                .iter()
+                .zip(truth)
+                .map(|(value, weight)| f64::from(*value) * weight)
+                .sum();
+            1.0 / (1.0 + (-score).exp())
+        };
+        let rows: Rows = made.iter().map(<[f32; 3]>::as_slice).collect();
+        let part = Part {
+            rows: &rows,
+            weights: vec![100.0; made.len()],
+            marks: made.iter().map(|row| 100.0 * likely(row)).collect(),
+        };
+        let found = newton(std::slice::from_ref(&part), &[0, 1, 2], [0.0; FEATURES.len()], 1e-6);
+        for (value, expected) in found.iter().zip(truth) {
+            assert!((value - expected).abs() < 1e-3, "{found:?}");
+        }
+        let masked = newton(&[part], &[0, 2], found, 1e9);
+        assert!(masked[1] == 0.0 && masked[2].abs() < 1e-3, "{masked:?}");
+    }
+}
