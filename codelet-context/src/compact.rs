@@ -347,6 +347,7 @@ impl<'a> Work<'a> {
         }
         let budget = division.map_or(budget, |division| division.budget);
         let last_cap = room::last_cap(outputs, budget, self.is_seen(last));
+        let calls = room::kept_share(budget, self.history.course().size().tokens);
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
         self.strategies.add(
@@ -356,17 +357,17 @@ impl<'a> Work<'a> {
                 bytes_saved: bytes as i64,
             },
         );
-        room::shorten(&mut drafts, budget, last_cap, division, &mut self.archive);
+        room::shorten(&mut drafts, budget, (last_cap, calls), division, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
         let floor = budget.saturating_sub(room::overhead(&drafts));
-        let facts = division.map_or(room::share(budget, told::FACTS_SHARE), |division| division.summary);
-        room::make_room(&mut drafts, floor.saturating_sub(facts), &mut self.archive);
+        let summary = division.map_or(room::share(budget, told::SUMMARY_SHARE), |division| division.summary);
+        room::make_room(&mut drafts, floor.saturating_sub(summary), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
             return self.finish(kept, drafts, None, Some(budget));
         }
         // Not even so: nothing but the last step, and the oldest prompts fold.
         let mut drafts = self.last_step(last, budget);
-        room::shorten(&mut drafts, budget, last_cap, division, &mut self.archive);
+        room::shorten(&mut drafts, budget, (last_cap, calls), division, &mut self.archive);
         let floor = budget.saturating_sub(self.told_beside_prompts(&drafts, budget));
         let mut fold = match room::squeeze(&mut drafts, floor, &mut self.archive) {
             true => None,

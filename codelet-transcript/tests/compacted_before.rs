@@ -120,14 +120,14 @@ fn the_goal_outlives_forms_that_do_not_say_whose_a_text_is() {
             let own = texts(&text, Origin::Own);
             assert!(!own.iter().any(|text| text.starts_with(['<', '#'])), "{form}: {own:?}");
             text = compacted(&text, form, budget);
-            let summary = texts(&text, Origin::Summary).concat();
-            let lines: Vec<&str> = summary.lines().collect();
-            for line in [
-                "Goal: \"Review the open tickets and close the stale ones.\"",
-                "Latest prompt: \"Let workers confirm it from the code.\"",
+            let own = texts(&text, Origin::Own);
+            for prompt in [
+                "Review the open tickets and close the stale ones.",
+                "Let workers confirm it from the code.",
             ] {
-                assert!(lines.contains(&line), "{form}: {summary}");
+                assert!(own.iter().any(|text| text == prompt), "{form}: {own:?}");
             }
+            let summary = texts(&text, Origin::Summary).concat();
             assert!(
                 !summary.contains("requests do not") && !summary.contains("(no words)"),
                 "{form}: {summary}"
@@ -148,15 +148,10 @@ fn a_second_compaction_merges_the_summary_of_the_first_in_every_form() {
             assert_eq!(summaries.len(), 1, "{form}: {summaries:?}");
             assert_eq!(texts(&text, Origin::Notice).len(), 1, "{form}");
             let summary = &summaries[0];
-            assert!(summary.contains("Latest prompt: \"Task 5: "), "{form}: {summary}");
+            assert_eq!(summary.matches("Record of it").count(), 1, "{form}: {summary}");
+            assert_eq!(summary.matches("# State").count(), 1, "{form}: {summary}");
             // What came of the first task was seen by the first compaction alone.
-            let outcome = summary
-                .lines()
-                .find(|line| line.starts_with("- \"Task 0: "))
-                .unwrap_or_default();
-            assert!(outcome.contains("edited m0.rs"), "{form} at {budget}: {summary}");
-            assert_eq!(summary.matches("- \"Task 0: ").count(), 1, "{form}: {summary}");
-            assert!(budget < 7_000 || summary.contains("edited m4.rs"), "{form}: {summary}");
+            assert!(summary.contains("m0.rs"), "{form} at {budget}: {summary}");
         }
     }
 }

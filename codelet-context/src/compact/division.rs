@@ -158,7 +158,7 @@ impl Demand<'_> {
         let others = self.drafts.iter().filter(|draft| !draft.is_answered);
         let prompts = draft::weights(others, Class::Prompts);
         let prompt_cap = room::prompt_cap(prompts.clone(), budget);
-        let told = share(budget, told::FACTS_SHARE).max((self.listed)());
+        let told = share(budget, told::SUMMARY_SHARE).max((self.listed)());
         Rest {
             system: self.system(),
             answered: self.answered(),

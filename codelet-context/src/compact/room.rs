@@ -22,8 +22,6 @@ const LAST_SHARE: f64 = 0.12;
 /// The same where the model has not seen them yet: it has just asked for them, and a piece of them is no answer. Of longer ones
 /// that much stays.
 pub const UNSEEN_SHARE: f64 = 0.7;
-/// The share of a budget that the parameters of the kept calls may take before they are shortened.
-const CALLS_SHARE: f64 = 0.2;
 /// The same for the assistant's words: of a long answer that much stays, beside what stands before it.
 const ANSWERS_SHARE: f64 = 0.3;
 /// The same for reminders and what a harness put at the head: nothing stands for them in a summary, so they are cut to it
@@ -101,12 +99,13 @@ pub fn steady(cap: Tokens, heaviest: Tokens) -> Tokens {
     }
 }
 
-/// Shortens what is too long for its share of the budget; outputs of the last complete step, to at most `last_cap` each.
+/// Shortens what is too long for its share of the budget; outputs of the last complete step, to at most `last_cap` each, and the
+/// parameters of the kept calls to their share `calls` of it.
 /// Where the budget is not divided as usual, `division` says how.
 pub fn shorten(
     drafts: &mut [Draft],
     budget: Tokens,
-    last_cap: Tokens,
+    (last_cap, calls): (Tokens, f64),
     division: Option<Division>,
     archive: &mut Archive,
 ) {
@@ -117,7 +116,7 @@ pub fn shorten(
         let cap = draft::fair_cap(draft::weights(drafts.iter(), class), share(budget, part));
         Reach::Free.shorten(drafts, class, cap, archive);
     };
-    fairly(drafts, Class::Calls, CALLS_SHARE, archive);
+    fairly(drafts, Class::Calls, calls, archive);
     fairly(drafts, Class::Answers, ANSWERS_SHARE, archive);
     match division {
         Some(division) => Reach::Free.shorten(drafts, Class::Standing, division.standing, archive),

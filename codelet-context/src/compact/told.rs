@@ -4,6 +4,7 @@
 use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
 use crate::evidence::Facts;
+use crate::evidence::anchor::Anchor;
 use crate::message::cut;
 use crate::message::tokens::{self, Tokens};
 use crate::ranking::labels;
@@ -15,15 +16,13 @@ use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
 use std::collections::HashSet;
 
-/// The share of a budget, and the most bytes, for the facts that the summary begins with.
-pub(super) const FACTS_SHARE: f64 = 0.05;
-const FACTS_BYTES: usize = 8_000;
-/// In a small budget that share is too little for what the user wants and how the checks stand: so many bytes, but no more
-/// than half of the summary.
-const FACTS_LEAST: usize = 480;
-/// Without a budget, the summary's lines take this share of what they stand for, and at most so many bytes.
-const DIGEST_SHARE: f64 = 0.1;
-const DIGEST_BYTES: usize = 24_000;
+/// The share of a budget that the summary has at least, before what is kept gives way.
+pub(super) const SUMMARY_SHARE: f64 = 0.05;
+/// Half of so many bytes are too few for a summary beside prompts that fold.
+const LEAST: usize = 480;
+/// Without a budget, the summary has this share of what it stands for, and at most so many bytes.
+const SHARE: f64 = 0.1;
+const BYTES: usize = 24_000;
 /// One part in so many of the summary, and at most so many bytes, tells how things stand, beside the open list.
 const STATE: usize = 12;
 const STATE_BYTES: usize = 3_000;
@@ -42,8 +41,8 @@ impl<'a> Work<'a> {
             }
             None => {
                 let rest: Tokens = self.history.estimates()[..start].iter().sum();
-                let digest = (tokens::bytes_in(rest) as f64 * DIGEST_SHARE) as usize;
-                digest.min(DIGEST_BYTES) + FACTS_BYTES
+                let bytes = (tokens::bytes_in(rest) as f64 * SHARE) as usize;
+                bytes.min(BYTES)
             }
         }
     }
@@ -129,27 +128,40 @@ impl<'a> Work<'a> {
             beside,
             focus: self.options.focus.map(words_of).unwrap_or_default(),
             handles: handles.collect(),
-            marks: QuickMap::default(),
+            marks: self.marks(),
             open,
         }
     }
 
-    /// What the summary and what ends the view are given where prompts have to fold: the list and the pins, and the first facts
-    /// where a budget is large enough to have a share for them. In a smaller one there is no summary.
+    /// By turn of the record: what was finished in it.
+    fn marks(&self) -> QuickMap<u32, String> {
+        let index = self.history.ranking();
+        let mark = |anchor: &Anchor| {
+            let first = index
+                .blocks
+                .partition_point(|block| (block.message as usize) < anchor.range.start);
+            let turn = index.blocks.get(first)?.turn;
+            Some((turn, format!(" · {}", anchor.kind.name())))
+        };
+        self.anchors.iter().filter_map(mark).collect()
+    }
+
+    /// What the summary and what ends the view are given where prompts have to fold: the list and the pins, and a share of a
+    /// budget that is large enough to have one. In a smaller one there is no summary.
     pub(super) fn told_beside_prompts(&self, drafts: &[Draft], budget: Tokens) -> Tokens {
-        let facts = room::share(budget, FACTS_SHARE);
-        let least = tokens::estimate_bytes(FACTS_LEAST) / 2;
+        let summary = room::share(budget, SUMMARY_SHARE);
+        let least = tokens::estimate_bytes(LEAST) / 2;
         let told = self
             .listed()
             .min(budget / 4)
-            .max(if facts >= least { facts } else { 0 });
+            .max(if summary >= least { summary } else { 0 });
         match told {
             0 => room::ending(drafts),
             _ => told + room::overhead(drafts),
         }
     }
 
-    /// What the summary takes at least beside its other facts: the open list, decisions, and the pinned texts, as far as
+    /// What the summary takes at least beside its record: the open list and the pinned texts, as far as
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {
         let list = standing_bytes(&self.history.facts());

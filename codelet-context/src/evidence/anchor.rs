@@ -107,7 +107,7 @@ pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tok
     let mut events = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         exchanges.next(message, |call, result| {
-            events.extend(came::weigh(call, result).map(|event| (at, event)))
+            events.extend(came::weigh(call, result).into_iter().flatten().map(|event| (at, event)))
         });
     }
     let mut search = Search::default();

@@ -104,17 +104,14 @@ impl Facts {
                     .find(|text| !text.trim().is_empty());
                 self.decide(asked(call), answer.unwrap_or_default(), false);
             }
-            ActionKind::Read | ActionKind::Change if result.success != Some(false) => {
-                let is_changed = action.kind == ActionKind::Change;
-                if is_changed {
-                    self.checks.iter_mut().for_each(|check| check.changes_since += 1);
-                }
-                for path in &action.paths {
-                    let is_there = action.change != ChangeKind::Removes;
-                    self.touch(path, is_changed && is_there);
-                }
-            }
+            ActionKind::Read | ActionKind::Change if result.success != Some(false) => match action.kind {
+                ActionKind::Change => self.changed(&action.paths, action.change != ChangeKind::Removes),
+                _ => action.paths.iter().for_each(|path| self.touch(path, false)),
+            },
             ActionKind::Command => {
+                if result.success != Some(false) && !action.paths.is_empty() {
+                    self.changed(&action.paths, true);
+                }
                 let line = action.command.as_ref().map_or("", |command| command.as_str());
                 if let Some(check) = check_of(line) {
                     self.checks.retain(|other| other.kind != check.kind);
@@ -133,6 +130,12 @@ impl Facts {
             }
             _ => {}
         }
+    }
+
+    /// Files were changed, and are there afterwards or not.
+    fn changed(&mut self, paths: &[Arc<str>], are_there: bool) {
+        self.checks.iter_mut().for_each(|check| check.changes_since += 1);
+        paths.iter().for_each(|path| self.touch(path, are_there));
     }
 
     fn touch(&mut self, path: &Arc<str>, is_changed: bool) {

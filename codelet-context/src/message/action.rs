@@ -4,6 +4,9 @@ use super::patch::patched;
 use crate::message::command::CommandLine;
 use std::sync::Arc;
 
+/// How a patch begins in the form that `apply_patch` takes.
+const PATCH: &str = "*** Begin Patch\n";
+
 /// What a call does to the world, in notions that hold for every agent. Made by the reader of a transcript, or by the tool.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Action {
@@ -11,7 +14,7 @@ pub struct Action {
     pub kind: ActionKind,
     /// For a change, what it does to its files.
     pub change: ChangeKind,
-    /// Files read or changed, as the call names them.
+    /// Files read or changed, as the call names them; for a command, those that a patch in it names.
     pub paths: Vec<Arc<str>>,
     /// The command line, where there is one.
     pub command: Option<CommandLine>,
@@ -92,10 +95,16 @@ impl Action {
         self
     }
 
-    /// Running a command line.
+    /// Running a command line, with the files that a patch in it names.
     pub fn command(line: &str) -> Self {
+        let paths = if line.contains(PATCH) {
+            patched(line)
+        } else {
+            Vec::new()
+        };
         Action {
             kind: ActionKind::Command,
+            paths: paths.into_iter().map(Arc::from).collect(),
             command: Some(CommandLine::new(line)),
             ..Action::default()
         }
@@ -109,7 +118,7 @@ impl Action {
     /// The files that this action changes when it succeeds.
     pub fn changed(&self) -> &[Arc<str>] {
         match self.kind {
-            ActionKind::Change => &self.paths,
+            ActionKind::Change | ActionKind::Command => &self.paths,
             _ => &[],
         }
     }

@@ -158,7 +158,7 @@ impl<'a> Whole<'a> {
 
     /// The features that all segments of a block share.
     fn block(&self, number: usize, block: &Block) -> Vec<(usize, f32)> {
-        let segments = block.segments.len();
+        let segments = length(block);
         let mut found = vec![(const { at("one") }, 1.0)];
         let mut mark = |feature: usize, holds: bool| {
             if holds {
@@ -254,7 +254,8 @@ impl<'a> Whole<'a> {
         } else {
             listed(const { list("fail") }, const { at("o_fail") });
         }
-        let segments = block.segments.len();
+        let segments = length(block);
+        let place = if block.speaker == Speaker::Record { 0 } else { place };
         if segments > 3 && place + 3 > segments {
             sink.add(const { at("last2") }, 1.0);
         }
@@ -289,6 +290,14 @@ impl<'a> Whole<'a> {
             sink.add(const { at("follow_out") }, follow / whole);
         }
         sink.add(const { at("rarity") }, all / (words.len() + 1) as f32 / 3.0);
+    }
+}
+
+/// The segments of a block, as far as its length tells against it: those of an earlier record were chosen from all of its part.
+fn length(block: &Block) -> usize {
+    match block.speaker {
+        Speaker::Record => 1,
+        _ => block.segments.len(),
     }
 }
 

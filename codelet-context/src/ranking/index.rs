@@ -3,6 +3,7 @@
 use super::block::{self, Block, Speaker};
 use super::cut::{self, Piece};
 use super::kind::{self, CallKind};
+use super::labels;
 use super::look::{self, Looks, bit};
 use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
@@ -166,7 +167,17 @@ impl RankingIndex {
     /// Cuts a block into its segments.
     fn cut(&mut self, block: &mut Block, at: u32) {
         let text = block.text.clone();
-        let pieces = cut::pieces(text.as_str());
+        let mut pieces = cut::pieces(text.as_str());
+        if block.speaker == Speaker::Record {
+            let in_frame = |piece: &mut Piece| {
+                let line = &text.as_str()[piece.start..piece.end];
+                // The mark of what it leaves out is said anew.
+                let rest = line.trim_start_matches(['…', ' ']);
+                piece.start += line.len() - rest.len();
+                rest.is_empty() || labels::is_frame(rest)
+            };
+            pieces.retain_mut(|piece| !in_frame(piece));
+        }
         let numbered =
             block.speaker == Speaker::Tool && matches!(block.kind, CallKind::Read | CallKind::Edit | CallKind::Find);
         let count = pieces.len();

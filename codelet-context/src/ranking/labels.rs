@@ -62,6 +62,11 @@ const BEGINNINGS: [&str; 22] = [
     "User:",
 ];
 
+/// Whether a line of an earlier summary, or a sentence of one, only frames what it tells.
+pub(crate) fn is_frame(line: &str) -> bool {
+    line.len() >= STATE.trim_end().len() && [SUMMARY, RECORD, STATE].iter().any(|frame| frame.contains(line))
+}
+
 /// Whether a line begins as one of the engine's own, whatever the case of its letters.
 pub(crate) fn begins(line: &[u8]) -> bool {
     let Some(first) = line.first().filter(|first| first.is_ascii_alphabetic()) else {

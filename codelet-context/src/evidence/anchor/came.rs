@@ -29,16 +29,25 @@ pub(super) enum Failure {
 }
 
 /// What a call came to, by its recorded status.
-pub(super) fn weigh(call: &ToolCall, result: &ToolResult) -> Option<Event> {
-    // What never ran has failed at nothing.
-    if result.refusal.is_some() {
-        return None;
+pub(super) fn weigh(call: &ToolCall, result: &ToolResult) -> [Option<Event>; 2] {
+    let action = &call.action;
+    // What never ran has failed at nothing, and a change that could not be made breaks nothing: everything is as it was.
+    let has_changed =
+        result.success != Some(false) && (action.kind == ActionKind::Change || !action.changed().is_empty());
+    match result.refusal.is_some() {
+        true => [None, None],
+        false => [
+            has_changed.then(|| Event::Changed(action.paths.clone())),
+            came(call, result),
+        ],
     }
+}
+
+/// What a call came to beside changes of files.
+fn came(call: &ToolCall, result: &ToolResult) -> Option<Event> {
     let action = &call.action;
     let other = || result.success.map(|success| Event::Other { success });
     match action.kind {
-        // A change that could not be made breaks nothing: everything is as it was.
-        ActionKind::Change if result.success != Some(false) => Some(Event::Changed(action.paths.clone())),
         ActionKind::Command => {
             let line = action.command.as_ref().map_or("", |command| command.as_str());
             let Some(check) = check_of(line) else { return other() };
