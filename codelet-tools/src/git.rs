@@ -107,6 +107,10 @@ impl Repository {
         let (Some(root), Some(own), Some(common)) = all else {
             return false;
         };
+        // Only a further working tree shares what is another's, and it stands where that one keeps its trees.
+        if own != common && own.parent() != Some(&common.join("worktrees")) {
+            return false;
+        }
         let is_within = own.starts_with(&root) && common.starts_with(&root);
         let holds = |path: &Path| path.starts_with(&own) || path.starts_with(&common);
         // What is ignored is not told.

@@ -357,7 +357,16 @@ mod tests {
             std::fs::remove_dir_all(by_data.join(".git").join(name)).unwrap();
             std::os::unix::fs::symlink(format!("../../own/.git/{name}"), by_data.join(".git").join(name)).unwrap();
         }
-        for sent in [by_file, by_link, by_data] {
+        // As a submodule's: its folder names the tree, and what it shares is another's.
+        let shared = sent("shared");
+        let (tree, module) = (shared.join("tree"), shared.join("store/.git/modules/x"));
+        std::fs::create_dir_all(&tree).unwrap();
+        std::fs::create_dir_all(&module).unwrap();
+        std::fs::write(tree.join(".git"), "gitdir: ../store/.git/modules/x\n").unwrap();
+        std::fs::write(module.join("HEAD"), "ref: refs/heads/master\n").unwrap();
+        std::fs::write(module.join("config"), "[core]\n\tworktree = ../../../../tree\n").unwrap();
+        std::fs::write(module.join("commondir"), "../../../../../own/.git\n").unwrap();
+        for sent in [by_file, by_link, by_data, tree] {
             assert_eq!(world(&sent).repository(None), None, "{}", sent.display());
         }
     }

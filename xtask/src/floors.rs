@@ -78,7 +78,7 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
 }
 
 /// What of a file is shipped: what stands before its tests, and nothing of a file of tests.
-fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
+pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
     let is_tests = path
         .components()
         .any(|name| matches!(name.as_os_str().to_str(), Some("tests.rs" | "tests")));
@@ -106,7 +106,8 @@ fn used(code: &str) -> BTreeSet<String> {
     found
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+/// The files of a folder and of those in it that are Rust, in the order of their paths.
+pub fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {

@@ -8,6 +8,7 @@ mod fixtures;
 mod floors;
 mod real_model;
 mod seeds;
+mod shape;
 mod train;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask arrows             check which way imports point
 cargo xtask fixtures [--check] write the generated fixtures, or say which differ
+cargo xtask shape              count lines as shipped, types that share a name, and the lines of each floor
 cargo xtask seeds              write first inputs for the fuzzers, from the fixtures
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
@@ -58,6 +60,7 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["fixtures"] => fixtures::write(root),
         ["fixtures", "--check"] => fixtures::check(root),
         ["seeds"] => seeds::write(root),
+        ["shape"] => shape::tell(root),
         ["bench-agent"] => bench_agent::run(root),
         ["bench-terminal"] => bench_terminal::run(root),
         ["conformance"] => conformance::run(root),
