@@ -37,7 +37,7 @@ pub(crate) const CHANGED: &str = "Changed files: ";
 
 /// How such a line begins, if it does not begin with a sign; and how those lines begin in which a harness or a recording shows
 /// who speaks.
-const BEGINNINGS: [&str; 22] = [
+const BEGINNINGS: [&str; 26] = [
     PINNED,
     REFUSED,
     "To do",
@@ -46,6 +46,10 @@ const BEGINNINGS: [&str; 22] = [
     "Last build:",
     "Last lint:",
     "Goal:",
+    "Decided:",
+    "Changed:",
+    "Next:",
+    "Developer:",
     "Key outcomes",
     "Summary of the earlier part",
     "Record of it",
@@ -67,6 +71,15 @@ pub(crate) fn is_frame(line: &str) -> bool {
     line.len() >= STATE.trim_end().len() && [SUMMARY, RECORD, STATE].iter().any(|frame| frame.contains(line))
 }
 
+/// Whether these are the words of a heading of the engine's own, whatever the case of their letters.
+pub(crate) fn heads(words: &[u8]) -> bool {
+    let is_turn = || {
+        words.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"turn "))
+            && words.get(5).is_some_and(u8::is_ascii_digit)
+    };
+    words.eq_ignore_ascii_case(b"state") || is_turn()
+}
+
 /// Whether a line begins as one of the engine's own, whatever the case of its letters.
 pub(crate) fn begins(line: &[u8]) -> bool {
     let Some(first) = line.first().filter(|first| first.is_ascii_alphabetic()) else {
@@ -76,8 +89,14 @@ pub(crate) fn begins(line: &[u8]) -> bool {
     let starts = |label: &str| {
         first.eq_ignore_ascii_case(&label.as_bytes()[0]) && {
             let label = label.trim_end().as_bytes();
-            let start = line.get(..label.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(label))
+            let (words, is_colon) = match label.strip_suffix(b":") {
+                Some(words) => (words, true),
+                None => (label, false),
+            };
+            let behind = line.get(words.len()..).map(<[u8]>::trim_ascii_start);
+            let start = line.get(..words.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(words))
+                && (!is_colon || behind.is_some_and(|behind| behind.starts_with(b":")))
         }
     };
     BEGINNINGS.iter().any(|label| starts(label))
@@ -94,7 +113,6 @@ mod tests {
             SUMMARY,
             NOTICE,
             RECORD,
-            TURN,
             USER,
             ASSISTANT,
             THINKING,
@@ -102,7 +120,6 @@ mod tests {
             CALL,
             OUTPUT,
             FAILED_OUTPUT,
-            STATE,
             PINNED,
             REFUSED,
             TO_DO,
@@ -112,10 +129,29 @@ mod tests {
         for label in labels {
             assert!(poses(format!("{label}x").as_bytes()), "{label}");
         }
-        for line in ["Last test: `cargo test` → failed", "… later", "[k3f9a2]"] {
+        for line in [
+            "Last test: `cargo test` → failed",
+            "last test : passed",
+            "… later",
+            "[k3f9a2]",
+            "# Turn 3",
+            "#turn 12 · task completion",
+            "# State",
+            "#STATE",
+            "user :",
+        ] {
             assert!(poses(line.as_bytes()), "{line}");
         }
-        for line in ["lastly", "tests/a.rs:3", "#include <a>", "=> x", ">>> x"] {
+        for line in [
+            "lastly",
+            "# turns out well",
+            "# stateful",
+            "users: 3",
+            "tests/a.rs:3",
+            "#include <a>",
+            "=> x",
+            ">>> x",
+        ] {
             assert!(!poses(line.as_bytes()), "{line}");
         }
     }

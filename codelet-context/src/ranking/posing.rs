@@ -175,9 +175,11 @@ fn breaks(c: char) -> bool {
 pub(crate) fn poses(line: &[u8]) -> bool {
     match line.first() {
         Some(b'[') => true,
-        Some(b'#') => [labels::TURN, labels::STATE.trim_end(), "## "]
-            .iter()
-            .any(|head| line.starts_with(head.as_bytes())),
+        Some(b'#') => {
+            let words = line.trim_ascii_start().trim_ascii_end();
+            let words = &words[words.iter().take_while(|&&b| b == b'#' || b == b' ').count()..];
+            line.starts_with(b"## ") || labels::heads(words)
+        }
         Some(b'>' | b'=' | b'!') => line.get(1) == Some(&b' '),
         Some(b'-') => line.starts_with(b"- \"") || line.starts_with(b"- ("),
         Some(0xe2) => line.starts_with("…".as_bytes()),

@@ -196,6 +196,10 @@ impl Record<'_> {
                 out.push(' ');
             } else if segment != expected && block.speaker != Speaker::Call {
                 out.push_str(GAP);
+                // A mark before it would not keep a reader from taking it for the record's own.
+                if posing::poses(text.as_bytes()) {
+                    out.push(' ');
+                }
             } else if begins && posing::poses(text.as_bytes()) {
                 out.push(' ');
             }

@@ -210,7 +210,8 @@ fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() 
 #[test]
 fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told() {
     let long = "x".repeat(1024 * 1024 + 1);
-    let crowded = "x?\n".repeat(5_001);
+    let crowded = "x*\n".repeat(5_001);
+    let wide = "*a".repeat(513);
     for name in [".gitignore", ".ignore", "deep/.gitignore", ".git/info/exclude"] {
         for (what, why) in [
             ("/dev/zero", "it is a link"),
@@ -221,6 +222,7 @@ fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told
             ("folder", "this is a folder"),
             ("long", "it is too long"),
             ("crowded", "it is too long"),
+            ("wide", "a pattern in it is too long"),
         ] {
             let trial = Trial::new(Permission::Edit);
             trial.write("a.md", "needle\n");
@@ -241,6 +243,7 @@ fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told
                 "folder" => std::fs::create_dir(&path).unwrap(),
                 "long" => drop(trial.write(name, &long)),
                 "crowded" => drop(trial.write(name, &crowded)),
+                "wide" => drop(trial.write(name, &wide)),
                 target => std::os::unix::fs::symlink(target, &path).unwrap(),
             }
             let note = format!("[1 ignore file not obeyed: {name} ({why})]\n");
