@@ -62,11 +62,10 @@ impl<'a> Work<'a> {
             summary.push('\n');
             beside = self.history.ranking().words.known_in(written);
         }
-        let facts = self.history.facts();
-        let stands = standing_bytes(&facts).min(all / 4) + (all / STATE).min(STATE_BYTES);
+        let stands = standing_bytes(self.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
         let state = state::tell(
             self.history.messages(),
-            &facts,
+            self.facts(),
             stands.min(bytes.saturating_sub(summary.len() + labels::STATE.len())),
         );
         let framed = if state.is_empty() {
@@ -133,6 +132,10 @@ impl<'a> Work<'a> {
         }
     }
 
+    fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| self.history.facts())
+    }
+
     /// By turn of the record: what was finished in it.
     fn marks(&self) -> QuickMap<u32, String> {
         let index = self.history.ranking();
@@ -164,7 +167,7 @@ impl<'a> Work<'a> {
     /// What the summary takes at least beside its record: the open list and the pinned texts, as far as
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {
-        let list = standing_bytes(&self.history.facts());
+        let list = standing_bytes(self.facts());
         let notes: usize = self.options.notes.iter().map(|note| note.len() + HEADER).sum();
         tokens::estimate_bytes((4 * list + notes).max(2 * notes))
     }

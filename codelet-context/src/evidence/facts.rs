@@ -21,8 +21,6 @@ pub struct Facts {
     pub files: Vec<FileFact>,
     /// The last run of each kind of check, oldest first.
     pub checks: Vec<CheckRun>,
-    /// The last command that asked or told the version control system something, by its message.
-    pub versions: Option<usize>,
     /// What the user decided when asked, and the calls that the user refused, newest last.
     pub decisions: Vec<Decision>,
     /// The list of what is to be done.

@@ -3,11 +3,12 @@
 use super::block::{Block, Speaker};
 use super::index::{NONE, RankingIndex, Segment};
 use super::kind::CallKind;
-use super::look::LOOKS;
+use super::look::{self, LOOKS};
+use super::word::{COMMON, LISTS};
 
 /// The names of the features, in the order of their values. `R_` is of what tools said, by the kind of the call; `C_` of calls.
-/// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the user used before, `follow` of those that the next thing said holds, `lastq` of
-/// those of the last two prompts.
+/// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the
+/// user used before, `follow` of those that the next thing said holds, `lastq` of those of the last two prompts.
 #[rustfmt::skip]
 pub const FEATURES: [&str; 61] = [
     "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
@@ -20,21 +21,7 @@ pub const FEATURES: [&str; 61] = [
 
 /// The place of a feature.
 const fn at(name: &str) -> usize {
-    let mut at = 0;
-    while at < FEATURES.len() {
-        let (known, name) = (FEATURES[at].as_bytes(), name.as_bytes());
-        let mut same = known.len() == name.len();
-        let mut byte = 0;
-        while same && byte < name.len() {
-            same = known[byte] == name[byte];
-            byte += 1;
-        }
-        if same {
-            return at;
-        }
-        at += 1;
-    }
-    panic!("no such feature")
+    look::place(&FEATURES, name)
 }
 
 /// Where the looks begin among the features.
@@ -72,7 +59,7 @@ impl<'a> Whole<'a> {
         let blocks = index.blocks.len().max(1) as f32;
         let known = index.known.iter().zip(0..);
         let rarity = known.map(|(known, word)| {
-            let is_common = index.words.lists(word) & super::word::COMMON != 0;
+            let is_common = index.words.lists(word) & COMMON != 0;
             if is_common {
                 0.0
             } else {
@@ -308,21 +295,7 @@ fn is_said(block: &Block) -> bool {
 
 /// The bit of a list of words.
 const fn list(name: &str) -> u8 {
-    let mut at = 0;
-    while at < super::word::LISTS.len() {
-        let (known, name) = (super::word::LISTS[at].as_bytes(), name.as_bytes());
-        let mut same = known.len() == name.len();
-        let mut byte = 0;
-        while same && byte < name.len() {
-            same = known[byte] == name[byte];
-            byte += 1;
-        }
-        if same {
-            return 1 << at;
-        }
-        at += 1;
-    }
-    panic!("no such list")
+    1 << look::place(&LISTS, name)
 }
 
 #[cfg(test)]

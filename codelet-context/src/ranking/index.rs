@@ -35,10 +35,12 @@ pub(crate) struct Segment {
     words: u32,
     /// Bytes of it as it is quoted; 0 for one that is never quoted.
     pub bytes: u16,
-    /// How many bytes it has as it stands, and how much of it is common words and signs of code.
+    /// What it looks like, and the lists that its words stand on.
     pub looks: Looks,
     pub lists: Lists,
+    /// It goes on with the line of the segment before it.
     pub joined: bool,
+    /// The share of common words, and how much of it is signs of code.
     pub prose: f32,
     pub codeness: f32,
 }

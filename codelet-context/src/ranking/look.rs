@@ -24,14 +24,19 @@ pub(crate) const LOOKS: [&str; 15] = [
 
 /// The bit of a look.
 pub(crate) const fn bit(name: &str) -> Looks {
+    1 << place(&LOOKS, name)
+}
+
+/// The place of a name among these, which it stands in.
+pub(crate) const fn place(names: &[&str], name: &str) -> usize {
     let mut at = 0;
-    while at < LOOKS.len() {
-        if is_same(LOOKS[at].as_bytes(), name.as_bytes()) {
-            return 1 << at;
+    while at < names.len() {
+        if is_same(names[at].as_bytes(), name.as_bytes()) {
+            return at;
         }
         at += 1;
     }
-    panic!("no such look")
+    panic!("no such name")
 }
 
 const fn is_same(a: &[u8], b: &[u8]) -> bool {

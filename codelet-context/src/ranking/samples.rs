@@ -26,19 +26,13 @@ pub(crate) fn samples(index: &RankingIndex) -> Vec<Sample> {
     Whole::of(index).each(
         |_| true,
         || vec![0.0; FEATURES.len()],
-        |_, segment, features| found.push((segment, features)),
+        |block, segment, features| found.push((segment, block, features)),
     );
-    found.sort_unstable_by_key(|(segment, _)| *segment);
-    let mut block = 0;
-    let sample = |(segment, features): (u32, Vec<f32>)| {
-        while index.blocks[block].segments.end <= segment {
-            block += 1;
-        }
-        Sample {
-            block,
-            text: index.quoted(block as u32, segment).into_owned(),
-            features,
-        }
+    found.sort_unstable_by_key(|(segment, ..)| *segment);
+    let sample = |(segment, block, features): (u32, u32, Vec<f32>)| Sample {
+        block: block as usize,
+        text: index.quoted(block, segment).into_owned(),
+        features,
     };
     found.into_iter().map(sample).collect()
 }
