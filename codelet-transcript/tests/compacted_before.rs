@@ -148,7 +148,7 @@ fn a_second_compaction_merges_the_summary_of_the_first_in_every_form() {
             assert_eq!(summaries.len(), 1, "{form}: {summaries:?}");
             assert_eq!(texts(&text, Origin::Notice).len(), 1, "{form}");
             let summary = &summaries[0];
-            assert_eq!(summary.matches("Record of it").count(), 1, "{form}: {summary}");
+            assert_eq!(summary.matches("Quoted below").count(), 1, "{form}: {summary}");
             assert_eq!(summary.matches("# State").count(), 1, "{form}: {summary}");
             // What came of the first task was seen by the first compaction alone.
             assert!(summary.contains("m0.rs"), "{form} at {budget}: {summary}");
