@@ -315,6 +315,9 @@ pub struct ToolResult {
     /// Whether the tool did what it was asked to, by its own word (exit status, error flag); `None` where a foreign
     /// transcript records no status.
     pub success: Option<bool>,
+    /// Exit statuses of the commands of the last pipeline of a command line, in their order, where its shell recorded them (the
+    /// `PIPESTATUS` of bash); else empty.
+    pub pipe: Vec<u8>,
     /// What the tool printed: texts, pictures and unknown blocks.
     pub output: Vec<Part>,
     /// The source wrote the output as a plain string, not as a list of blocks.
@@ -337,6 +340,7 @@ impl ToolResult {
         ToolResult {
             call_id: call_id.into(),
             success,
+            pipe: Vec::new(),
             output: vec![Part::text(output)],
             bare: true,
             error: None,

@@ -12,7 +12,7 @@ use crate::git::{Obeyed, Repository};
 use crate::handed::{self, Numbers};
 use crate::process::{self, End, Program, Unstarted};
 use crate::secrets::Hiding;
-use crate::whereabouts::{NOTING, NOTING_FREE, Note};
+use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
@@ -132,7 +132,7 @@ impl Bash {
             Permission::Edit | Permission::Read => NOTING,
         };
         let noting = match self.is_bash {
-            true => format!("{note_where} >&{}", numbers.note),
+            true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{}", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
         let line = format!("trap {} EXIT; {command}", quoted(&noting));
@@ -359,11 +359,15 @@ fn ran(
     };
     let stands = note.read(ended.seen_in.as_deref(), &[&from, desk.paths.directory()]);
     let moved = ending::moved(desk, &stands, &from);
+    let pipe = match ended.end {
+        End::Exited(_) => stands.pipe,
+        _ => Vec::new(),
+    };
     desk.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
     let earlier = left.earlier(&ended.left);
-    let mut notes = ending::notes(desk, &ended, timeout, &text, moved, &earlier);
+    let mut notes = ending::notes(desk, &ended, timeout, &text, moved, &pipe, &earlier);
     let during = left.look(desk, is_shut_in);
     if let Some(what) = between {
         notes.push_str(&format!(
@@ -385,6 +389,7 @@ fn ran(
     text.push_str(&notes);
     let output = Output {
         success,
+        pipe,
         lacked_time: ended.end == End::TimedOut,
         remarks: notes.len(),
         lost,

@@ -10,6 +10,8 @@ use crate::whereabouts::Stands;
 use std::path::Path;
 use std::time::Duration;
 
+/// The status of a command in a pipe that was ended since nobody read on: 128 and the number of SIGPIPE.
+const UNREAD: u8 = 141;
 /// Jobs that are named.
 const NAMED: usize = 5;
 
@@ -20,9 +22,11 @@ pub(crate) fn notes(
     timeout: Duration,
     text: &str,
     moved: Option<String>,
+    pipe: &[u8],
     earlier: &[Member],
 ) -> String {
     let mut notes: Vec<String> = end(ended, timeout, text).into_iter().collect();
+    notes.extend(hidden(pipe));
     notes.extend(moved);
     notes.extend(left(ended));
     notes.extend(out_of_reach(ended, text, earlier));
@@ -70,6 +74,14 @@ fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {
         ),
         End::Interrupted => format!("{INTERRUPTED}{took}"),
     })
+}
+
+/// The statuses of a pipe in which a command failed whose status is not the line's.
+fn hidden(pipe: &[u8]) -> Option<String> {
+    let (_, before) = pipe.split_last()?;
+    let has_failed = before.iter().any(|status| *status != 0 && *status != UNREAD);
+    let told: Vec<String> = pipe.iter().map(u8::to_string).collect();
+    has_failed.then(|| format!("exit statuses in the pipe: {}", told.join(", ")))
 }
 
 /// What goes on, and what can be done about it.

@@ -1,4 +1,5 @@
-//! Where the shell stands when a command has ended, which is where the next one begins.
+//! What the shell notes when a command has ended: where it stands, which is where the next command begins, and how the parts
+//! of the last pipe ended.
 
 use crate::files;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -18,6 +19,10 @@ pub(crate) const NOTING: &str = "{ pwd -P || echo; } 2>/dev/null";
 pub(crate) const NOTING_FREE: &str =
     "{ /bin/pwd -P || /usr/bin/pwd -P || /run/current-system/sw/bin/pwd -P || echo; } 2>/dev/null";
 
+/// What bash does before that: it notes how each command of the last pipe ended. Nothing may run before it, which would be the
+/// last pipe then.
+pub(crate) const NOTING_STATUSES: &str = "printf '%s ' \"${PIPESTATUS[@]}\"; ";
+
 /// The pipe through which the shell notes at its end where it stands. Whatever runs in the command could write to it, too, or
 /// lead the shell elsewhere; so what is noted is a folder or nothing, and it says only where commands begin that are held by
 /// no less than this one ([`Shell`]).
@@ -30,6 +35,8 @@ pub(crate) struct Note {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Stands {
     pub directory: PathBuf,
+    /// The statuses of the commands of the last pipe, if it had several.
+    pub pipe: Vec<u8>,
     /// The command ended there, or there is no such place any more.
     pub is_known: bool,
 }
@@ -57,15 +64,27 @@ impl Note {
         // It ends where nothing stands in the pipe any more; what runs on may hold its other end.
         let _ = self.pipe.take(LONGEST).read_to_end(&mut noted);
         let is_known = !self.may_move || !noted.is_empty();
+        let pipe = statuses(&mut noted);
         let noted = folder(noted);
         let seen_in = seen_in.filter(|_| !is_known);
         let places = noted.as_deref().into_iter().chain(seen_in).chain(began.iter().copied());
         let directory = places.into_iter().find(|place| place.is_dir()).unwrap_or(began[1]);
         Stands {
             directory: directory.to_owned(),
+            pipe,
             is_known,
         }
     }
+}
+
+/// Takes the statuses from the beginning of a note.
+fn statuses(noted: &mut Vec<u8>) -> Vec<u8> {
+    let is_status = |byte: &u8| byte.is_ascii_digit() || *byte == b' ';
+    let end = noted.iter().position(|byte| !is_status(byte)).unwrap_or(noted.len());
+    let told: Vec<u8> = noted.drain(..end).collect();
+    let told = String::from_utf8_lossy(&told);
+    let statuses: Option<Vec<u8>> = told.split_whitespace().map(|status| status.parse().ok()).collect();
+    statuses.filter(|statuses| statuses.len() > 1).unwrap_or_default()
 }
 
 fn folder(mut noted: Vec<u8>) -> Option<PathBuf> {
@@ -194,7 +213,9 @@ mod tests {
         };
         let check = |note: Note, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
             let directory = directory.to_owned();
-            assert_eq!(note.read(seen_in, &[&began, &began]), Stands { directory, is_known });
+            let pipe = Vec::new();
+            let stands = Stands { directory, pipe, is_known };
+            assert_eq!(note.read(seen_in, &[&began, &began]), stands);
         };
         check(note("cd x", Some(&noted)), Some(&seen), &noted, true);
         check(note("cd x", None), Some(&seen), &seen, false);

@@ -226,6 +226,7 @@ fn result(mut fields: Fields) -> Part {
     Part::ToolResult(ToolResult {
         call_id: call_id.into(),
         success,
+        pipe: Vec::new(),
         output,
         bare,
         error: None,

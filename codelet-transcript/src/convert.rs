@@ -182,6 +182,7 @@ impl<'a> Converter<'a> {
         ToolResult {
             call_id,
             success: result.success,
+            pipe: result.pipe.clone(),
             output,
             bare,
             error: None,

@@ -274,6 +274,7 @@ impl Reader {
         Part::ToolResult(ToolResult {
             call_id,
             success,
+            pipe: Vec::new(),
             output,
             bare: true,
             error: None,

@@ -91,6 +91,7 @@ impl Reader {
         let result = ToolResult {
             call_id: call_id.into(),
             success: None,
+            pipe: Vec::new(),
             output,
             bare,
             error: None,

@@ -172,6 +172,7 @@ impl Reader {
         let result = ToolResult {
             call_id: call_id.into(),
             success,
+            pipe: Vec::new(),
             output,
             bare,
             error: None,

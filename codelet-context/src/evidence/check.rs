@@ -37,6 +37,20 @@ pub struct Check {
     pub succeeds_with_line: bool,
     /// The line fails only if the check does: it is the last command, and what stands before it cannot keep it from running.
     pub fails_with_line: bool,
+    /// Its place in the last pipe of the line, and how many commands that has.
+    in_pipe: Option<(usize, usize)>,
+}
+
+impl Check {
+    /// Its own success by the [statuses](ToolResult::pipe) of the last pipe, if they are recorded and it stands in that pipe. One that
+    /// was ended since nobody read on has neither passed nor failed.
+    pub(crate) fn own_success(self, result: &ToolResult) -> Option<bool> {
+        /// 128 and the number of SIGPIPE, as shells report it.
+        const UNREAD: u8 = 141;
+        let (at, count) = self.in_pipe.filter(|_| !result.pipe.is_empty())?;
+        let status = result.pipe.get(at).filter(|_| result.pipe.len() == count)?;
+        (*status != UNREAD).then_some(*status == 0)
+    }
 }
 
 /// The table: kind, and words.
@@ -66,6 +80,8 @@ pub(crate) fn check_of(line: &str) -> Option<Check> {
         .filter_map(|(at, (words, _))| Some((kind_of(words)?, at)));
     // The first kind there is, and the last command of it.
     let (kind, at) = kinds.min_by_key(|&(kind, at)| (kind, std::cmp::Reverse(at)))?;
+    let begins = commands.iter().rposition(|(_, between)| matches!(between, Some(between) if *between != Between::Pipe));
+    let begins = begins.map_or(0, |before| before + 1);
     let mut behind = commands[at..].iter().filter_map(|(_, between)| *between);
     let mut before = commands[..at].iter();
     let is_sure = |(words, between): &(Vec<String>, Option<Between>)| {
@@ -78,12 +94,16 @@ pub(crate) fn check_of(line: &str) -> Option<Check> {
         kind,
         fails_with_line: behind.clone().next().is_none() && before.all(is_sure),
         succeeds_with_line: behind.all(|between| between == Between::And),
+        in_pipe: (at >= begins).then(|| (at - begins, commands.len() - begins)),
     })
 }
 
 /// Whether the check of a command line has passed, by the status of its own that is recorded; where there is none, by what its
 /// output [says](says_passed). A test that did not pass by its words has not failed.
 pub(crate) fn passed(check: Check, result: &ToolResult) -> Option<bool> {
+    if let Some(success) = check.own_success(result) {
+        return Some(success);
+    }
     match result.success {
         Some(true) if check.succeeds_with_line => Some(true),
         Some(false) if check.fails_with_line => Some(false),

@@ -43,7 +43,7 @@ pub struct CheckRun {
     pub kind: CheckKind,
     /// The command line.
     pub command: Arc<str>,
-    /// The recorded status of the line.
+    /// The recorded status: its own, or else that of the line.
     pub success: Option<bool>,
     /// It is the check's own; else it is that of what stands behind it, as in `cargo test | tail`.
     pub is_own: bool,
@@ -112,12 +112,14 @@ impl Facts {
                 }
                 let line = action.command.as_ref().map_or("", |command| command.as_str());
                 if let Some(check) = check_of(line) {
+                    let own = check.own_success(result);
                     self.checks.retain(|other| other.kind != check.kind);
                     self.checks.push(CheckRun {
                         kind: check.kind,
                         command: line.into(),
-                        success: result.success,
+                        success: own.or(result.success),
                         is_own: match result.success {
+                            _ if own.is_some() => true,
                             Some(true) => check.succeeds_with_line,
                             _ => check.fails_with_line,
                         },
