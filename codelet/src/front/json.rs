@@ -157,7 +157,10 @@ mod tests {
         let value = json!({hidden: hidden, "seen": "é日👩\u{200d}❤\u{fe0f}\u{a0}"});
         let line = line(&value);
         assert!(!line.chars().any(|c| c.is_control() || hides(c)), "{line:?}");
-        assert!(line.contains("é日👩\u{200d}❤\u{fe0f}\u{a0}") && line.contains("\\udb40\\udc41"), "{line}");
+        assert!(
+            line.contains("é日👩\u{200d}❤\u{fe0f}\u{a0}") && line.contains("\\udb40\\udc41"),
+            "{line}"
+        );
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
     }
 }
