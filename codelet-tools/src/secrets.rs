@@ -180,6 +180,8 @@ fn parameter(text: &str) -> Option<&str> {
             || words(name)
                 .last()
                 .is_some_and(|last| PARAMETERS.contains(&last.as_str()));
+        // `make` shares its jobs by this one.
+        let is_secret = is_secret && name != "jobserver-auth";
         // What a shell puts in later is none yet.
         if found.is_none() && is_name && is_secret && !value.is_empty() && !value.starts_with('$') {
             found = Some(value);
