@@ -166,7 +166,7 @@ impl Gate for Rules {
 
 /// Whether every command of a line matches one of the patterns. A pattern is compared word by word, where `*` stands for any
 /// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo`, `cargo test -p x`, not `cargo-x`.
-/// No `*` leads out of a folder that the pattern names: in the first word it stands for text without `/`, and nowhere behind a folder for
+/// No `*` leads out of a folder that the pattern names, nor up from where the command runs: in the first word it stands for text without `/`, and nowhere behind a folder for
 /// `..`, nor for a wildcard that could become that: `rm build/*` allows neither `rm build/../x` nor `rm build/.?/x`.
 ///
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
@@ -326,10 +326,13 @@ fn stays_below(pattern: &str, argument: &Word) -> bool {
     let times_up = |text: &str| text.split(|c| !is_in_name(c)).filter(|&name| name == "..").count();
     let homes = |text: &str| HOMES.iter().map(|home| text.matches(home).count()).sum::<usize>();
     let text = argument.text.as_str();
-    !pattern.contains('/')
+    // A wildcard at the beginning is no whole path either.
+    let is_elsewhere = text.starts_with('/') || argument.is_home;
+    !(pattern.contains(['/', '*']))
         || times_up(text) <= times_up(pattern)
+            && !(is_elsewhere && pattern.starts_with('*'))
             && homes(text) <= homes(pattern)
-            && !(argument.is_wild && text.split('/').any(may_be_dots))
+            && !(text.contains('/') && argument.is_wild && text.split('/').any(may_be_dots))
 }
 
 /// Whether a component with wildcards could stand for `.` or `..`. Shells differ in that, by kind, version and options, so that none of
@@ -390,6 +393,10 @@ mod tests {
             ("cat src/*", "cat src/[ab]c/x*"),
             ("cat src/* src/*", "cat src/*.rs src/a"),
             ("rm *", "rm .?"),
+            ("rm *.o", "rm src/x.o"),
+            ("rm *.o", "rm src/*.o"),
+            ("rm *", "rm ../x.o"),
+            ("tool --in=*", "tool --in=/a"),
             ("rm build/*", "rm build/'.?'/a"),
             ("git log o/*", "git log o/main..HEAD"),
         ] {
@@ -408,6 +415,11 @@ mod tests {
             ("my-*", "my-/../evil"),
             ("*/ok.sh", "evil/ok.sh/../ok.sh"),
             ("cat src/*", "cat src/../../secret"),
+            ("rm *.o", "rm ../x.o"),
+            ("rm *.o", "rm src/../../x.o"),
+            ("rm *.o", "rm .?/x.o"),
+            ("rm *.o", "rm /tmp/x.o"),
+            ("rm *.o", "rm ~/x.o"),
             ("tool --in=src/*", "tool --in=src/../secret"),
             ("tool --in=src/*", "tool --in=src/a:../secret"),
             ("tool --in=src/*", "tool --in=src/a,../secret"),

@@ -14,6 +14,12 @@ pub trait Surroundings: Send + Sync {
         false
     }
 
+    /// Whether a resolved path lies in a repository's own folder, as far as only what is there can tell; that a name says so
+    /// everybody knows.
+    fn is_gits(&self, _path: &Path) -> bool {
+        false
+    }
+
     /// The file's text, at most `limit` bytes of it, and the size of the whole; `None` where there is no such file or it
     /// is no text.
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;

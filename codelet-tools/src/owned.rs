@@ -6,8 +6,13 @@ use crate::git;
 use crate::path::pieces;
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
+use std::collections::VecDeque;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// Files and folders among which the other names of a file are looked for.
+const LOOKED_AT: usize = 200_000;
 
 /// Says of each place whose it is.
 pub(crate) struct Owned {
@@ -44,6 +49,46 @@ impl Owned {
 
     /// Whose a resolved place is; `None` where it is the workspace's, or the user's like any other.
     pub(crate) fn owner(&self, path: &Path) -> Option<Owner> {
+        self.by_name(path).or_else(|| self.by_another_name(path, LOOKED_AT))
+    }
+
+    /// Whose a file is by one of its other names (hard links): what is written in place is written under all of them. Only
+    /// where something may be kept they are looked for; a name elsewhere, as in the store of a package manager, says nothing.
+    fn by_another_name(&self, path: &Path, most: usize) -> Option<Owner> {
+        let file = path.symlink_metadata().ok().filter(|file| file.is_file())?;
+        let mut others = file.nlink().saturating_sub(1);
+        if others == 0 {
+            return None;
+        }
+        let places = self.committed.writable.iter().chain(self.kept()).chain([&self.root]);
+        let mut waiting: VecDeque<PathBuf> = places.cloned().collect();
+        let mut looked_at = 0;
+        while let Some(place) = waiting.pop_front() {
+            looked_at += 1;
+            if looked_at > most {
+                return Some(Owner::Obeyed(
+                    "has another name, and there are too many files to tell whether that one gives orders",
+                ));
+            }
+            let Ok(found) = place.symlink_metadata() else { continue };
+            if found.is_dir() {
+                // Folder by folder, from the top: most of what is kept lies there.
+                let entries = place.read_dir().into_iter().flatten().flatten();
+                waiting.extend(entries.take(most).map(|entry| entry.path()));
+            } else if (found.dev(), found.ino()) == (file.dev(), file.ino()) && place != path {
+                if let Some(owner) = self.by_name(&place) {
+                    return Some(owner);
+                }
+                others -= 1;
+                if others == 0 {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    fn by_name(&self, path: &Path) -> Option<Owner> {
         let is_of_home = || {
             let below = path.strip_prefix(self.home.as_ref()?).ok()?;
             below.iter().next().filter(|name| name.as_bytes().starts_with(b"."))
@@ -298,6 +343,35 @@ mod tests {
         let owned = Owned::new(&inner, Some(&home), &[]);
         assert_eq!(owned.owner(&inner.join("a.rs")), None);
         assert_eq!(owned.owner(&inner.join("AGENTS.md")), instructs);
+    }
+
+    #[test]
+    fn a_file_is_kept_by_its_other_names_too() {
+        let (_folder, home) = home();
+        let notes = home.join("notes");
+        std::fs::create_dir_all(notes.join(".git/hooks")).unwrap();
+        std::fs::create_dir_all(notes.join("sub/.codelet")).unwrap();
+        let instructs = Some(Owner::Obeyed("gives instructions to agents"));
+        for (name, another, owner) in [
+            (".git/config", "a", Some(Owner::Git)),
+            (".git/hooks/pre-commit", "sub/b", Some(Owner::Git)),
+            ("AGENTS.md", "c", instructs),
+            ("sub/.codelet/settings.toml", "d", Some(Owner::Codelet)),
+            ("store.js", "sub/e.js", None),
+            ("../.config/codelet/settings.toml", "f", Some(Owner::Codelet)),
+            ("../.bashrc", "g", None),
+        ] {
+            std::fs::write(notes.join(name), "").unwrap();
+            std::fs::hard_link(notes.join(name), notes.join(another)).unwrap();
+            let owned = Owned::new(&notes, Some(&home), &[home.join(".config/codelet")]);
+            assert_eq!(owned.owner(&notes.join(another)), owner, "{name}");
+        }
+        // In a home that is the workspace, dot files are kept by such names as by links.
+        let owned = Owned::new(&home, Some(&home), &[]);
+        assert_eq!(owned.owner(&notes.join("g")), Some(Owner::Home));
+        // Whoever cannot look through all of it asks.
+        let owned = Owned::new(&notes, Some(&home), &[]);
+        assert!(owned.by_another_name(&notes.join("sub/e.js"), 1).is_some());
     }
 
     #[test]

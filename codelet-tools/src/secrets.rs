@@ -23,9 +23,17 @@ const ANYWHERE: &[&str] = &[
     "CONNECTIONSTRING",
 ];
 /// Words of a name, one of which says as much; `TOKENIZERS_PARALLELISM` and `MAX_TOKENS` have none of them.
-const WORDS: &[&str] = &["TOKEN", "AUTHORIZATION", "AUTHENTICATION", "JWT"];
+const WORDS: &[&str] = &["TOKEN", "AUTHORIZATION", "AUTHENTICATION", "JWT", "BEARER"];
 /// What names of secrets end in; `KEYBOARD`, `SSH_AUTH_SOCK` and `PASS_COUNT` do not.
 const LAST: &[&str] = &["KEY", "AUTH", "COOKIE", "PASS", "PWD", "PW", "PAT"];
+/// What a name may end in behind such a word: how the secret is written down (`SIGNING_KEY_BASE64`; numbers do not count).
+const ENCODINGS: &[&str] = &["BASE", "B", "HEX", "PEM", "JSON", "ENCODED"];
+/// Names of parameters in an address or a list that are secrets there, beside those that are everywhere.
+const PARAMETERS: &[&str] = &["PWD", "SIG", "SIGNATURE"];
+/// What stands before credentials where they are sent.
+const SCHEMES: &[&str] = &["bearer", "basic", "token"];
+/// What is in addresses that take whatever is sent to them, so that whoever knows one may send.
+const WEBHOOKS: &[&str] = &["://hooks.", "/webhook", ".webhook."];
 /// Words of the names of keys that are everybody's, or that open nothing.
 const OPEN_KEYS: &[&str] = &[
     "PUBLIC",
@@ -93,7 +101,10 @@ const MADE_BY_MACHINE: usize = 16;
 /// A name that only sounds like one costs little: a command does without the variable. So whatever is not known to be
 /// harmless is taken for one.
 pub fn is_secret_name(name: &str) -> bool {
-    let words = words(name);
+    let mut words = words(name);
+    while words.len() > 1 && words.last().is_some_and(|last| ENCODINGS.contains(&last.as_str())) {
+        words.pop();
+    }
     let Some((last, before)) = words.split_last() else {
         return false;
     };
@@ -113,11 +124,85 @@ pub fn is_secret_name(name: &str) -> bool {
         }
 }
 
-/// Whether this is a secret: by the name that it goes by, unless it is only the place of one, or by a password in an
-/// address.
+/// Whether this is a secret: by the name that it goes by, unless it is only the place of one, or by a credential in the
+/// value.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let is_place = value.starts_with(['/', '~', '.']) && joined(name).contains("CREDENTIAL");
-    (is_secret_name(name) && !is_place) || password(value).is_some()
+    (is_secret_name(name) && !is_place) || is_several(name, value) || credential(value).is_some()
+}
+
+/// Whether these are tokens that let somebody in, and no number of those that a model reads.
+fn is_several(name: &str, value: &str) -> bool {
+    let is_number = value
+        .chars()
+        .all(|c| c.is_ascii_digit() || matches!(c, '_' | '.' | ','));
+    words(name).last().is_some_and(|last| last == "TOKENS") && !is_number
+}
+
+/// What lets somebody in of a value that says more: the password of an address, a parameter of an address or a list
+/// (`host=db password=…`), a header with a key, the address of a webhook.
+pub fn credential(value: &str) -> Option<&str> {
+    password(value)
+        .or_else(|| parameter(value))
+        .or_else(|| value.split(['\n', '"', '\'', '=', ',']).find_map(sent))
+        .or_else(|| {
+            WEBHOOKS
+                .iter()
+                .any(|part| value.contains(part) && value.contains("://"))
+                .then_some(value)
+        })
+        .filter(|found| !found.is_empty())
+}
+
+/// The value of a parameter that is a secret by its name, unless the list is about this very machine.
+fn parameter(text: &str) -> Option<&str> {
+    let pieces = text.split(|c: char| c.is_whitespace() || matches!(c, '?' | '&' | ';' | ',' | '"' | '\''));
+    let mut found = None;
+    for piece in pieces {
+        let host = piece
+            .split_once("://")
+            .map(|(_, behind)| behind.split('/').next().unwrap_or(behind));
+        let Some((name, value)) = piece.split_once('=').filter(|_| host.is_none()) else {
+            if host.is_some_and(is_here) {
+                return None;
+            }
+            continue;
+        };
+        if is_here(value) {
+            return None;
+        }
+        let name = name.trim_start_matches(['-', '#']);
+        // `*.key=01;32` is a colour of files.
+        let is_name = name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        let is_secret = is_secret_name(name)
+            || words(name)
+                .last()
+                .is_some_and(|last| PARAMETERS.contains(&last.as_str()));
+        // `make` shares its jobs by this one.
+        let is_secret = is_secret && name != "jobserver-auth";
+        // What a shell puts in later is none yet.
+        if found.is_none() && is_name && is_secret && !value.is_empty() && !value.starts_with('$') {
+            found = Some(value);
+        }
+    }
+    found
+}
+
+/// The credentials of a header (`x-api-key: …`), or of what stands in one (`Bearer …`).
+fn sent(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let (name, value) = text.split_once(':').unwrap_or_default();
+    let is_header = !name.contains(char::is_whitespace) && is_secret_name(name) && !value.trim().is_empty();
+    let rest = if is_header { value.trim() } else { text };
+    match rest.split_once(' ') {
+        Some((scheme, credentials)) if SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)) => {
+            let credentials = credentials.trim();
+            (is_header || credentials.len() >= SHORTEST && !credentials.contains(' ')).then_some(credentials)
+        }
+        _ => is_header.then_some(rest),
+    }
 }
 
 /// The password in an address such as `postgres://ada:lovelace@host/app`, or the key that stands there as a name. One for
@@ -152,7 +237,7 @@ pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
         .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     of_text
         .filter(|(name, value)| !is_allowed(name) && is_secret(name, value))
-        .map(|(name, value)| password(value).filter(|_| !is_secret_name(name)).unwrap_or(value))
+        .map(|(name, value)| credential(value).filter(|_| !is_secret_name(name)).unwrap_or(value))
         .filter(|value| is_made_by_machine(value))
         .map(str::to_owned)
         .collect()
@@ -444,6 +529,103 @@ mod tests {
     }
 
     #[test]
+    fn a_credential_is_found_in_lists_headers_and_addresses() {
+        for (text, found) in [
+            ("postgresql://db.example/x?user=a&password=lovelace", Some("lovelace")),
+            (
+                "jdbc:mysql://db.example/x?user=a&password=lovelace&b=c",
+                Some("lovelace"),
+            ),
+            ("https://h.example/?api_key=lovelace", Some("lovelace")),
+            ("https://h.example/a?sig=lovelace#b", Some("lovelace#b")),
+            ("host=db user=ada password=lovelace", Some("lovelace")),
+            ("Server=db;Uid=ada;Pwd=lovelace;", Some("lovelace")),
+            ("AccountName=ada;AccountKey=love==;EndpointSuffix=x", Some("love==")),
+            ("-Xmx1g -Dstore.password=lovelace", Some("lovelace")),
+            ("Authorization: Bearer lovelace", Some("lovelace")),
+            ("x-api-key: lovelace", Some("lovelace")),
+            ("accept: a\nPrivate-Token:lovelace", Some("lovelace")),
+            ("'http.extraheader=AUTHORIZATION: basic lovelace'", Some("lovelace")),
+            ("curl -H \"Authorization: Bearer lovelace\"", Some("lovelace")),
+            ("Bearer lovelace", Some("lovelace")),
+            (
+                "https://hooks.chat.example/services/T0",
+                Some("https://hooks.chat.example/services/T0"),
+            ),
+            (
+                "https://chat.example/api/webhooks/1/a",
+                Some("https://chat.example/api/webhooks/1/a"),
+            ),
+            ("postgresql://localhost/test?password=postgres", None),
+            ("host=localhost user=ada password=lovelace", None),
+            ("password=$DB_PASSWORD", None),
+            ("password=", None),
+            ("Basic usage", None),
+            ("Bearer of good news", None),
+        ] {
+            assert_eq!(credential(text), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_usual_environment_holds_is_no_secret() {
+        for (name, value) in [
+            ("PATH", "/usr/local/sbin:/usr/local/bin:/home/ada/.cargo/bin"),
+            (
+                "LS_COLORS",
+                "rs=0:di=01;34:ln=01;36:*.key=01;31:*.pem=00;32:ex=01;32:*.tar=01;31:",
+            ),
+            ("LESS", "-R -F -X --prompt=%f"),
+            ("LESSOPEN", "| /usr/bin/lesspipe %s"),
+            ("GOFLAGS", "-mod=mod -ldflags=-X=main.version=1.2"),
+            (
+                "RUSTFLAGS",
+                "-C target-cpu=native -C link-arg=-fuse-ld=lld --cfg tokio_unstable",
+            ),
+            ("NODE_OPTIONS", "--max-old-space-size=4096 --require ./a.js"),
+            (
+                "JAVA_TOOL_OPTIONS",
+                "-Xmx2g -Dfile.encoding=UTF-8 -Dhttp.keepAlive=true",
+            ),
+            ("MAKEFLAGS", " -j8 --jobserver-auth=fifo:/tmp/GMfifo1234"),
+            ("CFLAGS", "-O2 -DKEY_SIZE=4"),
+            ("PS1", "\\[\\e[01;32m\\]\\u@\\h:\\w\\$ "),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus"),
+            ("GCC_COLORS", "error=01;31:warning=01;35:note=01;36"),
+            ("XDG_DATA_DIRS", "/usr/share:/usr/local/share"),
+            ("SSH_CONNECTION", "10.0.0.1 5000 10.0.0.2 22"),
+            ("LANG", "de_DE.UTF-8"),
+            ("DISPLAY", ":0"),
+            ("http_proxy", "http://proxy.example:3128"),
+            ("no_proxy", "localhost,127.0.0.1"),
+            ("PIP_INDEX_URL", "https://pypi.example/simple"),
+            (
+                "FZF_DEFAULT_OPTS",
+                "--height=40% --bind=ctrl-k:kill-line --color=fg:#fff,bg:#000",
+            ),
+            (
+                "BASH_FUNC_which%%",
+                "() {  ( alias; eval ${which_declare} ) | /usr/bin/which --tty-only $@\n}",
+            ),
+            ("TERM_PROGRAM_VERSION", "1.2"),
+            ("MAX_TOKENS", "4096"),
+            ("TOKENS", "4"),
+            ("XCURSOR_SIZE", "24"),
+            ("DATABASE", "app"),
+        ] {
+            assert!(!is_secret(name, value), "{name}");
+        }
+        for (name, value) in [
+            ("TOKENS", "a1b2,c3d4"),
+            ("BEARER", "x"),
+            ("SIGNING_KEY_BASE64", "x"),
+            ("JWT_PEM", "x"),
+        ] {
+            assert!(is_secret(name, value), "{name}");
+        }
+    }
+
+    #[test]
     fn values_that_are_nobodys_words_are_looked_for() {
         let env: Vec<(OsString, OsString)> = [
             ("STRIPE_KEY", "sk_live_0123456789"),
@@ -475,7 +657,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_and_value_is_judged_without_a_panic(name in ".{0,30}", value in "[a:/@ä?#.]{0,30}") {
+        fn any_name_and_value_is_judged_without_a_panic(name in ".{0,30}", value in "([a:/@ä?#. =&;\\n]|key=|Bearer |token:){0,30}") {
             let _ = is_secret(&name, &value);
         }
 

@@ -2,7 +2,7 @@
 
 use crate::Reach;
 use crate::files;
-use crate::git::{Answer, Git, Repository};
+use crate::git::{self, Answer, Git, Repository};
 use crate::secrets::Secrets;
 use crate::text;
 use codelet_agent::interrupt::Interrupt;
@@ -76,6 +76,11 @@ impl Surroundings for World {
 
     fn is_folder(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+
+    fn is_gits(&self, path: &Path) -> bool {
+        // Working trees may lie in a bare repository's folder; nothing of theirs would be told then.
+        git::is_gits(path) && !git::is_gits(&self.root.join("AGENTS.md"))
     }
 
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
@@ -299,6 +304,21 @@ mod tests {
             .output()
             .unwrap();
         assert!(done.status.success(), "{done:?}");
+    }
+
+    #[test]
+    fn what_is_in_a_repositorys_folder_is_gits_under_any_name_of_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        git(&base, &["init", "-q", "--separate-git-dir=kept", "work"]);
+        git(&base, &["init", "-q", "--bare", "trees"]);
+        std::fs::create_dir(base.join("trees/main")).unwrap();
+        let whole = world(&base);
+        assert!(whole.is_gits(&base.join("kept/config")));
+        assert!(!whole.is_gits(&base.join("work/config")));
+        // A tree in a bare repository's folder has instructions like any other.
+        let tree = world(&base.join("trees/main"));
+        assert!(!tree.is_gits(&base.join("trees/main/docs/a.md")));
     }
 
     #[test]

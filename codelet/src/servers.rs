@@ -6,7 +6,7 @@ use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT};
 use codelet_mcp::{Reach, Server};
 use codelet_providers::address;
-use codelet_tools::secrets::{is_secret, is_secret_name, password};
+use codelet_tools::secrets::{credential, is_secret, is_secret_name};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -244,8 +244,8 @@ pub fn named(
                 continue;
             };
             if is_secret(name, &value) {
-                let password = password(&value).filter(|_| !is_secret_name(name)).map(str::to_owned);
-                named.secrets.push(password.unwrap_or(value));
+                let part = credential(&value).filter(|_| !is_secret_name(name)).map(str::to_owned);
+                named.secrets.push(part.unwrap_or(value));
             }
         }
     }
