@@ -193,6 +193,31 @@ const OUTSIDE: &[Arrow] = &[
         why: "recorded usage and results are JSON",
     },
     Arrow {
+        from: "codelet-replay",
+        to: "sha2",
+        why: "a page names the digests of its own script and style, and a browser runs nothing else in it",
+    },
+    Arrow {
+        from: "codelet-replay",
+        to: "base64",
+        why: "digests and files stand in a page as text",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "base64",
+        why: "files in a request are read as text where another vendor takes only that",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "unicode-width",
+        why: "a line of the shape notation ends at a column",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "time",
+        why: "recorders note when a request was made, in every zone",
+    },
+    Arrow {
         from: "codelet-transcript",
         to: "thiserror",
         why: "errors of a library are one enum",
