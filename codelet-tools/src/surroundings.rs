@@ -8,6 +8,7 @@ use crate::text;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
 use codelet_agent::surroundings::{Places, Surroundings};
+use codelet_text::short::on_one_line;
 use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
@@ -241,7 +242,7 @@ fn state(answer: &str, is_whole: bool) -> String {
 
 /// A line that comes from a name or a commit, which may hold anything.
 fn one_line(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = on_one_line(text).collect();
     text::shorten(&line, LINE).into_owned()
 }
 

@@ -7,6 +7,7 @@ use crate::format::Format;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 use codelet_context::message::{Extra, IMAGE_TOKENS, Image, Nature, Opaque, Part};
+use codelet_text::short;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -22,8 +23,6 @@ const MEDIA_TOKENS: u64 = 2;
 
 /// Characters of an address that a marker shows.
 const ADDRESS: usize = 200;
-/// Characters of a name that a marker shows.
-const NAME: usize = 64;
 
 /// Where a file is to stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,14 +79,7 @@ pub(crate) fn screen(output: &Value) -> Option<Part> {
 }
 
 fn plain_name(name: &str) -> std::sync::Arc<str> {
-    let plain = |c: char| {
-        if c.is_control() || matches!(c, '[' | ']') {
-            '_'
-        } else {
-            c
-        }
-    };
-    name.trim().chars().take(NAME).map(plain).collect::<String>().into()
+    short::plain_name(name.trim()).into()
 }
 
 fn understand(value: &Value) -> Option<File<'_>> {
@@ -416,7 +408,7 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
         return Ok(parts);
     }
     let about = match file.held {
-        Held::Base64(data) => format!(", {} bytes", codelet_context::cut::grouped(data.len() / 4 * 3)),
+        Held::Base64(data) => format!(", {} bytes", short::grouped(data.len() / 4 * 3)),
         Held::Address(at) | Held::Kept(at) => {
             let at: String = at.chars().filter(|c| !c.is_control()).take(ADDRESS).collect();
             format!(" at {}", at.replace(['[', ']'], "_"))

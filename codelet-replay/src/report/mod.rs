@@ -28,6 +28,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use codelet_context::inspect::Inspection;
 use codelet_context::tokens::Tokens;
+use codelet_text::short::clip;
 use html::Html;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -166,7 +167,7 @@ fn head(html: &mut Html, report: &Report) {
     );
     html.open("meta", &[("name", "color-scheme"), ("content", "light dark")]);
     html.open("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-    let title = html::clip(&report.title, html::LONGEST);
+    let title = clip(&report.title, html::LONGEST);
     html.line("title", &[], &format!("{title} – Codelet report"));
     html.element("style", &[], |html| html.raw(STYLE));
 }

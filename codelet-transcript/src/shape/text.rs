@@ -1,7 +1,7 @@
 //! Texts on one line: escapes, repetition, and cutting to a width.
 
-use codelet_context::cut::grouped;
-use codelet_context::unseen::Unseen;
+use codelet_text::short::grouped;
+use codelet_text::unseen::Unseen;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar as _;
 

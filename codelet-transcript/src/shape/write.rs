@@ -2,8 +2,8 @@
 
 use super::parse::usually_joins;
 use super::{INTERRUPTED, REMINDERS, call, text};
-use codelet_context::cut::grouped;
 use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
+use codelet_text::short::grouped;
 
 /// Columns of a line for people, where nobody knows better.
 pub const WIDTH: usize = 120;
