@@ -6,7 +6,7 @@
 
 use crate::permission::fits;
 use crate::tool::Owner;
-use codelet_context::unseen;
+use codelet_text::unseen;
 
 /// What is obeyed, by whom. Names are in small letters and separated by blanks, wherever in the workspace they stand; `*` is any text in
 /// one. Behind a folder, all that is in it is meant.

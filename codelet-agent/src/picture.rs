@@ -2,8 +2,8 @@
 //! one picture that it cannot read, and every later one with it, so such a picture is told of in words instead.
 
 use base64::Engine;
-use codelet_context::cut::grouped;
 use codelet_context::message::Image;
+use codelet_text::short::grouped;
 
 /// The most pixels of a side: what Anthropic takes, and less than the others do.
 const SIDE: u32 = 8000;

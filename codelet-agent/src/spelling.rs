@@ -1,6 +1,6 @@
 //! Names of files in text: on one line each, whatever bytes they hold, and readable back.
 
-use codelet_context::unseen::hides;
+use codelet_text::unseen::hides;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 

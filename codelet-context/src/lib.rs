@@ -129,4 +129,4 @@ pub use evidence::anchor;
 pub use message::{command, cut, exchange, pin, recall, refusal, todo, tokens, turn, validate, view};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
-pub use text::{body, unseen};
+pub use text::body;

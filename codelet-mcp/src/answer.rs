@@ -3,8 +3,8 @@
 use crate::text::{bounded, one_line, plain};
 use codelet_agent::tool::{Output, PICTURE};
 use codelet_context::body::Body;
-use codelet_context::cut::grouped;
 use codelet_context::message::{Extra, Image};
+use codelet_text::short::grouped;
 use serde_json::Value;
 use std::sync::Arc;
 

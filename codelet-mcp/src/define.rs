@@ -124,7 +124,7 @@ impl Left {
             ));
         }
         if !self.large.is_empty() {
-            let most = codelet_context::cut::grouped(SCHEMA);
+            let most = codelet_text::short::grouped(SCHEMA);
             notices.push(format!(
                 "{} left out: what they say of their parameters is longer than {most} bytes",
                 names(&self.large)
@@ -137,7 +137,7 @@ impl Left {
             ));
         }
         if weight > HEAVY {
-            let tokens = codelet_context::cut::grouped(weight / 4);
+            let tokens = codelet_text::short::grouped(weight / 4);
             notices.push(format!(
                 "its {kept} tools take about {tokens} tokens of every request; name those that you want under `tools`"
             ));

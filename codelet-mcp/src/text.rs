@@ -1,7 +1,8 @@
 //! What a server says, made harmless: without control characters, without secrets, and no longer than it may be.
 
 use codelet_agent::tool::MOST;
-use codelet_context::unseen::{Unseen, hides};
+use codelet_text::short::{self, clip};
+use codelet_text::unseen::{Unseen, hides};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,13 +59,11 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     let words = plain(text);
     // Much of a long text is never looked at.
     let head = &words[..words.floor_char_boundary(most * 8)];
-    let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().nth(most).is_none() && head.len() == words.len() {
-        return line;
+    let mut line = short::words(head);
+    if head.len() < words.len() {
+        line.push('…');
     }
-    let mut cut: String = line.chars().take(most).collect();
-    cut.push('…');
-    cut
+    clip(&line, most + 1).into_owned()
 }
 
 /// The two ends of a text that is longer than is kept, and how many bytes between them are lost.
@@ -77,7 +76,7 @@ pub(crate) fn bounded(text: String) -> (String, u64) {
     let head = text.floor_char_boundary(most / 2);
     let tail = text.ceil_char_boundary(text.len() - most / 2);
     let lost = tail - head;
-    let size = codelet_context::cut::grouped(lost);
+    let size = codelet_text::short::grouped(lost);
     let kept = format!("{}\n[{size} bytes were not kept]\n{}", &text[..head], &text[tail..]);
     (kept, lost as u64)
 }

@@ -8,6 +8,7 @@ mod reason;
 pub(crate) mod responses;
 
 use codelet_agent::model::{Billed, Delta, Stop};
+use codelet_text::short::clip;
 use serde_json::{Map, Value};
 
 /// Why no more frames are read.
@@ -82,9 +83,8 @@ pub(crate) struct Whole {
 /// A frame as JSON.
 pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
     serde_json::from_str(frame).map_err(|error| {
-        let beginning: String = frame.chars().take(80).collect();
-        let dots = if frame.chars().nth(80).is_some() { "…" } else { "" };
-        Trouble::Garbled(format!("a frame is no JSON ({error}): {beginning}{dots}"))
+        let beginning = clip(frame, 80);
+        Trouble::Garbled(format!("a frame is no JSON ({error}): {beginning}"))
     })
 }
 
@@ -152,11 +152,7 @@ const MOST_WORDS: usize = 400;
 
 pub(crate) fn reasoned(reason: &str, words: Option<&str>) -> String {
     match words {
-        Some(words) => {
-            let told: String = words.chars().take(MOST_WORDS).collect();
-            let dots = if told.len() < words.len() { "…" } else { "" };
-            format!("{told}{dots} ({reason})")
-        }
+        Some(words) => format!("{} ({reason})", clip(words, MOST_WORDS)),
         None => reason.to_owned(),
     }
 }

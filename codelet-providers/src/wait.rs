@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
+use time::OffsetDateTime;
+use time::format_description::well_known::{Rfc2822, Rfc3339};
 
 /// No longer wait is counted (136 years): it is told as it was asked for, and nobody waits so long.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
@@ -168,47 +170,12 @@ fn go_duration(text: &str) -> Option<Duration> {
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT` in seconds since 1970.
 fn http_date(text: &str) -> Option<i64> {
-    let mut words = text.split_once(", ")?.1.split(' ');
-    let day = words.next()?.parse().ok()?;
-    let month = words.next()?;
-    let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let month = months.iter().position(|name| *name == month)? as i64 + 1;
-    let year = words.next()?.parse().ok()?;
-    let time = words.next()?;
-    (words.next()? == "GMT").then_some(())?;
-    Some(days(year, month, day)? * 86_400 + time_of_day(time)?)
+    Some(OffsetDateTime::parse(text, &Rfc2822).ok()?.unix_timestamp())
 }
 
 /// `2026-11-22T02:32:42Z`, with or without a fraction, in seconds since 1970.
 fn rfc3339(text: &str) -> Option<i64> {
-    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-    let mut numbers = date.split('-').map(|number| number.parse::<i64>().ok());
-    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    let time = time.split('.').next()?;
-    Some(days(year, month, day)? * 86_400 + time_of_day(time)?)
-}
-
-fn time_of_day(text: &str) -> Option<i64> {
-    let mut numbers = text.split(':').map(|number| number.parse::<i64>().ok());
-    let (hour, minute, second) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
-    is_time.then_some(hour * 3_600 + minute * 60 + second)
-}
-
-/// Days since 1970 in the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_date = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    is_date.then_some(())?;
-    // Years begin in March here, so that the leap day is a year's last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year / 400;
-    let year_of_era = year - era * 400;
-    let month_of_year = (month + 9) % 12;
-    let day_of_year = (153 * month_of_year + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * 146_097 + day_of_era - 719_468)
+    Some(OffsetDateTime::parse(text, &Rfc3339).ok()?.unix_timestamp())
 }
 
 #[cfg(test)]

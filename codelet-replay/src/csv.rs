@@ -2,6 +2,7 @@
 
 use crate::report::html;
 use crate::run::Sums;
+use codelet_text::short::clip;
 
 /// The names of the columns that [`sums`] fills. Dollars are US dollars, sizes are tokens, shares are from 0 to 1.
 pub const SUMS: &str = "requests,usd_fresh,usd_read,usd_write,usd_output,usd_refetch,usd_total,hit_share,planned,cold,\
@@ -34,7 +35,7 @@ pub fn sums(sums: &Sums) -> String {
 
 /// A value that holds a comma or a quote is quoted. What a spreadsheet would take for a formula is not one. Long ones are cut.
 pub fn field(value: &str) -> String {
-    whole(&html::clip(value, html::LONGEST))
+    whole(&clip(value, html::LONGEST))
 }
 
 /// The same, however long: the name of a file is of no use in parts.

@@ -15,6 +15,7 @@ use codelet_agent::session::Session;
 use codelet_context::message::{Message, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
+use codelet_text::short::{clip, words};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::fmt::Write as _;
@@ -319,18 +320,8 @@ fn quote(message: &Message) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let mut words: String = text
-        .chars()
-        .take(QUOTE * 2)
-        .collect::<String>()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    if words.chars().count() > QUOTE {
-        words = words.chars().take(QUOTE - 1).collect();
-        words.push('…');
-    }
-    words
+    let head: String = text.chars().take(QUOTE * 2).collect();
+    clip(&words(&head), QUOTE).into_owned()
 }
 
 /// Which model is asked, and which others are known.

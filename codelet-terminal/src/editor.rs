@@ -143,8 +143,8 @@ impl Editor {
             return;
         }
         let size = match lines {
-            1 => format!("{} bytes", codelet_context::cut::grouped(text.len())),
-            _ => format!("{} lines", codelet_context::cut::grouped(lines)),
+            1 => format!("{} bytes", codelet_text::short::grouped(text.len())),
+            _ => format!("{} lines", codelet_text::short::grouped(lines)),
         };
         let mut mark = format!("[pasted {size}]");
         let mut number = 2;

@@ -3,7 +3,6 @@
 use crate::apart::INTERRUPTED;
 use crate::arguments;
 use crate::bounded::Bounded;
-use crate::clean::Cleaner;
 use crate::desk::{Desk, PATH, spec};
 use crate::ending;
 use crate::family::{Family, Member};
@@ -17,6 +16,7 @@ use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::message::{Action, Parameters};
+use codelet_text::printed::Cleaner;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::ffi::OsString;

@@ -76,7 +76,7 @@ impl Bounded {
         let lost = lost + from as u64;
         let mut text = self.head;
         if lost > 0 {
-            let size = codelet_context::cut::grouped(lost as usize);
+            let size = codelet_text::short::grouped(lost as usize);
             text.push_str(&format!("\n[{size} bytes were not kept]\n"));
         }
         text.push_str(&tail[from..]);
@@ -131,7 +131,7 @@ mod tests {
             match lost {
                 0 => prop_assert_eq!(text, whole),
                 _ => {
-                    let mark = format!("\n[{} bytes were not kept]\n", codelet_context::cut::grouped(lost as usize));
+                    let mark = format!("\n[{} bytes were not kept]\n", codelet_text::short::grouped(lost as usize));
                     let (head, tail) = text.split_once(&mark).unwrap();
                     prop_assert!(whole.starts_with(head) && whole.ends_with(tail));
                     prop_assert_eq!(head.len() + tail.len() + lost as usize, whole.len());

@@ -14,6 +14,7 @@ use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, MOST, Need, Output, Tool};
 use codelet_context::message::{Action, Parameters};
+use codelet_text::short::{clip, on_one_line};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -329,13 +330,6 @@ impl Tool for Discreet {
 const DESCRIPTION: usize = 200;
 
 fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(DESCRIPTION)
-        .collect();
-    if text.chars().nth(DESCRIPTION).is_some() {
-        line.push('…');
-    }
-    line
+    let line: String = on_one_line(text).take(DESCRIPTION + 1).collect();
+    clip(&line, DESCRIPTION).into_owned()
 }

@@ -3,6 +3,7 @@
 //! outside of the hunks that begins with `…` tells what else is to be known.
 
 use crate::secrets::Secrets;
+use codelet_text::short::on_one_line;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -239,7 +240,7 @@ fn written(name: &str, above: usize, rows: &[Row<'_>], all: Option<(usize, usize
 
 /// Nothing that stands in a name may pose as a line of the diff.
 fn in_one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
+    on_one_line(text).collect()
 }
 
 #[cfg(test)]

@@ -405,7 +405,7 @@ pub(crate) fn excerpt(matcher: &RegexMatcher, bytes: &[u8]) -> String {
     };
     let from = at.saturating_sub(LINE / 3).min(bytes.len() - LINE);
     let part = String::from_utf8_lossy(&bytes[from..from + LINE]);
-    let size = codelet_context::cut::grouped(bytes.len());
+    let size = codelet_text::short::grouped(bytes.len());
     let head = if from > 0 { "…" } else { "" };
     format!(
         "{head}{}… [cut: this line has {size} bytes]",

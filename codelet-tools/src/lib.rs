@@ -23,7 +23,6 @@ mod apart;
 mod arguments;
 mod bash;
 mod bounded;
-mod clean;
 mod committed;
 mod desk;
 mod diff;

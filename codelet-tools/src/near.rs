@@ -1,7 +1,7 @@
 //! Why a text was not found in a file: where it almost is, and what differs.
 
 use crate::text::shorten;
-use codelet_context::unseen::Unseen;
+use codelet_text::unseen::Unseen;
 use std::collections::{HashMap, HashSet};
 
 /// Lines of a file, and of the text, that are looked at.

@@ -4,8 +4,8 @@
 use crate::grep::excerpt;
 use crate::text::{count_lines, counted};
 use codelet_agent::tool::Output;
-use codelet_context::cut::grouped;
 use codelet_context::recall::{Archive, Removed};
+use codelet_text::short::grouped;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 

@@ -8,12 +8,14 @@ use crate::text;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
 use codelet_agent::surroundings::{Places, Surroundings};
+use codelet_text::short::on_one_line;
 use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use time::OffsetDateTime;
 use tokio::sync::oneshot;
 
 /// How long git may take in all. What it has not said by then is left out.
@@ -53,20 +55,10 @@ pub fn date_utc(time: SystemTime) -> String {
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()
         .as_secs();
-    // Days since 0000-03-01, in eras of 400 years (Howard Hinnant's `civil_from_days`).
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let now = i64::try_from(seconds)
+        .ok()
+        .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+    now.unwrap_or(OffsetDateTime::UNIX_EPOCH).date().to_string()
 }
 
 impl Surroundings for World {
@@ -255,7 +247,7 @@ fn state(answer: &str, is_whole: bool) -> String {
 
 /// A line that comes from a name or a commit, which may hold anything.
 fn one_line(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = on_one_line(text).collect();
     text::shorten(&line, LINE).into_owned()
 }
 

@@ -152,7 +152,7 @@ pub(crate) fn count_lines(bytes: &[u8]) -> usize {
 /// `1 line`, `2 lines`.
 pub(crate) fn counted(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", codelet_context::cut::grouped(number))
+    format!("{} {what}{plural}", codelet_text::short::grouped(number))
 }
 
 /// The beginning of a line, at most this many bytes of it, with its size where it is cut.
@@ -161,7 +161,7 @@ pub(crate) fn shorten(line: &str, most: usize) -> Cow<'_, str> {
         return Cow::Borrowed(line);
     }
     let head = &line[..line.floor_char_boundary(most)];
-    let size = codelet_context::cut::grouped(line.len());
+    let size = codelet_text::short::grouped(line.len());
     Cow::Owned(format!("{head}… [cut: this line has {size} bytes]"))
 }
 

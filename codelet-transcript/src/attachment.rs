@@ -4,7 +4,10 @@
 //! another vendor writes it.
 
 use crate::format::Format;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
 use codelet_context::message::{Extra, IMAGE_TOKENS, Image, Nature, Opaque, Part};
+use codelet_text::short;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -20,8 +23,6 @@ const MEDIA_TOKENS: u64 = 2;
 
 /// Characters of an address that a marker shows.
 const ADDRESS: usize = 200;
-/// Characters of a name that a marker shows.
-const NAME: usize = 64;
 
 /// Where a file is to stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,14 +79,7 @@ pub(crate) fn screen(output: &Value) -> Option<Part> {
 }
 
 fn plain_name(name: &str) -> std::sync::Arc<str> {
-    let plain = |c: char| {
-        if c.is_control() || matches!(c, '[' | ']') {
-            '_'
-        } else {
-            c
-        }
-    };
-    name.trim().chars().take(NAME).map(plain).collect::<String>().into()
+    short::plain_name(name.trim()).into()
 }
 
 fn understand(value: &Value) -> Option<File<'_>> {
@@ -414,7 +408,7 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
         return Ok(parts);
     }
     let about = match file.held {
-        Held::Base64(data) => format!(", {} bytes", codelet_context::cut::grouped(data.len() / 4 * 3)),
+        Held::Base64(data) => format!(", {} bytes", short::grouped(data.len() / 4 * 3)),
         Held::Address(at) | Held::Kept(at) => {
             let at: String = at.chars().filter(|c| !c.is_control()).take(ADDRESS).collect();
             format!(" at {}", at.replace(['[', ']'], "_"))
@@ -430,34 +424,25 @@ pub(crate) fn marker(label: &str, about: String, to: Format) -> Part {
     Part::text(format!("[{label}{about}, left out: {to} has no place for it]"))
 }
 
-/// The bytes that base64 stands for; none where it is no base64.
+/// The bytes that base64 stands for, in either alphabet and in lines or not; none where it is no base64.
 fn decoded(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut held, mut bits) = (0_u32, 0);
-    for byte in text.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' | b'\n' | b'\r' => continue,
-            _ => return None,
-        };
-        held = held << 6 | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-            held &= (1 << bits) - 1;
-        }
-    }
-    Some(bytes)
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone);
+    let digits = text.bytes().filter(|byte| !matches!(byte, b'=' | b'\n' | b'\r'));
+    let digits = digits.map(|byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        byte => byte,
+    });
+    let engine = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+    engine.decode(digits.collect::<Vec<u8>>()).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
     use proptest::prelude::*;
 
     fn tokens(value: Value) -> u64 {
@@ -518,17 +503,12 @@ mod tests {
         }
 
         #[test]
-        fn base64_is_read_as_it_is_written(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-            let mut text = String::new();
-            for three in bytes.chunks(3) {
-                let word = three.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-                for place in 0..4 {
-                    let letter = LETTERS[(word >> (18 - 6 * place) & 63) as usize];
-                    text.push(if place > three.len() { '=' } else { char::from(letter) });
-                }
+        fn base64_is_read_however_it_is_written(bytes in prop::collection::vec(any::<u8>(), 0..60), end in 0usize..80) {
+            for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE] {
+                let mut text = engine.encode(&bytes);
+                text.insert_str(end.min(text.len()), "\r\n");
+                prop_assert_eq!(decoded(&text), Some(bytes.clone()));
             }
-            prop_assert_eq!(decoded(&text), Some(bytes));
         }
     }
 }

@@ -409,7 +409,7 @@ fn words(message: &Message, columns: usize) -> String {
         let share = left / (shown - at);
         // Wider than it is shown, so that the notation does not spend the room on telling its length.
         let piece = shape::part_line(message.role, part, share * 2 + 40);
-        let piece = clip(&piece.split_whitespace().collect::<Vec<_>>().join(" "), share);
+        let piece = clip(&codelet_text::short::words(&piece), share);
         left = left.saturating_sub(paint::width(&piece));
         line.push_str(&piece);
     }

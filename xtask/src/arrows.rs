@@ -15,6 +15,51 @@ struct Arrow {
 /// The arrows between the crates of this workspace, as shipped.
 const ARROWS: &[Arrow] = &[
     Arrow {
+        from: "codelet-context",
+        to: "codelet-text",
+        why: "codes and characters that nobody sees are taken out of what is quoted",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "codelet-text",
+        why: "the shape notation spells out what nobody sees",
+    },
+    Arrow {
+        from: "codelet-mcp",
+        to: "codelet-text",
+        why: "what a server says is made harmless",
+    },
+    Arrow {
+        from: "codelet-tools",
+        to: "codelet-text",
+        why: "what a program prints is cleaned as it comes",
+    },
+    Arrow {
+        from: "codelet-agent",
+        to: "codelet-text",
+        why: "names of files are spelled with all that is in them",
+    },
+    Arrow {
+        from: "codelet-terminal",
+        to: "codelet-text",
+        why: "what a text hides is shown",
+    },
+    Arrow {
+        from: "codelet-replay",
+        to: "codelet-text",
+        why: "a page shows no character that hides",
+    },
+    Arrow {
+        from: "codelet-providers",
+        to: "codelet-text",
+        why: "a vendor's words are told in part",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-text",
+        why: "what is shown outside of a session is shortened",
+    },
+    Arrow {
         from: "codelet-transcript",
         to: "codelet-context",
         why: "formats turn text into the engine's messages and back",
@@ -158,6 +203,11 @@ const FOR_TESTS: &[&str] = &["codelet-testkit"];
 /// or starts a thread.
 const OUTSIDE: &[Arrow] = &[
     Arrow {
+        from: "codelet-text",
+        to: "memchr",
+        why: "most texts hold no code, and that is seen quickly",
+    },
+    Arrow {
         from: "codelet-context",
         to: "serde_json",
         why: "parameters of calls and unread fields are JSON",
@@ -193,6 +243,31 @@ const OUTSIDE: &[Arrow] = &[
         why: "recorded usage and results are JSON",
     },
     Arrow {
+        from: "codelet-replay",
+        to: "sha2",
+        why: "a page names the digests of its own script and style, and a browser runs nothing else in it",
+    },
+    Arrow {
+        from: "codelet-replay",
+        to: "base64",
+        why: "digests and files stand in a page as text",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "base64",
+        why: "files in a request are read as text where another vendor takes only that",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "unicode-width",
+        why: "a line of the shape notation ends at a column",
+    },
+    Arrow {
+        from: "codelet-transcript",
+        to: "time",
+        why: "recorders note when a request was made, in every zone",
+    },
+    Arrow {
         from: "codelet-transcript",
         to: "thiserror",
         why: "errors of a library are one enum",
@@ -200,7 +275,12 @@ const OUTSIDE: &[Arrow] = &[
 ];
 
 /// Crates whose dependencies outside are counted.
-const PURE: &[&str] = &["codelet-context", "codelet-transcript", "codelet-replay"];
+const PURE: &[&str] = &[
+    "codelet-text",
+    "codelet-context",
+    "codelet-transcript",
+    "codelet-replay",
+];
 
 /// Checks the workspace at `root`; the errors are one line each.
 pub fn check_workspace(root: &Path) -> Result<String, Vec<String>> {

@@ -3,6 +3,7 @@
 use crate::compact::{Compaction, TurnCount, Warning};
 use crate::message::cut;
 use crate::message::tokens::Tokens;
+use codelet_text::short::{clip, on_one_line};
 use std::fmt;
 use std::time::Duration;
 
@@ -136,7 +137,7 @@ fn turns(count: usize) -> String {
 }
 
 fn number(tokens: Tokens) -> String {
-    cut::grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
+    cut::grouped(tokens)
 }
 
 /// How much smaller, rounded towards less, so that nothing is promised.
@@ -153,19 +154,14 @@ pub fn smaller(before: Tokens, after: Tokens) -> String {
 pub fn took(elapsed: Duration) -> String {
     match elapsed.as_millis() {
         0 => "under 1 ms".to_owned(),
-        millis => format!("{} ms", cut::grouped(usize::try_from(millis).unwrap_or(usize::MAX))),
+        millis => format!("{} ms", cut::grouped(millis)),
     }
 }
 
 /// On one line, without anything that a terminal would obey, and of bounded length.
 fn quoted(words: &str) -> String {
-    let mut words = words.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut out: String = words.by_ref().take(QUOTE).collect();
-    if words.next().is_some() {
-        out.pop();
-        out.push('…');
-    }
-    out
+    let words: String = on_one_line(words).take(QUOTE + 1).collect();
+    clip(&words, QUOTE).into_owned()
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ pub struct Compaction {
 
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shown = |number: u64| cut::grouped(number as usize);
+        let shown = |number: u64| cut::grouped(number);
         match self {
             Warning::SmallSaving { before, after } => write!(
                 f,

@@ -5,6 +5,7 @@ use crate::message::exchange::Calls;
 use crate::message::refusal::Refusal;
 use crate::message::todo::TodoList;
 use crate::message::{ActionKind, ChangeKind, Message, Part, ToolCall, ToolResult, values_within};
+use codelet_text::short::clip_bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -153,8 +154,8 @@ impl Facts {
             self.decisions.remove(0);
         }
         self.decisions.push(Decision {
-            question: shorten(&question, WORDS),
-            answer: shorten(answer.trim(), WORDS),
+            question: clip_bytes(&question, WORDS).into_owned(),
+            answer: clip_bytes(answer.trim(), WORDS).into_owned(),
             is_refusal,
         });
     }
@@ -180,13 +181,5 @@ fn described(call: &ToolCall) -> String {
     match about {
         Some(about) => format!("{tool} {}", about.trim()),
         None => tool,
-    }
-}
-
-/// A text of at most so many bytes.
-fn shorten(text: &str, most: usize) -> String {
-    match text.len() > most {
-        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
-        false => text.to_owned(),
     }
 }

@@ -2,71 +2,33 @@
 
 use crate::message::recall::{Archive, Handle};
 use crate::text::body::Body;
+use codelet_text::short;
 
-/// Longest name of a tool that a marker shows, in characters; a name may be hostile and of any length.
-const NAME: usize = 64;
+pub(crate) use codelet_text::short::grouped;
+
 /// Bytes of a handle at most, unless more texts than can be share a 64-bit hash.
 const LONGEST_HANDLE: usize = 16;
 
 /// The marker for something removed: what it was, its size, why it is not shown, and the handle that restores it, as in
 /// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
 pub fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
-    let mut out = String::with_capacity(what.len() + why.len() + 64);
-    out.push('[');
-    push_plain_name(&mut out, what);
-    out.push_str(", ");
-    push_grouped(&mut out, bytes);
-    out.push_str(" bytes, ");
-    out.push_str(why);
-    out.push_str(" · recall ");
-    out.push_str(handle.as_str());
-    out.push(']');
-    out
+    let (what, bytes) = (plain_name(what), grouped(bytes));
+    format!("[{what}, {bytes} bytes, {why} · recall {}]", handle.as_str())
 }
 
 /// The most bytes that [`marker`] takes for this, whatever the handle.
 pub(crate) fn marker_bound(what: &str, bytes: usize, why: &str) -> usize {
     let grouped = (bytes.max(1).ilog10() as usize + 1) * 4 / 3 + 1;
-    let name = what.len().min(NAME * 4).max("tool".len());
+    let name = what.len().min(short::NAME * 4).max("tool".len());
     name + grouped + why.len() + LONGEST_HANDLE + "[,  bytes,  · recall ]".len() + 1
 }
 
-/// A name on one line and of bounded length, so that a marker stays a marker.
+/// The name of a tool on one line and of bounded length, so that a marker stays a marker.
 pub fn plain_name(name: &str) -> String {
-    let mut out = String::with_capacity(name.len().min(NAME));
-    push_plain_name(&mut out, name);
-    out
-}
-
-fn push_plain_name(out: &mut String, name: &str) {
-    let start = out.len();
-    out.extend(name.chars().take(NAME).map(|c| {
-        if c.is_control() || matches!(c, '[' | ']') {
-            '_'
-        } else {
-            c
-        }
-    }));
-    if out[start..].trim().is_empty() {
-        out.truncate(start);
-        out.push_str("tool");
-    }
-}
-
-/// A number with its thousands set apart: 12,345.
-pub fn grouped(number: usize) -> String {
-    let mut out = String::new();
-    push_grouped(&mut out, number);
-    out
-}
-
-fn push_grouped(out: &mut String, number: usize) {
-    let digits = number.to_string();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+    let plain = short::plain_name(name);
+    match plain.trim().is_empty() {
+        true => "tool".to_owned(),
+        false => plain,
     }
 }
 
@@ -146,15 +108,6 @@ fn tool_of(what: &str) -> &str {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        let shown: Vec<_> = [0, 12, 123, 1_234, 12_345, 1_234_567]
-            .into_iter()
-            .map(grouped)
-            .collect();
-        assert_eq!(shown, ["0", "12", "123", "1,234", "12,345", "1,234,567"]);
-    }
 
     #[test]
     fn a_cut_falls_between_lines() {

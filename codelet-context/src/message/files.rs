@@ -6,7 +6,7 @@
 //! the other, which is a miss; to mix them up would be an error.
 
 use crate::text::hash::{self, ByHash};
-use crate::text::path::Path;
+use codelet_text::path::Path;
 
 /// A path is compared by so many components at its end.
 const DEEPEST: usize = 48;

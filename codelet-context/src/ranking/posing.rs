@@ -7,8 +7,8 @@
 use crate::message::harness;
 use crate::message::harness::TAG;
 use crate::ranking::labels;
-use crate::text::codes;
-use crate::text::unseen::{self, Unseen};
+use codelet_text::codes;
+use codelet_text::unseen::{self, Unseen};
 use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -9,6 +9,7 @@ use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
 use crate::strategy::dedup;
 use crate::strategy::showing::{Looked, Question, Showing};
 use crate::text::body::Body;
+use codelet_text::short::on_one_line;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -462,10 +463,7 @@ fn part_label(part: &Part) -> String {
 /// The first line that says something, without control characters, cut where no screen would show more.
 pub fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
-    line.chars()
-        .take(LABEL_CHARS)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    on_one_line(line).take(LABEL_CHARS).collect()
 }
 
 fn turn_shares(messages: &[Arc<Message>], anchors: &[Anchor], ground: &Ground<'_>) -> Vec<TurnShare> {

@@ -11,7 +11,7 @@ use crate::message::cut;
 use crate::message::view::View;
 use crate::message::{ActionKind, Part};
 use crate::text::body::Body;
-use crate::text::codes;
+use codelet_text::codes;
 use std::borrow::Cow;
 
 /// The name in reports.

@@ -7,6 +7,7 @@ use crate::message::{Message, Part};
 use crate::ranking::evident_lines;
 use crate::ranking::labels;
 use crate::ranking::posing;
+use codelet_text::short;
 use std::sync::Arc;
 
 /// Bytes of a command, of a line of an output, and of an item of the list.
@@ -72,7 +73,11 @@ pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> St
     {
         let words = match decision.answer.is_empty() {
             true => decision.question.clone(),
-            false => format!("{} — {}", clip(&decision.question, COMMAND), decision.answer),
+            false => format!(
+                "{} — {}",
+                short::clip_bytes(&decision.question, COMMAND),
+                decision.answer
+            ),
         };
         page.line(labels::REFUSED, &words, COMMAND + LINE);
     }
@@ -94,7 +99,10 @@ fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun) {
         1 => ", 1 change of a file since".to_owned(),
         count => format!(", {count} changes of files since"),
     };
-    let line = format!("`{}` → {status}{since}", clip(&one_line(&check.command), COMMAND));
+    let line = format!(
+        "`{}` → {status}{since}",
+        short::clip_bytes(&short::words(&check.command), COMMAND)
+    );
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), &line, usize::MAX) {
         return;
     }
@@ -147,22 +155,11 @@ impl Page {
         let Some(words) = posing::quotable(words.trim()) else {
             return false;
         };
-        let line = format!("{label}{}\n", clip(&one_line(&words), most));
+        let line = format!("{label}{}\n", short::clip_bytes(&short::words(&words), most));
         if self.text.len() + line.len() > self.room {
             return false;
         }
         self.text.push_str(&line);
         true
-    }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn clip(text: &str, most: usize) -> String {
-    match text.len() > most {
-        true => format!("{}…", &text[..text.floor_char_boundary(most)]),
-        false => text.to_owned(),
     }
 }

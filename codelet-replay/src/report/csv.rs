@@ -1,10 +1,11 @@
 //! The figures as lines of values, in links that a browser saves without asking anybody.
 
 use super::bucket::{LAYERS, buckets, layer, layers};
-use super::digest::base64;
 use super::html::Html;
 use super::{Course, Report};
 use crate::csv::{self, field};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use codelet_context::inspect::Kind;
 use std::fmt::Write;
 
@@ -19,7 +20,7 @@ pub const MOST_TOOLS: usize = 1_000;
 
 /// A link that saves a text as a file.
 pub fn link(html: &mut Html, name: &str, words: &str, text: &str) {
-    let address = format!("data:text/csv;charset=utf-8;base64,{}", base64(text.as_bytes()));
+    let address = format!("data:text/csv;charset=utf-8;base64,{}", STANDARD.encode(text));
     html.line("a", &[("class", "file"), ("download", name), ("href", &address)], words);
 }
 

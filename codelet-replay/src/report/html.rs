@@ -1,6 +1,7 @@
 //! HTML in the making: elements close themselves, and whatever is put in as text cannot become anything else.
 
-use codelet_context::unseen::hides;
+use codelet_text::short::clip;
+use codelet_text::unseen::hides;
 
 /// The longest text of a recording that is put on the page, in characters.
 pub const LONGEST: usize = 160;
@@ -97,14 +98,6 @@ pub fn json(value: &serde_json::Value) -> String {
 /// Control characters, and those that nobody sees: a name could pose as another with them.
 pub fn is_harmful(c: char) -> bool {
     c.is_control() || hides(c)
-}
-
-/// The first characters of a text, with `…` where some are missing.
-pub fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-    }
 }
 
 #[cfg(test)]

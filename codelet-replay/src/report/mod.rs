@@ -9,7 +9,6 @@ mod chart;
 mod contents;
 mod course;
 mod csv;
-mod digest;
 pub(crate) mod html;
 mod live;
 mod played;
@@ -25,9 +24,13 @@ use crate::check::Check;
 use crate::policy::{Policy, Settings};
 use crate::run::Run;
 use crate::totals::Total;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use codelet_context::inspect::Inspection;
 use codelet_context::tokens::Tokens;
+use codelet_text::short::clip;
 use html::Html;
+use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 
 const STYLE: &str = include_str!("page.css");
@@ -147,7 +150,7 @@ pub fn page(report: &Report) -> String {
 
 fn head(html: &mut Html, report: &Report) {
     html.open("meta", &[("charset", "utf-8")]);
-    let digest = |own: &str| digest::base64(&digest::sha256(own.as_bytes()));
+    let digest = |own: &str| STANDARD.encode(Sha256::digest(own.as_bytes()));
     // Nothing is fetched, and nothing runs but this script: not even what a flaw of ours would let through.
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -164,7 +167,7 @@ fn head(html: &mut Html, report: &Report) {
     );
     html.open("meta", &[("name", "color-scheme"), ("content", "light dark")]);
     html.open("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-    let title = html::clip(&report.title, html::LONGEST);
+    let title = clip(&report.title, html::LONGEST);
     html.line("title", &[], &format!("{title} – Codelet report"));
     html.element("style", &[], |html| html.raw(STYLE));
 }

@@ -6,6 +6,7 @@ use super::{Course, Earlier, Report, csv};
 use crate::policy::Policy;
 use crate::run::Sums;
 use codelet_context::economics::Preset;
+use codelet_text::short::clip;
 
 /// Title and theme.
 pub fn banner(html: &mut Html, report: &Report) {
@@ -249,7 +250,7 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
 /// How far the simulator is from what was billed.
 fn against_bills(report: &Report) -> Option<String> {
     let names = || {
-        let names = report.unknown.iter().take(3).map(|name| super::html::clip(name, 80));
+        let names = report.unknown.iter().take(3).map(|name| clip(name, 80));
         names.collect::<Vec<_>>().join(", ")
     };
     let Some(check) = report.check else {
@@ -342,7 +343,7 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
         html.line("h2", &[("id", "how")], "Where the figures come from");
         html.element("ul", &[("class", "notes")], |html| {
             for note in conditions(report).iter().chain(&report.notes) {
-                html.element("li", &[], |html| html.text(&super::html::clip(note, 600)));
+                html.element("li", &[], |html| html.text(&clip(note, 600)));
             }
         });
     });

@@ -1,11 +1,11 @@
 //! Figures as people read them.
 
-use codelet_context::cut;
 use codelet_context::tokens::Tokens;
+use codelet_text::short::grouped;
 
 /// `182300` as `182,300`.
 pub fn number(value: u64) -> String {
-    cut::grouped(usize::try_from(value).unwrap_or(usize::MAX))
+    grouped(value)
 }
 
 /// `1 edit`, `1,200 edits`.

@@ -1,6 +1,6 @@
 //! Text made harmless: nothing that a terminal would obey, and nothing that hides or reorders what is read.
 
-use codelet_context::unseen::hides;
+use codelet_text::unseen::hides;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// `182300` as `182,300`.
 pub fn number(value: u64) -> String {
-    codelet_context::cut::grouped(usize::try_from(value).unwrap_or(usize::MAX))
+    codelet_text::short::grouped(value)
 }
 
 /// A number with its noun: `1 line`, `1,200 lines`.

@@ -1,6 +1,8 @@
 //! What goes wrong with a reply: refusals, silence, cuts at a chosen byte, errors inside the stream.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
 
 /// One thing that goes wrong. Frames are counted from the first one of the stream: `Cut(3)` sends three.
 #[derive(Clone, PartialEq, Debug)]
@@ -100,41 +102,14 @@ impl RetryAfter {
 
 /// A time as HTTP writes it (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn http_date(at: SystemTime) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let seconds = at
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO)
-        .as_secs();
-    let (days, clock) = (seconds / 86_400, seconds % 86_400);
-    // Days into year, month and day: Howard Hinnant's `civil_from_days`, for days since 1970.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 2
-    } else {
-        march_month - 10
-    };
-    let year = era * 400 + year_of_era + u64::from(month < 2);
-    format!(
-        "{}, {day:02} {} {year:04} {:02}:{:02}:{:02} GMT",
-        DAYS[(days % 7) as usize],
-        MONTHS[month as usize],
-        clock / 3_600,
-        clock / 60 % 60,
-        clock % 60
-    )
+    let written = OffsetDateTime::from(at).format(&Rfc2822);
+    written.expect("a year of four digits").replace("+0000", "GMT")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn dates_are_written_as_http_does() {

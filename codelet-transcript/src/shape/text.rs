@@ -1,7 +1,9 @@
 //! Texts on one line: escapes, repetition, and cutting to a width.
 
-use codelet_context::unseen::Unseen;
+use codelet_text::short::grouped;
+use codelet_text::unseen::Unseen;
 use std::fmt::Write as _;
+use unicode_width::UnicodeWidthChar as _;
 
 /// Bytes that one text of a shape may unfold to.
 const MOST: usize = 64 << 20;
@@ -131,33 +133,7 @@ pub(super) fn columns(text: &str) -> usize {
     text.chars().map(column).sum()
 }
 
-/// Two for the wide scripts of East Asia and for emoji, one otherwise.
+/// One at least, so that a heap of marks has an end.
 fn column(c: char) -> usize {
-    match c {
-        '\u{1100}'..='\u{115f}'
-        | '\u{2e80}'..='\u{303e}'
-        | '\u{3041}'..='\u{a4cf}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe6f}'
-        | '\u{ff00}'..='\u{ff60}'
-        | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{1f300}'..='\u{1f64f}'
-        | '\u{1f680}'..='\u{1faff}'
-        | '\u{20000}'..='\u{3fffd}' => 2,
-        _ => 1,
-    }
-}
-
-/// A number with commas between its thousands.
-pub(super) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    c.width().unwrap_or(1).max(1)
 }

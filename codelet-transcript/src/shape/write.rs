@@ -3,6 +3,7 @@
 use super::parse::usually_joins;
 use super::{INTERRUPTED, REMINDERS, call, text};
 use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
+use codelet_text::short::grouped;
 
 /// Columns of a line for people, where nobody knows better.
 pub const WIDTH: usize = 120;
@@ -211,7 +212,7 @@ fn image_words(image: &Image, detail: Detail) -> String {
     match detail {
         _ if image.is_url => image.data.to_string(),
         Detail::Exact => image.media_type.to_string(),
-        Detail::Picture(_) => format!("{}, {} bytes", image.media_type, text::grouped(image.data.len())),
+        Detail::Picture(_) => format!("{}, {} bytes", image.media_type, grouped(image.data.len())),
     }
 }
 

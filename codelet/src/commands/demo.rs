@@ -111,7 +111,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         let look = Look::stderr();
         let intro = format!(
             "a recorded model, the real loop and tools, a window of {} tokens\n  {}",
-            codelet_context::cut::grouped(WINDOW as usize),
+            codelet_text::short::grouped(WINDOW as usize),
             look.ink(Ink::Green, &format!("> {PROMPT}"))
         );
         let _ = writeln!(std::io::stderr(), "{} {intro}", look.ink(Ink::Cyan, "demo:"));

@@ -380,7 +380,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let mut notices = settings.notices.clone();
     let profile = model.profile();
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
-        let (name, window) = (&profile.name, codelet_context::cut::grouped(profile.window as usize));
+        let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
         // Cards of the user's may know the price all the same.
         let price = if profile.price.is_none() {
             ", and its price is not known"

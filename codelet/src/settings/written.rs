@@ -171,7 +171,7 @@ fn plain(message: &str) -> String {
         ("a boolean", "true or false"),
         ("struct ", "a table"),
     ];
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = codelet_text::short::words(message);
     let unexpected = line
         .strip_prefix("invalid type: ")
         .or(line.strip_prefix("invalid value: "));

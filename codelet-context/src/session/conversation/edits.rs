@@ -67,7 +67,7 @@ pub struct DoesNotFit {
 
 impl fmt::Display for DoesNotFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |tokens: Tokens| cut::grouped(usize::try_from(tokens).unwrap_or(usize::MAX));
+        let shown = |tokens: Tokens| cut::grouped(tokens);
         let advice = if self.prompt >= self.system.max(self.tools) {
             "put long text into a file, which is read piece by piece"
         } else if self.tools >= self.system {

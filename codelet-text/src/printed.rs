@@ -8,7 +8,7 @@ const SEQUENCE: usize = 4096;
 /// Takes bytes as they come and gives back clean text. It holds back one line at most, since a carriage return may
 /// change it.
 #[derive(Default)]
-pub(crate) struct Cleaner {
+pub struct Cleaner {
     /// Bytes at the end of the last piece that may be the beginning of a character.
     partial: Vec<u8>,
     line: String,
@@ -41,7 +41,7 @@ enum State {
 
 impl Cleaner {
     /// Takes more bytes, and returns the lines that are finished.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+    pub fn push(&mut self, bytes: &[u8]) -> String {
         let mut joined = std::mem::take(&mut self.partial);
         let bytes = if joined.is_empty() {
             bytes
@@ -73,7 +73,7 @@ impl Cleaner {
     }
 
     /// Nothing more comes: returns the last line.
-    pub(crate) fn finish(&mut self) -> String {
+    pub fn finish(&mut self) -> String {
         if !std::mem::take(&mut self.partial).is_empty() {
             self.text("\u{fffd}");
         }

@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 
 /// What begins a code.
-pub(crate) const ESCAPE: char = '\u{1b}';
+const ESCAPE: char = '\u{1b}';
 /// A code that takes a text (a title, a link) is at most this long.
 const LONGEST: usize = 4_096;
 /// Parameters of one that takes none are at most so many bytes, and so are the signs behind them.
 const PARAMETERS: usize = 64;
 
 /// A text without its codes. A lone or unknown escape stays, and so does what stands behind one that nothing ends.
-pub(crate) fn without(text: &str) -> Cow<'_, str> {
+pub fn without(text: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(ESCAPE as u8, text.as_bytes()) else {
         return Cow::Borrowed(text);
     };
@@ -38,7 +38,7 @@ pub(crate) fn without(text: &str) -> Cow<'_, str> {
 
 /// A line, or a piece of one, as a terminal shows it: without its codes, and without the beginning of one at its end, as
 /// what is cut off there is no more to be read than the rest of it.
-pub(crate) fn shown(line: &str) -> Cow<'_, str> {
+pub fn shown(line: &str) -> Cow<'_, str> {
     let Some(last) = memchr::memrchr(ESCAPE as u8, line.as_bytes()) else {
         return Cow::Borrowed(line);
     };

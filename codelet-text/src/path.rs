@@ -3,7 +3,7 @@
 /// A path as it is compared: `a/./b`, `a//b`, `a\b` and `a/x/../b` are `a/b`, and `c:\a`, `C:/a`, `/c/a`, `/mnt/c/a` and
 /// `file:///c:/a` are the same. Its names stand with `/` between, from a root or a drive with one before.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Path(String);
+pub struct Path(String);
 
 impl Path {
     /// The path that is written so.

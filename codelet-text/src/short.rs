@@ -1,0 +1,81 @@
+//! Numbers, names and lines for places that are narrow.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+/// Longest name that [`plain_name`] shows, in characters; a name may be hostile and of any length.
+pub const NAME: usize = 64;
+
+/// A whole number with its thousands set apart: 12,345.
+pub fn grouped(number: impl Display) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A name on one line, without brackets and of bounded length, so that a marker in brackets stays one. A name that says
+/// nothing is empty.
+pub fn plain_name(name: &str) -> String {
+    let plain = |c: char| match c.is_control() || matches!(c, '[' | ']') {
+        true => '_',
+        false => c,
+    };
+    name.chars().take(NAME).map(plain).collect()
+}
+
+/// The characters of a text as they may stand on one line: spaces in place of control characters.
+pub fn on_one_line(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c })
+}
+
+/// The words of a text with one space between them.
+pub fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a text, of at most so many characters; the last of them is `…` where some are missing.
+pub fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// The beginning of a text, of at most so many bytes, with `…` behind it where some are missing.
+pub fn clip_bytes(text: &str, most: usize) -> Cow<'_, str> {
+    match text.len() > most {
+        true => Cow::Owned(format!("{}…", &text[..text.floor_char_boundary(most)])),
+        false => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        let shown = [0_u64, 12, 123, 1_234, 12_345, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "12", "123", "1,234", "12,345", "1,234,567"]);
+    }
+
+    #[test]
+    fn what_is_cut_says_so_and_what_fits_stays() {
+        assert_eq!(clip("größe", 5), "größe");
+        assert_eq!(clip("größer", 5), "größ…");
+        assert_eq!(clip_bytes("größe", 7), "größe");
+        assert_eq!(clip_bytes("größe", 3), "gr…");
+    }
+
+    #[test]
+    fn a_hostile_name_stays_on_one_short_line() {
+        let shown = plain_name(&"x]\n".repeat(500));
+        assert_eq!(shown, "x__".repeat(500)[..NAME]);
+    }
+}
