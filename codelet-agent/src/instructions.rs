@@ -3,7 +3,7 @@
 use crate::orders;
 use crate::surroundings::{Places, Surroundings};
 use crate::tool::Owner;
-use codelet_context::unseen::Unseen;
+use codelet_text::unseen::Unseen;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};

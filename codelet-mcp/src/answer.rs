@@ -34,6 +34,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     Output {
         success: !is_error,
         // Servers do not say why in a way that is agreed upon.
+        pipe: Vec::new(),
         lacked_time: is_error,
         refusal: None,
         text: Body::new(text),

@@ -214,7 +214,11 @@ mod tests {
         let check = |note: Note, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
             let directory = directory.to_owned();
             let pipe = Vec::new();
-            let stands = Stands { directory, pipe, is_known };
+            let stands = Stands {
+                directory,
+                pipe,
+                is_known,
+            };
             assert_eq!(note.read(seen_in, &[&began, &began]), stands);
         };
         check(note("cd x", Some(&noted)), Some(&seen), &noted, true);

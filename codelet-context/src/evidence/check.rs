@@ -80,7 +80,9 @@ pub(crate) fn check_of(line: &str) -> Option<Check> {
         .filter_map(|(at, (words, _))| Some((kind_of(words)?, at)));
     // The first kind there is, and the last command of it.
     let (kind, at) = kinds.min_by_key(|&(kind, at)| (kind, std::cmp::Reverse(at)))?;
-    let begins = commands.iter().rposition(|(_, between)| matches!(between, Some(between) if *between != Between::Pipe));
+    let begins = commands
+        .iter()
+        .rposition(|(_, between)| matches!(between, Some(between) if *between != Between::Pipe));
     let begins = begins.map_or(0, |before| before + 1);
     let mut behind = commands[at..].iter().filter_map(|(_, between)| *between);
     let mut before = commands[..at].iter();

@@ -6,7 +6,7 @@ use codelet_agent::model::Billed;
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
-use codelet_context::unseen::hides;
+use codelet_text::unseen::hides;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
