@@ -292,6 +292,26 @@ mod tests {
     }
 
     #[test]
+    fn in_a_pipe_the_recorded_status_of_the_check_decides() {
+        for (line, pipe, expected) in [
+            ("cargo test | tail -5", vec![101, 0], Some(false)),
+            ("cd a && cargo test 2>&1 | tail -5", vec![0, 0], Some(true)),
+            // It was ended since nobody read on; the last pipe is another one; none is recorded.
+            ("cargo test | head -1", vec![141, 0], None),
+            ("cargo test | tail; ls | wc", vec![1, 0], None),
+            ("cargo test | tail", vec![], None),
+        ] {
+            let mut result = ToolResult::new("a", Some(true), "done");
+            result.pipe = pipe;
+            assert_eq!(
+                check_of(line).and_then(|check| passed(check, &result)),
+                expected,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
     fn without_one_the_output_has_to_say_that_tests_passed() {
         for line in ["cargo test | tail", "cargo test; echo done"] {
             check(line, Some(true), "test result: ok. 3 passed; 0 failed", Some(true));

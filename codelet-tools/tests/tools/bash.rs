@@ -11,6 +11,28 @@ fn run(trial: &Trial, command: &str) -> String {
 }
 
 #[test]
+fn how_each_command_of_a_pipe_ended_is_recorded_and_a_hidden_failure_is_told() {
+    let trial = free();
+    for (command, pipe, told) in [
+        (
+            "(echo a; exit 3) | cat",
+            vec![3, 0],
+            "a\n[exit statuses in the pipe: 3, 0]\n",
+        ),
+        ("echo a | cat", vec![0, 0], "a\n"),
+        ("yes | head -n1", vec![141, 0], "y\n"),
+        ("false | cat; echo a", vec![], "a\n"),
+    ] {
+        let output = trial.call("Bash", json!({"command": command}));
+        assert_eq!(
+            (output.pipe.as_slice(), output.text.as_str()),
+            (&*pipe, told),
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn output_comes_in_the_order_in_which_it_was_printed() {
     let trial = free();
     assert_eq!(run(&trial, "echo a; echo b >&2; echo c"), "a\nb\nc\n");
