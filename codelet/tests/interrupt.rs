@@ -300,10 +300,14 @@ impl Bench {
         whole.lines().filter_map(|line| line.trim().parse().ok()).collect()
     }
 
-    /// None of them is left.
+    /// None of them is left. What was killed may still be on its way out where the machine is busy.
     fn none_is_left(&self, what: &str) {
+        let began = Instant::now();
         for pid in self.pids() {
-            assert!(!is_there(pid), "{pid} of {what} is left");
+            while is_there(pid) {
+                assert!(began.elapsed() < Duration::from_secs(5), "{pid} of {what} is left");
+                std::thread::yield_now();
+            }
         }
     }
 }
