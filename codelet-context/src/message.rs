@@ -317,7 +317,7 @@ pub struct ToolResult {
     pub success: Option<bool>,
     /// Exit statuses of the commands of the last pipeline of a command line, in their order, where its shell recorded them (the
     /// `PIPESTATUS` of bash); else empty.
-    pub pipe: Vec<u8>,
+    pub pipe: Box<[u8]>,
     /// What the tool printed: texts, pictures and unknown blocks.
     pub output: Vec<Part>,
     /// The source wrote the output as a plain string, not as a list of blocks.
@@ -340,7 +340,7 @@ impl ToolResult {
         ToolResult {
             call_id: call_id.into(),
             success,
-            pipe: Vec::new(),
+            pipe: Box::default(),
             output: vec![Part::text(output)],
             bare: true,
             error: None,

@@ -226,7 +226,7 @@ fn result(mut fields: Fields) -> Part {
     Part::ToolResult(ToolResult {
         call_id: call_id.into(),
         success,
-        pipe: Vec::new(),
+        pipe: Box::default(),
         output,
         bare,
         error: None,

@@ -274,7 +274,7 @@ impl Reader {
         Part::ToolResult(ToolResult {
             call_id,
             success,
-            pipe: Vec::new(),
+            pipe: Box::default(),
             output,
             bare: true,
             error: None,

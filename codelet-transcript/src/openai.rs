@@ -91,7 +91,7 @@ impl Reader {
         let result = ToolResult {
             call_id: call_id.into(),
             success: None,
-            pipe: Vec::new(),
+            pipe: Box::default(),
             output,
             bare,
             error: None,

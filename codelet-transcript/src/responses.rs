@@ -172,7 +172,7 @@ impl Reader {
         let result = ToolResult {
             call_id: call_id.into(),
             success,
-            pipe: Vec::new(),
+            pipe: Box::default(),
             output,
             bare,
             error: None,

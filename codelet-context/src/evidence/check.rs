@@ -299,10 +299,10 @@ mod tests {
             // It was ended since nobody read on; the last pipe is another one; none is recorded.
             ("cargo test | head -1", vec![141, 0], None),
             ("cargo test | tail; ls | wc", vec![1, 0], None),
-            ("cargo test | tail", vec![], None),
+            ("cargo test | tail", Vec::new(), None),
         ] {
             let mut result = ToolResult::new("a", Some(true), "done");
-            result.pipe = pipe;
+            result.pipe = pipe.into();
             assert_eq!(
                 check_of(line).and_then(|check| passed(check, &result)),
                 expected,
