@@ -887,6 +887,7 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
 fn clearing_says_how_many_pins_went_with_the_conversation() {
     everywhere(Vec::new, &[], |_, _, session| {
         session.say("/clear");
+        session.wait("bill.");
         let text = told(session, 1);
         assert!(
             text.contains("stays on the bill.") && !text.contains("went with it"),
@@ -897,6 +898,8 @@ fn clearing_says_how_many_pins_went_with_the_conversation() {
         session.say("/pin the second sentence");
         session.wait_for("Pinned:", 2);
         session.say("/clear");
+        // The last word of what is told: what is typed meanwhile would stand within it.
+        session.wait("it.");
         let text = told(session, 2);
         assert!(text.contains("stays on the bill. 2 pins went with it."), "{text}");
         session.say("/pin");
