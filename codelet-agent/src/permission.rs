@@ -165,9 +165,10 @@ impl Gate for Rules {
 }
 
 /// Whether every command of a line matches one of the patterns. A pattern is compared word by word, where `*` stands for any
-/// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo`, `cargo test -p x`, not `cargo-x`.
-/// No `*` leads out of a folder that the pattern names, nor up from where the command runs: in the first word it stands for text without `/`, and nowhere behind a folder for
-/// `..`, nor for a wildcard that could become that: `rm build/*` allows neither `rm build/../x` nor `rm build/.?/x`.
+/// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo` and
+/// `cargo test -p x`, not `cargo-x`. No `*` leads out of a folder that the pattern names, nor up from where the command runs:
+/// in the first word it stands for text without `/`, and nowhere behind a folder for `..`, nor for a wildcard that could become
+/// that: `rm build/*` allows neither `rm build/../x` nor `rm build/.?/x`.
 ///
 /// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
 /// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments

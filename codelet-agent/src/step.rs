@@ -443,6 +443,6 @@ fn answer(
     result.bare = matches!(shown.as_slice(), [Part::Text(_)]);
     result.output = shown;
     result.refusal = output.refusal;
-    result.pipe = output.pipe.into();
+    result.pipe = output.pipe;
     result
 }

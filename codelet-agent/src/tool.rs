@@ -120,7 +120,7 @@ pub struct Output {
     /// Whether it did what it was asked to.
     pub success: bool,
     /// Exit statuses of the commands of the last pipeline, in their order, where a shell told them; else empty.
-    pub pipe: Vec<u8>,
+    pub pipe: Box<[u8]>,
     /// It may have failed for want of time: the same call with a longer one may do better.
     pub lacked_time: bool,
     /// Who has not let the call be made. The loop sets it; what a tool prints never counts as that.
@@ -149,7 +149,7 @@ impl Output {
     pub fn success(text: impl Into<Body>) -> Self {
         Output {
             success: true,
-            pipe: Vec::new(),
+            pipe: Box::default(),
             lacked_time: false,
             refusal: None,
             text: text.into(),

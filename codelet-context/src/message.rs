@@ -307,6 +307,9 @@ impl ToolCall {
     }
 }
 
+/// The status of a command in a pipeline that was ended since nobody read on: 128 and the number of SIGPIPE, as shells report it.
+pub const BROKEN_PIPE: u8 = 141;
+
 /// A tool answers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolResult {

@@ -34,14 +34,10 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     Output {
         success: !is_error,
         // Servers do not say why in a way that is agreed upon.
-        pipe: Vec::new(),
         lacked_time: is_error,
-        refusal: None,
-        text: Body::new(text),
-        remarks: 0,
         lost,
         images: answer.images,
-        notices: Vec::new(),
+        ..Output::success(text)
     }
 }
 

@@ -361,7 +361,7 @@ fn ran(
     let moved = ending::moved(desk, &stands, &from);
     let pipe = match ended.end {
         End::Exited(_) => stands.pipe,
-        _ => Vec::new(),
+        _ => Box::default(),
     };
     desk.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();

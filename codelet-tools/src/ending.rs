@@ -7,11 +7,10 @@ use crate::process::{End, Ended};
 use crate::sandbox::Sandboxing;
 use crate::text::counted;
 use crate::whereabouts::Stands;
+use codelet_context::message::BROKEN_PIPE;
 use std::path::Path;
 use std::time::Duration;
 
-/// The status of a command in a pipe that was ended since nobody read on: 128 and the number of SIGPIPE.
-const UNREAD: u8 = 141;
 /// Jobs that are named.
 const NAMED: usize = 5;
 
@@ -79,7 +78,7 @@ fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {
 /// The statuses of a pipe in which a command failed whose status is not the line's.
 fn hidden(pipe: &[u8]) -> Option<String> {
     let (_, before) = pipe.split_last()?;
-    let has_failed = before.iter().any(|status| *status != 0 && *status != UNREAD);
+    let has_failed = before.iter().any(|status| *status != 0 && *status != BROKEN_PIPE);
     let told: Vec<String> = pipe.iter().map(u8::to_string).collect();
     has_failed.then(|| format!("exit statuses in the pipe: {}", told.join(", ")))
 }

@@ -36,7 +36,7 @@ pub(crate) struct Note {
 pub(crate) struct Stands {
     pub directory: PathBuf,
     /// The statuses of the commands of the last pipe, if it had several.
-    pub pipe: Vec<u8>,
+    pub pipe: Box<[u8]>,
     /// The command ended there, or there is no such place any more.
     pub is_known: bool,
 }
@@ -78,12 +78,12 @@ impl Note {
 }
 
 /// Takes the statuses from the beginning of a note.
-fn statuses(noted: &mut Vec<u8>) -> Vec<u8> {
+fn statuses(noted: &mut Vec<u8>) -> Box<[u8]> {
     let is_status = |byte: &u8| byte.is_ascii_digit() || *byte == b' ';
     let end = noted.iter().position(|byte| !is_status(byte)).unwrap_or(noted.len());
     let told: Vec<u8> = noted.drain(..end).collect();
     let told = String::from_utf8_lossy(&told);
-    let statuses: Option<Vec<u8>> = told.split_whitespace().map(|status| status.parse().ok()).collect();
+    let statuses: Option<Box<[u8]>> = told.split_whitespace().map(|status| status.parse().ok()).collect();
     statuses.filter(|statuses| statuses.len() > 1).unwrap_or_default()
 }
 
@@ -213,7 +213,7 @@ mod tests {
         };
         let check = |note: Note, seen_in: Option<&Path>, directory: &Path, is_known: bool| {
             let directory = directory.to_owned();
-            let pipe = Vec::new();
+            let pipe = Box::default();
             let stands = Stands {
                 directory,
                 pipe,

@@ -457,7 +457,7 @@ fn user(fields: &mut Fields) -> Said {
             // In place of what a tool returns, it has words there of the harness's: a program that failed begins behind its
             // exit status.
             if result.success == Some(false) && returned.is_some_and(Value::is_string) {
-                result.refusal = refused::by_user(result, true);
+                result.refusal = refused::by_user(result);
             }
         }
     }

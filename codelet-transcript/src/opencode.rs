@@ -211,8 +211,8 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
         "error" => {
             let error = take::string(&mut state, "error").and_then(|text| gather::text(Origin::Own, text));
             let mut result = gather::result(id, Some(false), error.into_iter().collect());
-            // A program that has run is completed, whatever its status.
-            result.refusal = refused::by_user(&result, is_own);
+            // A program that has run is completed, whatever its status; a tool of somebody else's fails in its own words.
+            result.refusal = refused::by_user(&result).filter(|_| is_own);
             Some(result)
         }
         _ => None,

@@ -5,6 +5,7 @@
 use crate::extra::marked;
 use crate::format::Format;
 use crate::objects;
+use crate::refused;
 use crate::status::{Frame, frame, of_object, tells};
 use codelet_context::exchange::Calls;
 use codelet_context::message::{Action, ActionKind, Message, Part, ToolResult};
@@ -69,7 +70,8 @@ fn stated(result: &ToolResult, action: &Action, object: Option<&Map<String, Valu
 struct Flags {
     /// Any answer has one.
     are_used: bool,
-    /// Any command that was not refused is flagged as failed. Where none is, a harness may send the same flag with every result.
+    /// Any command is flagged as failed whose answer could not be a refusal as well. Where none is, a harness may send the same flag
+    /// with every result.
     tell_commands: bool,
 }
 
@@ -86,8 +88,9 @@ impl Flags {
         };
         for result in messages.iter().flat_map(Message::tool_results) {
             flags.are_used |= result.success.is_some();
-            flags.tell_commands |=
-                result.success == Some(false) && result.refusal.is_none() && commands.contains(&*result.call_id);
+            flags.tell_commands |= result.success == Some(false)
+                && commands.contains(&*result.call_id)
+                && refused::by_user(result).is_none();
         }
         flags
     }

@@ -1,6 +1,6 @@
 //! Which command lines run a test, a build or a linter, and whether it has succeeded by its recorded status.
 
-use crate::message::ToolResult;
+use crate::message::{BROKEN_PIPE, ToolResult};
 use std::sync::LazyLock;
 
 /// What a check looks at.
@@ -45,11 +45,9 @@ impl Check {
     /// Its own success by the [statuses](ToolResult::pipe) of the last pipe, if they are recorded and it stands in that pipe. One that
     /// was ended since nobody read on has neither passed nor failed.
     pub(crate) fn own_success(self, result: &ToolResult) -> Option<bool> {
-        /// 128 and the number of SIGPIPE, as shells report it.
-        const UNREAD: u8 = 141;
         let (at, count) = self.in_pipe.filter(|_| !result.pipe.is_empty())?;
         let status = result.pipe.get(at).filter(|_| result.pipe.len() == count)?;
-        (*status != UNREAD).then_some(*status == 0)
+        (*status != BROKEN_PIPE).then_some(*status == 0)
     }
 }
 

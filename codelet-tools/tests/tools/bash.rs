@@ -24,11 +24,7 @@ fn how_each_command_of_a_pipe_ended_is_recorded_and_a_hidden_failure_is_told() {
         ("false | cat; echo a", vec![], "a\n"),
     ] {
         let output = trial.call("Bash", json!({"command": command}));
-        assert_eq!(
-            (output.pipe.as_slice(), output.text.as_str()),
-            (&*pipe, told),
-            "{command}"
-        );
+        assert_eq!((&output.pipe[..], output.text.as_str()), (&*pipe, told), "{command}");
     }
 }
 
