@@ -6,11 +6,12 @@ use crate::compact::draft::{self, Draft};
 use crate::evidence::Facts;
 use crate::evidence::anchor::Anchor;
 use crate::message::cut;
+use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
 use crate::ranking::labels;
 use crate::ranking::posing;
 use crate::ranking::{self, Speaker, Weights};
-use crate::summary::record::Record;
+use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
@@ -26,6 +27,11 @@ const BYTES: usize = 24_000;
 /// One part in so many of the summary, and at most so many bytes, tells how things stand, beside the open list.
 const STATE: usize = 12;
 const STATE_BYTES: usize = 3_000;
+/// One part in so many of it tells what comes next.
+const NEXT: usize = 16;
+/// The beginning of a prompt takes one part in so many of the record above its turn, between these bounds in bytes.
+const TITLE: usize = 200;
+const TITLE_BYTES: (usize, usize) = (24, 80);
 /// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
 const SENTENCE: usize = 300;
 /// About what stands around a pinned text, in bytes.
@@ -73,8 +79,13 @@ impl<'a> Work<'a> {
         } else {
             labels::STATE.len() + state.len()
         };
+        let next = state::next(self.history.messages(), (all / NEXT).min(STATE_BYTES));
+        let framed = match next.is_empty() {
+            true => framed,
+            false => framed + labels::NEXT.len() + next.len(),
+        };
         let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + framed);
-        let (told, taken) = self.record(drafts, beside).tell(room);
+        let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
             summary.push_str(labels::RECORD);
             summary.push_str(&told);
@@ -83,12 +94,16 @@ impl<'a> Work<'a> {
             summary.push_str(labels::STATE);
             summary.push_str(&state);
         }
+        if !next.is_empty() {
+            summary.push_str(labels::NEXT);
+            summary.push_str(&next);
+        }
         summary.truncate(summary.trim_end().len());
         (summary, taken)
     }
 
-    /// The record of what these drafts do not show.
-    fn record(&self, drafts: &[Draft], beside: Vec<u32>) -> Record<'_> {
+    /// The record, of about so many bytes, of what these drafts do not show.
+    fn record(&self, drafts: &[Draft], beside: Vec<u32>, bytes: usize) -> Record<'_> {
         let index = self.history.ranking();
         let mut open = vec![true; index.blocks.len()];
         let mut shown = Vec::new();
@@ -118,15 +133,23 @@ impl<'a> Work<'a> {
             .iter()
             .zip(0..)
             .filter(|(block, number)| block.speaker == Speaker::Tool && open[*number as usize]);
-        let handles =
-            handles.filter_map(|(block, number)| Some((number, self.archive.handle_of(&block.text)?.clone())));
+        let handles: QuickMap<u32, Handle> = handles
+            .filter_map(|(block, number)| Some((number, self.archive.handle_of(&block.text)?.clone())))
+            .collect();
+        let outputs = handles.keys().filter_map(|&number| {
+            let block = &index.blocks[number as usize];
+            let is_gone = !block.kind.is_read_again() && block.segments.len() >= HIDDEN;
+            Some((block.call.filter(|_| is_gone)?, number))
+        });
         Record {
             history: self.history,
             weights: self.options.weights.unwrap_or(Weights::built_in()),
             shown,
             beside,
             focus: self.options.focus.map(words_of).unwrap_or_default(),
-            handles: handles.collect(),
+            outputs: outputs.collect(),
+            handles,
+            title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
             open,
         }

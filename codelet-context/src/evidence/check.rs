@@ -1,9 +1,10 @@
-//! Which command lines run a test, a build or a linter, and whether it has succeeded by its recorded status.
+//! Which command lines run a test, a build or a linter, or tell how the repository stands; and whether that has succeeded by its
+//! recorded status.
 
 use crate::message::{BROKEN_PIPE, ToolResult};
 use std::sync::LazyLock;
 
-/// What a check looks at.
+/// What a command is run for whose last run tells how things stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum CheckKind {
     /// It runs tests.
@@ -12,11 +13,24 @@ pub enum CheckKind {
     Build,
     /// It reads the source.
     Lint,
+    /// It commits.
+    Commit,
+    /// It pushes commits.
+    Push,
+    /// It says which changes are not committed.
+    Status,
 }
 
 impl CheckKind {
     /// All kinds.
-    pub const ALL: [CheckKind; 3] = [CheckKind::Test, CheckKind::Build, CheckKind::Lint];
+    pub const ALL: [CheckKind; 6] = [
+        CheckKind::Test,
+        CheckKind::Build,
+        CheckKind::Lint,
+        CheckKind::Commit,
+        CheckKind::Push,
+        CheckKind::Status,
+    ];
 
     /// The kind's name.
     pub fn name(self) -> &'static str {
@@ -24,11 +38,19 @@ impl CheckKind {
             CheckKind::Test => "test",
             CheckKind::Build => "build",
             CheckKind::Lint => "lint",
+            CheckKind::Commit => "commit",
+            CheckKind::Push => "push",
+            CheckKind::Status => "git status",
         }
+    }
+
+    /// Whether it passes or fails by what it looks at.
+    fn judges(self) -> bool {
+        matches!(self, CheckKind::Test | CheckKind::Build | CheckKind::Lint)
     }
 }
 
-/// A check in a command line: the last test of it, or else the last build, or else the last linter.
+/// A check in a command line: its last command of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
     /// What it looks at.
@@ -69,15 +91,27 @@ enum Between {
     Other,
 }
 
-/// The check that a command line runs, if it runs one.
+/// The check that a command line runs, if it runs one: a test, or else a build, or else a linter.
 pub(crate) fn check_of(line: &str) -> Option<Check> {
+    checks_of(line).into_iter().find(|check| check.kind.judges())
+}
+
+/// What a command line runs of each kind, in the order of the kinds.
+pub(crate) fn checks_of(line: &str) -> Vec<Check> {
     let commands = commands(line);
-    let kinds = commands
-        .iter()
-        .enumerate()
-        .filter_map(|(at, (words, _))| Some((kind_of(words)?, at)));
-    // The first kind there is, and the last command of it.
-    let (kind, at) = kinds.min_by_key(|&(kind, at)| (kind, std::cmp::Reverse(at)))?;
+    let kinds: Vec<_> = commands.iter().map(|(words, _)| kind_of(words)).collect();
+    let last = |kind: CheckKind| {
+        kinds
+            .iter()
+            .rposition(|known| *known == Some(kind))
+            .map(|at| (kind, at))
+    };
+    let found = CheckKind::ALL.into_iter().filter_map(last);
+    found.map(|(kind, at)| check(&commands, kind, at)).collect()
+}
+
+/// The check that one of the commands of a line is.
+fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize) -> Check {
     let begins = commands
         .iter()
         .rposition(|(_, between)| matches!(between, Some(between) if *between != Between::Pipe));
@@ -90,12 +124,12 @@ pub(crate) fn check_of(line: &str) -> Option<Check> {
             .is_some_and(|word| matches!(word.as_str(), "cd" | "export" | "set" | "source"));
         *between == Some(Between::Other) || goes_there
     };
-    Some(Check {
+    Check {
         kind,
         fails_with_line: behind.clone().next().is_none() && before.all(is_sure),
         succeeds_with_line: behind.all(|between| between == Between::And),
         in_pipe: (at >= begins).then(|| (at - begins, commands.len() - begins)),
-    })
+    }
 }
 
 /// Whether the check of a command line has passed, by the status of its own that is recorded; where there is none, by what its

@@ -1,6 +1,6 @@
 //! What has come of a conversation, as its calls and their recorded answers state it.
 
-use super::check::{CheckKind, check_of};
+use super::check::{CheckKind, checks_of};
 use crate::message::exchange::Calls;
 use crate::message::refusal::Refusal;
 use crate::message::todo::TodoList;
@@ -20,7 +20,7 @@ const WORDS: usize = 600;
 pub struct Facts {
     /// Files that tools have read or changed, by when they were touched last, newest last.
     pub files: Vec<FileFact>,
-    /// The last run of each kind of check, oldest first.
+    /// The last run of each kind of check, and of what tells how the repository stands; oldest first.
     pub checks: Vec<CheckRun>,
     /// What the user decided when asked, and the calls that the user refused, newest last.
     pub decisions: Vec<Decision>,
@@ -112,7 +112,7 @@ impl Facts {
                     self.changed(&action.paths, true);
                 }
                 let line = action.command.as_ref().map_or("", |command| command.as_str());
-                if let Some(check) = check_of(line) {
+                for check in checks_of(line) {
                     let own = check.own_success(result);
                     self.checks.retain(|other| other.kind != check.kind);
                     self.checks.push(CheckRun {

@@ -1,5 +1,6 @@
 //! Cuts a text in the middle at line boundaries, and words the markers that stand for what is gone.
 
+use crate::message::harness;
 use crate::message::recall::{Archive, Handle};
 use crate::text::body::Body;
 use codelet_text::short;
@@ -51,6 +52,22 @@ pub fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
     Some((&text[..head_end], &text[tail_start..]))
 }
 
+/// The two ends of a text without the part of a harness's reminder that they would tear off: without its tag it would look like
+/// what somebody asks for.
+fn beside_reminders<'t>(text: &'t str, head: &'t str, tail: &'t str) -> (&'t str, &'t str) {
+    let (mut ends, mut starts) = (head.len(), text.len() - tail.len());
+    for range in harness::reminders(text) {
+        let tears = |at: usize| range.start < at && at < range.end;
+        if tears(ends) {
+            ends = range.start;
+        }
+        if tears(starts) {
+            starts = range.end;
+        }
+    }
+    (&text[..ends], text[starts..].trim_start_matches('\n'))
+}
+
 /// Cuts a body in the middle: its two ends (see [`ends`]) with a marker on a line of its own between them. The whole
 /// goes into the archive. `None`, and nothing is kept, where that would not make it smaller.
 ///
@@ -63,6 +80,7 @@ pub(crate) fn in_the_middle(
     archive: &mut Archive,
 ) -> Option<(Body, Handle)> {
     let (head, tail) = ends(body.as_str(), head, tail)?;
+    let (head, tail) = beside_reminders(body.as_str(), head, tail);
     let gone = body.len() - head.len() - tail.len();
     let why = format!("{} of them cut here", grouped(gone));
     // Two line breaks may be needed around the marker.

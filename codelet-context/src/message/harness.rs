@@ -1,7 +1,12 @@
 //! The tags in which harnesses and vendors speak, which nothing quoted may hold.
 
+use memchr::memmem;
+use std::ops::Range;
+
 /// The name of the tag that a reminder stands in.
 pub(crate) const TAG: &str = "system-reminder";
+/// The number before a line takes at most so many bytes.
+const NUMBER: usize = 16;
 
 /// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
 /// them: there is no telling an element of a page from a pose.
@@ -28,4 +33,61 @@ pub(crate) fn is_speaker(name: &str) -> bool {
 pub(crate) fn is_reminder(name: &str) -> bool {
     let name = name.replace(['-', '_'], "").to_ascii_lowercase();
     matches!(&*name, "systemreminder" | "systemreminders" | "reminderinstructions")
+}
+
+/// Where in an output reminders of a harness stand, in their order: from the tag that opens one to the end of the line that
+/// closes it.
+///
+/// What a reminder says is no part of the file or the command that it stands behind, and without its tag it would look like
+/// what somebody asks for. A tag that nothing closes hides the lines up to the next blank one, and only where it begins a
+/// line: that is one whose end was cut off. More is not hidden, so that no file hides its rest by a line of it.
+pub(crate) fn reminders(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    // Most outputs have none.
+    let names = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+    if !names("eminder") && !names("EMINDER") {
+        return found;
+    }
+    let mut closings: Vec<(usize, usize)> = tags(text, "</").collect();
+    closings.reverse();
+    for (at, behind) in tags(text, "<") {
+        if found.last().is_some_and(|last| at < last.end) {
+            continue;
+        }
+        while closings.last().is_some_and(|(close, _)| *close < at) {
+            closings.pop();
+        }
+        let rest = &text[behind..];
+        let end = match closings.last() {
+            Some((_, closed)) => closed + text[*closed..].find('\n').unwrap_or(text.len() - closed),
+            None if begins_line(&text[..at]) => {
+                let blank = rest
+                    .match_indices('\n')
+                    .find(|(at, _)| rest[at + 1..].trim_start_matches([' ', '\t', '\r']).starts_with('\n'));
+                blank.map_or(text.len(), |(blank, _)| behind + blank)
+            }
+            None => continue,
+        };
+        found.push(at..end);
+    }
+    found
+}
+
+/// The tags of reminders that begin so: where each begins, and where its name ends.
+fn tags<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+    memmem::find_iter(text.as_bytes(), opening).filter_map(move |at| {
+        let name = &text[at + opening.len()..];
+        let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))?;
+        let is_tag = name[end..].starts_with(['>', ' ', '\n']) && is_reminder(&name[..end]);
+        is_tag.then_some((at, at + opening.len() + end))
+    })
+}
+
+/// Whether nothing but white space, or the number of a line, stands before this on its line.
+fn begins_line(before: &str) -> bool {
+    // A line may be long and have many tags: for each of them no more of it is looked at than a number takes.
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(NUMBER + 1))..];
+    let line = near.rsplit('\n').next().unwrap_or_default();
+    let is_number = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '→' | '|' | ':');
+    line.len() <= NUMBER && line.chars().all(is_number)
 }

@@ -1,8 +1,8 @@
 //! The blocks of a history: each text of it once, with who speaks.
 
 use super::kind::{self, CallKind};
+use crate::message::harness;
 use crate::message::{ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
-use crate::ranking::posing;
 use crate::text::body::Body;
 use serde_json::Value;
 use std::ops::Range;
@@ -104,7 +104,7 @@ fn output(result: &ToolResult) -> Option<Body> {
 
 /// An output without what a harness has put into it: without its tag it would look like what somebody asks for.
 fn without_reminders(body: &Body) -> Body {
-    let found = posing::reminders(body.as_str());
+    let found = harness::reminders(body.as_str());
     if found.is_empty() {
         return body.clone();
     }

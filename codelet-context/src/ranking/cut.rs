@@ -20,7 +20,7 @@ pub(crate) struct Piece {
     pub fenced: bool,
 }
 
-/// Cuts a text into segments. Blank lines, rulers and fences are none.
+/// Cuts a text into segments. Fences, and lines without a letter or a digit, are none.
 pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut fenced = false;
@@ -30,7 +30,8 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece> {
         at += whole.len();
         let line = whole.trim_end();
         let trimmed = line.trim_start();
-        if trimmed.is_empty() || is_ruler(trimmed) {
+        // A blank line, a ruler, a lone bracket: nothing that anybody could want to be told.
+        if !trimmed.starts_with("```") && !trimmed.contains(char::is_alphanumeric) {
             continue;
         }
         if trimmed.starts_with("```") {
@@ -65,14 +66,6 @@ fn push(found: &mut Vec<Piece>, start: usize, end: usize, first: usize, fenced: 
             fenced,
         });
     }
-}
-
-/// Whether a line only rules something off.
-fn is_ruler(line: &str) -> bool {
-    line.len() > 2
-        && line
-            .bytes()
-            .all(|b| matches!(b, b' ' | b'\t' | b'|' | b':' | b'=' | b'+' | b'*' | b'_' | b'-'))
 }
 
 /// Where sentences of a line end: behind the mark and the blanks that follow it, where the next begins like one.
@@ -173,7 +166,7 @@ mod tests {
     #[test]
     fn short_lines_are_whole_and_rulers_fences_and_blank_lines_are_none() {
         assert_eq!(
-            cut("  one\n\n---\n| a | b |\n|---|---|\n```rs\nlet a = 1;\n```\n"),
+            cut("  one\n\n---\n ━━━ ×\n});\n| a | b |\n|---|---|\n```rs\nlet a = 1;\n```\n"),
             ["one", "| a | b |", "let a = 1;"]
         );
     }

@@ -9,7 +9,7 @@ use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
 use crate::ranking::posing;
-use crate::text::hash::{self, ByHash};
+use crate::text::hash::{self, ByHash, QuickMap};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 const ENDED: usize = 3;
 /// Words of a segment that is hardly one.
 const TINY: usize = 4;
+
+/// A line is like others if tools have printed so many before that differ in nothing but their numbers.
+const ALIKE: u32 = 3;
 
 /// A word that stands in no more than one block in so many, or in so few, tells where it was taken from.
 const SELDOM: u32 = 5;
@@ -69,7 +72,11 @@ pub(crate) struct RankingIndex {
     segment_words: Vec<u32>,
     /// Segments that were said before, by the hash of what is quoted of them.
     seen: ByHash<()>,
+    /// Lines that tools have printed, by the hash of what they are without their numbers; and how many there are of each.
+    shapes: ByHash<u32>,
     calls: Calls<Arc<str>, u32>,
+    /// By turn: the block with the first words of its prompt.
+    pub asked: QuickMap<u32, u32>,
     prompts: u32,
     pub messages: u32,
     /// Which outputs the last message has used, and how much of each.
@@ -121,6 +128,9 @@ impl RankingIndex {
                 }
             }
             _ => {}
+        }
+        if block.speaker == Speaker::User {
+            self.asked.entry(block.turn).or_insert(at);
         }
         self.cut(&mut block, at);
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
@@ -229,6 +239,12 @@ impl RankingIndex {
             .as_ref()
             .is_some_and(|quoted| self.seen.insert(hash::bytes(quoted.as_bytes()), ()).is_some());
         mark(const { bit("dup") }, is_again);
+        // One without numbers that comes again is the same line.
+        if block.speaker == Speaker::Tool && looks & const { bit("num") } != 0 {
+            let alike = self.shapes.entry(shape(text)).or_default();
+            looks |= if *alike >= ALIKE { const { bit("like") } } else { 0 };
+            *alike += 1;
+        }
         Segment {
             start: start as u32,
             end: piece.end as u32,
@@ -324,12 +340,14 @@ impl RankingIndex {
 /// for one that had better not be quoted, or of which nothing is left.
 fn quoted(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim_matches(['|', ' ', '\t']);
-    let is_plain = !text.contains("**") && !text.contains("  ") && !text.contains(['\t', '\n', '\r']);
+    let is_bold = text.matches("**").count() >= 2;
+    let is_plain = !is_bold && !text.contains("  ") && !text.contains(['\t', '\n', '\r']);
     let text = match is_plain {
         true => Cow::Borrowed(text),
         false => {
             let words: Vec<&str> = text.split_whitespace().collect();
-            Cow::Owned(words.join(" ").replace("**", ""))
+            let line = words.join(" ");
+            Cow::Owned(if is_bold { without_bold(&line) } else { line })
         }
     };
     let text = match text {
@@ -337,6 +355,44 @@ fn quoted(text: &str) -> Option<Cow<'_, str>> {
         Cow::Owned(text) => Cow::Owned(posing::quotable(&text)?.into_owned()),
     };
     (!text.is_empty()).then_some(text)
+}
+
+/// A line without the marks around its bold words. Two stars that stand otherwise, as in `/**` and `src/**/*.rs`, are left.
+fn without_bold(line: &str) -> String {
+    const MARK: &str = "**";
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once(MARK) {
+        out.push_str(before);
+        let is_word = |c: char| !c.is_whitespace() && !matches!(c, '/' | '*');
+        let opens = !before.ends_with(['/', '*']) && behind.starts_with(is_word);
+        match behind
+            .split_once(MARK)
+            .filter(|(bold, _)| opens && bold.ends_with(is_word))
+        {
+            Some((bold, after)) => {
+                out.push_str(bold);
+                rest = after;
+            }
+            None => {
+                out.push_str(MARK);
+                rest = behind;
+            }
+        }
+    }
+    out + rest
+}
+
+/// The hash of what a line is without its numbers, which may be written with the letters of a hash.
+fn shape(text: &str) -> u64 {
+    let mut shape = Vec::with_capacity(text.len());
+    for word in text.as_bytes().split_inclusive(|b| !b.is_ascii_alphanumeric()) {
+        match word.iter().any(u8::is_ascii_digit) {
+            true => shape.extend([b'#', word[word.len() - 1]]),
+            false => shape.extend(word),
+        }
+    }
+    hash::bytes(&shape)
 }
 
 /// Bytes of the number that a tool has put before a line: `  12→`, `12:`, `L3: `.

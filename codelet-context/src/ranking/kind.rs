@@ -59,6 +59,14 @@ const REACHING: &[&str] = &[
 const PROSE: &[&str] = &["adoc", "md", "mdx", "rst", "txt"];
 
 impl CallKind {
+    /// Whether what a call of this kind printed is had again by the same call, as it stands on the disk.
+    pub fn is_read_again(self) -> bool {
+        matches!(
+            self,
+            CallKind::Read | CallKind::Edit | CallKind::Document | CallKind::Find | CallKind::Todo
+        )
+    }
+
     /// The kind of a call.
     pub fn of(call: &ToolCall) -> CallKind {
         match call.action.kind {

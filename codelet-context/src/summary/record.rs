@@ -11,12 +11,13 @@ use crate::ranking::labels;
 use crate::ranking::posing;
 use crate::ranking::{Block, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
+use codelet_text::short;
 use std::fmt::Write;
 
 /// Bytes of a call in the line above what came of it.
 const CALL: usize = 90;
 /// An output of which so many segments are left out is named by its handle.
-const HIDDEN: usize = 4;
+pub(crate) const HIDDEN: usize = 4;
 /// Room of which no more than one part in so many is left is full, and it is filled up so many times at most.
 const SPARE: usize = 50;
 const REFILLS: usize = 3;
@@ -35,8 +36,12 @@ pub(crate) struct Record<'a> {
     pub beside: Vec<u32>,
     /// What the user wants to read of, in small letters.
     pub focus: Vec<String>,
-    /// By block: the handle of an output that is not shown.
+    /// By block: the handle of an output that is not shown, and by call the block of such an output that nothing but its handle
+    /// brings back.
     pub handles: QuickMap<u32, Handle>,
+    pub outputs: QuickMap<u32, u32>,
+    /// Bytes of the prompt in the line above its turn.
+    pub title: usize,
     /// By turn: what the engine says of it beside its number.
     pub marks: QuickMap<u32, String>,
 }
@@ -86,21 +91,44 @@ impl Record<'_> {
                 self.call(call).len() + self.handle(number).len() + 3
             }
             (Speaker::Tool, _) => 3 + self.handle(number).len(),
-            (Speaker::Call, _) => self.tool(number).len() + 3,
+            (Speaker::Call, _) => self.tool(number).len() + self.output(number).len() + 3,
             (speaker, _) => prefix(speaker).len(),
         }
     }
 
-    /// The line above a turn.
+    /// The line above a turn: its number, what was finished in it, and how its prompt begins.
     fn turn(&self, turn: u32) -> String {
         let mark = self.marks.get(&turn).map_or("", String::as_str);
-        format!("{}{turn}{mark}\n", labels::TURN)
+        let mut line = format!("{}{turn}{mark}", labels::TURN);
+        if let Some(&asked) = self.index().asked.get(&turn) {
+            let segments = self.index().blocks[asked as usize].segments.clone();
+            let mut title = String::new();
+            for segment in segments {
+                if title.len() >= self.title {
+                    break;
+                }
+                title.push(' ');
+                title.push_str(&self.index().quoted(asked, segment));
+            }
+            if !title.is_empty() {
+                line.push(':');
+                line.push_str(&short::clip_bytes(&title, self.title));
+            }
+        }
+        line + "\n"
     }
 
     fn handle(&self, number: u32) -> String {
         self.handles
             .get(&number)
             .map_or_else(String::new, |handle| format!(" [{handle}]"))
+    }
+
+    /// The handle of what a call printed that is not quoted.
+    fn output(&self, call: u32) -> String {
+        self.outputs
+            .get(&call)
+            .map_or_else(String::new, |&output| self.handle(output))
     }
 
     fn tool(&self, number: u32) -> String {
@@ -138,7 +166,7 @@ impl Record<'_> {
         blocks.sort_by_key(|&(unit, number, _)| (unit, number));
         let mut out = String::new();
         let (mut turn, mut called) = (None, None);
-        for (unit, number, segments) in blocks {
+        for (at, &(unit, number, segments)) in blocks.iter().enumerate() {
             let block = &index.blocks[number as usize];
             let its_turn = index.blocks[unit as usize].turn;
             if turn.replace(its_turn) != Some(its_turn) {
@@ -146,6 +174,12 @@ impl Record<'_> {
             }
             self.head(&mut out, number, segments, &mut called);
             self.quote(&mut out, number, block, segments);
+            // Where something of it is quoted, its handle stands above that.
+            if block.speaker == Speaker::Call && blocks.get(at + 1).is_none_or(|next| next.0 != unit) {
+                out.pop();
+                out.push_str(&self.output(number));
+                out.push('\n');
+            }
         }
         out
     }

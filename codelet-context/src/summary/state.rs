@@ -3,7 +3,7 @@
 
 use crate::evidence::{CheckRun, Facts};
 use crate::message::todo::TodoState;
-use crate::message::{Message, Part};
+use crate::message::{Message, Part, Role};
 use crate::ranking::evident_lines;
 use crate::ranking::labels;
 use crate::ranking::posing;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 const COMMAND: usize = 160;
 const LINE: usize = 200;
 const ITEM: usize = 200;
+/// Bytes of the prompt and of the last words under `Next`.
+const WORDS: usize = 300;
 /// Lines of an output under a check.
 const LINES: usize = 2;
 /// Refusals that are told, the newest.
@@ -36,7 +38,7 @@ pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
     page.text
 }
 
-/// The lines *State* and *Next*; `messages` are all of the conversation. What matters most comes first, so that what has no room is
+/// The lines of *State*; `messages` are all of the conversation. What matters most comes first, so that what has no room is
 /// what matters least.
 pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> String {
     let mut page = Page {
@@ -61,8 +63,10 @@ pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> St
     if listed < open {
         page.line(labels::UNLISTED, &format!("{} more", open - listed), usize::MAX);
     }
-    for check in &facts.checks {
-        tell_check(&mut page, messages, check);
+    for (number, check) in facts.checks.iter().enumerate() {
+        // What a line with several of them printed is told once.
+        let is_told = facts.checks[..number].iter().any(|other| other.place == check.place);
+        tell_check(&mut page, messages, check, if is_told { 0 } else { LINES });
     }
     for decision in facts
         .decisions
@@ -85,8 +89,61 @@ pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> St
     page.text
 }
 
-/// A check: its command, its recorded status, changes since, and its decisive lines.
-fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun) {
+/// What is to come, in at most so many bytes: the newest prompt, and the last words that were said on it.
+pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
+    let mut page = Page {
+        text: String::new(),
+        room: bytes,
+    };
+    let most = WORDS.min(bytes / 2);
+    let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
+        return page.text;
+    };
+    let prompt = said(&messages[asked], |part| part.is_own_words());
+    page.line(labels::ASKED, &prompt, most.saturating_sub(labels::ASKED.len()));
+    let replies = messages[asked + 1..]
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::Assistant);
+    let words = replies
+        .map(|reply| said(reply, |_| true))
+        .find(|words| !words.is_empty());
+    if let Some(words) = words {
+        let is_open = messages
+            .last()
+            .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
+        let label = if is_open { labels::SAID } else { labels::ANSWERED };
+        page.line(label, &end_of(&words, most.saturating_sub(label.len())), usize::MAX);
+    }
+    page.text
+}
+
+/// The words of a message, of the parts that count, on one line.
+fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
+    let texts = message
+        .parts
+        .iter()
+        .filter(|part| counts(part))
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(short::words(text.body.as_str())),
+            _ => None,
+        });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// The last words of a line, at most so many bytes.
+fn end_of(words: &str, most: usize) -> String {
+    const GAP: &str = "…";
+    if words.len() <= most {
+        return words.to_owned();
+    }
+    let start = words.ceil_char_boundary(words.len() - most.saturating_sub(GAP.len()).min(words.len()));
+    let start = words[start..].find(' ').map_or(start, |blank| start + blank + 1);
+    format!("{GAP}{}", &words[start..])
+}
+
+/// A check: its command, its recorded status, changes since, and so many of its decisive lines.
+fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun, lines: usize) {
     let status = match (check.success, check.is_own) {
         (Some(true), true) => "status 0",
         (Some(false), true) => "failed",
@@ -117,7 +174,7 @@ fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun) {
             .join("\n"),
         _ => return,
     };
-    for line in evident_lines(&output, LINES) {
+    for line in evident_lines(&output, lines) {
         page.line(labels::UNDER, line, LINE);
     }
 }
