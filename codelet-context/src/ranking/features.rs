@@ -10,11 +10,11 @@ use super::word::{COMMON, LISTS};
 /// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the
 /// user used before, `follow` of those that the next thing said holds, `lastq` of those of the last two prompts.
 #[rustfmt::skip]
-pub const FEATURES: [&str; 62] = [
+pub const FEATURES: [&str; 61] = [
     "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
     "R_find", "R_git", "R_shell", "err", "w_decide", "w_find", "w_fail", "w_wish", "w_done", "o_fail", "after_head",
     "id", "num", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence", "tiny", "seg1", "fill",
-    "dup", "like", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "blklen", "blklen_talk", "blklen_user",
+    "dup", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "blklen", "blklen_talk", "blklen_user",
     "blklen_said", "blklen_call", "blklen_shell", "blklen_file", "blk_short", "reuse", "userw", "follow", "lastq",
     "reuse_out", "follow_out", "rarity",
 ];

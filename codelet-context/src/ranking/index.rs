@@ -21,8 +21,9 @@ const ENDED: usize = 3;
 /// Words of a segment that is hardly one.
 const TINY: usize = 4;
 
-/// A line is like others if tools have printed so many before that differ in nothing but their numbers.
-const ALIKE: u32 = 3;
+/// A line that so many outputs have, but for its numbers, and one in so many of all, only frames them: it is not quoted.
+const FRAME: u32 = 8;
+const FRAMED: u32 = 4;
 
 /// A word that stands in no more than one block in so many, or in so few, tells where it was taken from.
 const SELDOM: u32 = 5;
@@ -77,6 +78,8 @@ pub(crate) struct RankingIndex {
     calls: Calls<Arc<str>, u32>,
     /// By turn: the block with the first words of its prompt.
     pub asked: QuickMap<u32, u32>,
+    /// Blocks that tools have printed.
+    outputs: u32,
     prompts: u32,
     pub messages: u32,
     /// Which outputs the last message has used, and how much of each.
@@ -132,6 +135,7 @@ impl RankingIndex {
         if block.speaker == Speaker::User {
             self.asked.entry(block.turn).or_insert(at);
         }
+        self.outputs += u32::from(block.speaker == Speaker::Tool);
         self.cut(&mut block, at);
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
             self.note_used(&block);
@@ -234,16 +238,19 @@ impl RankingIndex {
         let mut mark = |name: Looks, holds: bool| looks |= if holds { name } else { 0 };
         mark(const { bit("fence") }, piece.fenced);
         mark(const { bit("tiny") }, count < TINY);
-        let quoted = quoted(text);
+        let mut quoted = quoted(text);
         let is_again = quoted
             .as_ref()
             .is_some_and(|quoted| self.seen.insert(hash::bytes(quoted.as_bytes()), ()).is_some());
         mark(const { bit("dup") }, is_again);
         // One without numbers that comes again is the same line.
-        if block.speaker == Speaker::Tool && looks & const { bit("num") } != 0 {
+        if block.speaker == Speaker::Tool && text.bytes().any(|byte| byte.is_ascii_digit()) {
             let alike = self.shapes.entry(shape(text)).or_default();
-            looks |= if *alike >= ALIKE { const { bit("like") } } else { 0 };
             *alike += 1;
+            // A harness frames what its tools print.
+            if *alike >= FRAME && *alike * FRAMED >= self.outputs {
+                quoted = None;
+            }
         }
         Segment {
             start: start as u32,
@@ -388,7 +395,10 @@ fn shape(text: &str) -> u64 {
     let mut shape = Vec::with_capacity(text.len());
     for word in text.as_bytes().split_inclusive(|b| !b.is_ascii_alphanumeric()) {
         match word.iter().any(u8::is_ascii_digit) {
-            true => shape.extend([b'#', word[word.len() - 1]]),
+            true => {
+                shape.push(b'#');
+                shape.extend(word.last().filter(|last| !last.is_ascii_alphanumeric()));
+            }
             false => shape.extend(word),
         }
     }

@@ -4,7 +4,7 @@
 pub(crate) type Looks = u64;
 
 /// The looks, by the order of their bits.
-pub(crate) const LOOKS: [&str; 16] = [
+pub(crate) const LOOKS: [&str; 15] = [
     "after_head",
     "id",
     "num",
@@ -20,7 +20,6 @@ pub(crate) const LOOKS: [&str; 16] = [
     "seg1",
     "fill",
     "dup",
-    "like",
 ];
 
 /// The bit of a look.
