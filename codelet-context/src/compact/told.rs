@@ -28,7 +28,7 @@ const BYTES: usize = 24_000;
 const STATE: usize = 12;
 const STATE_BYTES: usize = 3_000;
 /// One part in so many of it tells what comes next.
-const NEXT: usize = 16;
+const NEXT: usize = 48;
 /// The beginning of a prompt takes one part in so many of the record above its turn, between these bounds in bytes.
 const TITLE: usize = 200;
 const TITLE_BYTES: (usize, usize) = (24, 80);

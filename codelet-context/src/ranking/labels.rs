@@ -38,7 +38,7 @@ pub(crate) const UNLISTED: &str = "To do, and not listed here: ";
 pub(crate) const LAST: &str = "Last ";
 pub(crate) const UNDER: &str = "  | ";
 /// The files that were changed.
-pub(crate) const CHANGED: &str = "Changed files: ";
+pub(crate) const CHANGED: &str = "Files changed so far: ";
 
 /// How such a line begins, if it does not begin with a sign; and how those lines begin in which a harness or a recording shows
 /// who speaks.

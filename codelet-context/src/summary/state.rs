@@ -14,8 +14,9 @@ use std::sync::Arc;
 const COMMAND: usize = 160;
 const LINE: usize = 200;
 const ITEM: usize = 200;
-/// Bytes of the prompt and of the last words under `Next`.
+/// The most and the fewest bytes of the prompt and of the last words under `Next`.
 const WORDS: usize = 300;
+const FEWEST: usize = 60;
 /// Lines of an output under a check.
 const LINES: usize = 2;
 /// Refusals that are told, the newest.
@@ -96,7 +97,9 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         room: bytes,
     };
     let most = WORDS.min(bytes / 2);
-    let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
+    let asked = messages.iter().rposition(|message| message.is_prompt());
+    // Where there is room for so little, the prompt itself is near.
+    let Some(asked) = asked.filter(|_| most >= FEWEST) else {
         return page.text;
     };
     let prompt = said(&messages[asked], |part| part.is_own_words());
