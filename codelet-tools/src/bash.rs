@@ -7,14 +7,15 @@ use crate::desk::{Desk, PATH, spec};
 use crate::ending;
 use crate::family::{Family, Member};
 use crate::files;
-use crate::git::{Obeyed, Repository};
 use crate::handed::{self, Numbers};
+use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program, Unstarted};
 use crate::secrets::Hiding;
 use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use codelet_agent::model::ToolSpec;
+use codelet_agent::orders;
 use codelet_agent::permission::Permission;
-use codelet_agent::tool::{Call, Live, Need, Output, Tool};
+use codelet_agent::tool::{Call, Live, Need, Output, Owner, Tool};
 use codelet_context::message::{Action, Parameters};
 use codelet_text::printed::Cleaner;
 use futures_util::future::BoxFuture;
@@ -59,7 +60,7 @@ pub(crate) struct Bash {
 struct Left {
     /// What may still run.
     families: Mutex<Vec<Arc<Family>>>,
-    /// What git obeys, as it stood when it was last looked at; nothing before the first command in the sandbox.
+    /// What is obeyed, as it stood when it was last looked at; nothing before the first command in the sandbox.
     obeyed: Mutex<Option<Obeyed>>,
 }
 
@@ -80,15 +81,16 @@ impl Left {
         earlier
     }
 
-    /// What git obeys and what has changed since the last look. Without a sandbox nothing is new to anybody; one who was
+    /// What is obeyed and has changed since the last look, other than by the tools that write files. Without a sandbox nothing is new to anybody; one who was
     /// shut in before may still be at work.
     fn look(&self, desk: &Desk, is_shut_in: bool) -> Vec<PathBuf> {
         let mut last = self.obeyed.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none() && !is_shut_in {
             return Vec::new();
         }
-        let now = Repository::of(desk.paths.root()).map_or_else(Obeyed::default, |repository| repository.obeyed());
-        let changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
+        let now = Obeyed::of(desk.paths.root());
+        let mut changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
+        changed.retain(|path| !desk.seen.is_last(path));
         *last = Some(now);
         changed
     }
@@ -332,8 +334,8 @@ fn ran(
     let is_shut_in = program.sandbox.is_some();
     // A job that an earlier command left may have been at it.
     let between = named(desk, &left.look(desk, is_shut_in));
-    let mut notices: Vec<String> = between.iter().map(|what| format!(
-        "{what} changed between two commands, by a job that one of them left or by somebody else; it may make git start programs outside of the sandbox: have a look before you use git"
+    let mut notices: Vec<String> = between.iter().map(|(what, does)| format!(
+        "{what} changed between two commands, by a job that one of them left or by somebody else; it {does}: have a look at it"
     )).collect();
     let mut paper = Paper::new(desk, live);
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
@@ -369,18 +371,18 @@ fn ran(
     let earlier = left.earlier(&ended.left);
     let mut notes = ending::notes(desk, &ended, timeout, &text, moved, &pipe, &earlier);
     let during = left.look(desk, is_shut_in);
-    if let Some(what) = between {
+    if let Some((what, does)) = between {
         notes.push_str(&format!(
-            "[{what}, which git obeys, changed before this command began; the user is told]\n"
+            "[{what}, which {does}, changed before this command began; the user is told]\n"
         ));
     }
     // It cannot be kept from it: it may write in the workspace, and committing is writing there.
-    if let Some(what) = named(desk, &during).filter(|_| is_shut_in) {
+    if let Some((what, does)) = named(desk, &during).filter(|_| is_shut_in) {
         notes.push_str(&format!(
-            "[{what}, which git obeys, changed while this ran; the user is told]\n"
+            "[{what}, which {does}, changed while this ran; the user is told]\n"
         ));
         notices.push(format!(
-            "a command in the sandbox changed {what}, which may make git start programs outside of it: have a look before you use git"
+            "a command in the sandbox changed {what}, which {does}: have a look at it"
         ));
     }
     if !text.is_empty() && !text.ends_with('\n') && !notes.is_empty() {
@@ -403,13 +405,21 @@ fn ran(
     ended.open
 }
 
-/// The first of some files, and how many more there are.
-fn named(desk: &Desk, paths: &[PathBuf]) -> Option<String> {
-    let first = desk.paths.show(paths.first()?);
-    Some(match paths.len() - 1 {
+/// Files by the first of them, and what that one does.
+fn named(desk: &Desk, paths: &[PathBuf]) -> Option<(String, &'static str)> {
+    let path = paths.first()?;
+    let first = desk.paths.show(path);
+    let below = path.strip_prefix(desk.paths.root()).unwrap_or(path);
+    let does = match orders::obeys(&below.to_string_lossy()) {
+        Some(Owner::Obeyed(does)) => does,
+        Some(Owner::Codelet) => Owner::Codelet.reason(),
+        _ => "may make git start programs outside of the sandbox",
+    };
+    let what = match paths.len() - 1 {
         0 => first,
         more => format!("{first} and {more} more"),
-    })
+    };
+    Some((what, does))
 }
 
 /// Lets background jobs print into nothing, so that they are not ended by it.

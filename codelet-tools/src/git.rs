@@ -9,11 +9,11 @@
 
 use crate::committed::Committed;
 use crate::desk::{Desk, program_folders};
-use crate::files::{self, Stamp};
+use crate::files;
+use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const ANSWER: usize = 256 * 1024;
 const POINTER: u64 = 8192;
 /// Entries of a folder of git's that are looked at, folders in which submodules are looked for, and values of git's
 /// settings that are taken over.
-const ENTRIES: usize = 1024;
+pub(crate) const ENTRIES: usize = 1024;
 const FOLDERS: usize = 1024;
 const VALUES: usize = 64;
 /// The repository's settings that are taken over where their values are harmless: how its files are compared, and where a
@@ -135,10 +135,9 @@ impl Repository {
         }
     }
 
-    /// The files that make git start programs, as they stand: its settings and hooks, also those of submodules and of other
+    /// Notes the files that make git start programs, as they stand: its settings and hooks, also those of submodules and of other
     /// working trees.
-    pub(crate) fn obeyed(&self) -> Obeyed {
-        let mut obeyed = Obeyed::default();
+    pub(crate) fn note_obeyed(&self, obeyed: &mut Obeyed) {
         obeyed.note_repository(&self.own);
         obeyed.note_repository(&self.common);
         let mut waiting = vec![self.own.join("modules"), self.common.join("modules")];
@@ -165,69 +164,6 @@ impl Repository {
         if !pointer.is_dir() {
             obeyed.note(pointer);
         }
-        obeyed
-    }
-}
-
-/// Files that git obeys, as they stood: what is there, and what it leads to where it is a link.
-#[derive(Default)]
-pub(crate) struct Obeyed(BTreeMap<PathBuf, (Stamp, Option<Stamp>)>);
-
-impl Obeyed {
-    /// Those that were put there, changed or taken away since.
-    pub(crate) fn changed(&self, since: &Obeyed) -> Vec<PathBuf> {
-        let is_new = |(path, stamps): &(&PathBuf, &_)| since.0.get(*path) != Some(*stamps);
-        let is_gone = |(path, _): &(&PathBuf, &_)| !self.0.contains_key(*path);
-        let new = self.0.iter().filter(is_new);
-        new.chain(since.0.iter().filter(is_gone))
-            .map(|(path, _)| path.clone())
-            .collect()
-    }
-
-    fn note_repository(&mut self, folder: &Path) {
-        self.note(folder.join("config"));
-        self.note(folder.join("config.worktree"));
-        // A template's samples are not run.
-        let hooks = self.within(&folder.join("hooks"), |path| {
-            path.extension() != Some(OsStr::new("sample"))
-        });
-        for hook in hooks {
-            self.note(hook);
-        }
-    }
-
-    /// Notes what the further working trees of a repository have of their own; where submodules of theirs may be.
-    fn note_trees(&mut self, common: &Path) -> Vec<PathBuf> {
-        let trees = self.within(&common.join("worktrees"), |path| path.is_dir());
-        for tree in &trees {
-            self.note_repository(tree);
-            let leads = text(&tree.join("commondir")).and_then(|leads| tree.join(leads.trim()).canonicalize().ok());
-            // With a new tree comes a new file; one that leads elsewhere leads to other settings.
-            if leads != common.canonicalize().ok() {
-                self.note(tree.join("commondir"));
-            }
-        }
-        trees.into_iter().map(|tree| tree.join("modules")).collect()
-    }
-
-    fn note(&mut self, path: PathBuf) {
-        if let Ok(metadata) = path.symlink_metadata() {
-            // A folder changes with each file that is put into it.
-            let target = path.metadata().ok().filter(|target| !target.is_dir());
-            let target = target.map(|target| Stamp::of(&target));
-            self.0.insert(path, (Stamp::of(&metadata), target));
-        }
-    }
-
-    /// What is in a folder. If that is more than is looked at, the folder itself is noted: somebody may hide things in it.
-    fn within(&mut self, folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-        let mut count = 0;
-        let all = entries(folder).inspect(|_| count += 1);
-        let meant = all.filter(|path| is_meant(path)).collect();
-        if count == ENTRIES {
-            self.note(folder.to_owned());
-        }
-        meant
     }
 }
 
@@ -593,52 +529,6 @@ mod tests {
             search(&[("PATH".into(), path.into())], &root, &desk(&base).widest()),
             [bin]
         );
-    }
-
-    #[test]
-    fn a_change_behind_a_link_and_in_a_submodule_of_any_name_is_a_change() {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
-        let git = base.join(".git");
-        for inner in ["hooks", "modules/one/hooks", "modules/libs/far/two/modules/three"] {
-            std::fs::create_dir_all(git.join(inner)).unwrap();
-        }
-        let repositories = [
-            "",
-            "modules/one",
-            "modules/libs/far/two",
-            "modules/libs/far/two/modules/three",
-        ];
-        for inner in repositories {
-            std::fs::write(git.join(inner).join("HEAD"), "ref: refs/heads/main\n").unwrap();
-            std::fs::write(git.join(inner).join("config"), "[core]\n").unwrap();
-        }
-        std::fs::write(base.join("tool"), "true\n").unwrap();
-        std::os::unix::fs::symlink("../../tool", git.join("hooks/pre-commit")).unwrap();
-        let obeyed = || Repository::of(&base).unwrap().obeyed();
-        let mut last = obeyed();
-        let mut changed = || {
-            let now = obeyed();
-            let changed = now.changed(&last);
-            last = now;
-            changed
-        };
-        assert_eq!(changed(), [] as [PathBuf; 0]);
-        std::fs::write(base.join("tool"), "evil\n").unwrap();
-        assert_eq!(changed(), [git.join("hooks/pre-commit")]);
-        for inner in repositories {
-            std::fs::write(git.join(inner).join("config"), "[core]\n\tfsmonitor = evil\n").unwrap();
-            assert_eq!(changed(), [git.join(inner).join("config")]);
-        }
-        std::fs::write(git.join("modules/one/hooks/update"), "evil\n").unwrap();
-        assert_eq!(changed(), [git.join("modules/one/hooks/update")]);
-        // What is hidden is told, too.
-        std::fs::write(git.join("modules/libs/HEAD"), "").unwrap();
-        assert!(changed().contains(&git.join("modules/libs/far/two/config")));
-        for number in 0..ENTRIES {
-            std::fs::write(git.join(format!("hooks/{number}.sample")), "").unwrap();
-        }
-        assert!(changed().contains(&git.join("hooks")));
     }
 
     /// A desk in this folder, with a private folder in it.

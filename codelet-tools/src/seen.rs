@@ -1,6 +1,6 @@
 //! What the session has seen of each file, so that nothing is overwritten that nobody has looked at.
 
-use crate::files::Stamp;
+use crate::files::{self, Stamp};
 use std::collections::HashMap;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,14 @@ impl Seen {
     /// The last look at a file.
     pub(crate) fn last(&self, path: &Path) -> Option<Look> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    /// Whether a file stands there as it was looked at last.
+    pub(crate) fn is_last(&self, path: &Path) -> bool {
+        let Some(last) = self.last(path) else {
+            return false;
+        };
+        matches!(files::read(path), Ok(Some(whole)) if Look::at(&whole.bytes) == last)
     }
 
     /// The file looks like this now.

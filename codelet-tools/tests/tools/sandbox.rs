@@ -424,6 +424,37 @@ fn a_job_that_changes_what_git_obeys_after_its_command_is_told_of_at_the_next_on
     assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
 }
 
+#[test]
+fn orders_that_a_command_changes_by_another_spelling_are_told_and_those_of_the_file_tools_are_no_news() {
+    if !is_there() {
+        return;
+    }
+    let trial = repository();
+    std::fs::write(trial.workspace.join("AGENTS.md"), "Be kind.\n").unwrap();
+    trial.call("Bash", json!({"command": "true"}));
+    trial.call("Read", json!({"file_path": "AGENTS.md"}));
+    let written = trial.call("Write", json!({"file_path": "AGENTS.md", "content": "Be brief.\n"}));
+    assert!(written.success, "{}", written.text);
+    assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
+    let output = trial.call(
+        "Bash",
+        json!({"command": "for file in *.md; do echo evil > $file; done"}),
+    );
+    let [notice] = output.notices.as_slice() else {
+        panic!("{:?}", output.notices);
+    };
+    assert!(
+        notice.starts_with("a command in the sandbox changed AGENTS.md, which gives instructions to agents"),
+        "{notice}"
+    );
+    assert!(
+        output
+            .text
+            .as_str()
+            .contains("AGENTS.md, which gives instructions to agents, changed while this ran")
+    );
+}
+
 /// A terminal of the user's: the side that shows, and the name of the side that programs use.
 fn terminal() -> (std::fs::File, std::path::PathBuf) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
