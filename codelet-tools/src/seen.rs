@@ -53,3 +53,23 @@ impl Seen {
             .insert(path.to_owned(), look);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_stands_as_it_was_looked_at_until_somebody_changes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let seen = Seen::default();
+        std::fs::write(&path, "one").unwrap();
+        assert!(!seen.is_last(&path));
+        seen.note(&path, Look::at(b"one"));
+        assert!(seen.is_last(&path));
+        std::fs::write(&path, "two").unwrap();
+        assert!(!seen.is_last(&path));
+    }
+}

@@ -425,17 +425,13 @@ fn a_job_that_changes_what_git_obeys_after_its_command_is_told_of_at_the_next_on
 }
 
 #[test]
-fn orders_that_a_command_changes_by_another_spelling_are_told_and_those_of_the_file_tools_are_no_news() {
+fn orders_that_a_command_changes_by_another_spelling_are_told() {
     if !is_there() {
         return;
     }
     let trial = repository();
     std::fs::write(trial.workspace.join("AGENTS.md"), "Be kind.\n").unwrap();
     trial.call("Bash", json!({"command": "true"}));
-    trial.call("Read", json!({"file_path": "AGENTS.md"}));
-    let written = trial.call("Write", json!({"file_path": "AGENTS.md", "content": "Be brief.\n"}));
-    assert!(written.success, "{}", written.text);
-    assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
     let output = trial.call(
         "Bash",
         json!({"command": "for file in *.md; do echo evil > $file; done"}),
