@@ -60,6 +60,11 @@ pub fn run(root: &Path, more: Option<&Path>) -> Result<String, Vec<String>> {
     weights::write(&root.join(WEIGHTS), &text)?;
     crate::say(&by_conversation.table("held out: the conversation"));
 
+    let without_own = |trial: &Trial| learned.without(&lessons, &|lesson| lesson.name == trial.lesson.name);
+    let kept_out = share::map(&trials, without_own);
+    let beside = figures::beside_summary(&trials, &|trial| Some(&kept_out[trial.number]));
+    crate::say(&beside.table("held out: the conversation, beside its careful summary"));
+
     let families = lessons.families();
     let kept_out = share::map(&families, |family| {
         learned.without(&lessons, &|lesson| lesson.family == *family)

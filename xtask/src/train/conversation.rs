@@ -42,8 +42,8 @@ impl Conversation {
     }
 
     /// The texts of the request that is left of it at a budget.
-    pub fn compacted(&self, budget: usize, weights: Option<&Weights>) -> Vec<String> {
-        let done = engine::compact(&self.history, budget as Tokens, weights);
+    pub fn compacted(&self, budget: usize, weights: Option<&Weights>, written: Option<&str>) -> Vec<String> {
+        let done = engine::compact(&self.history, budget as Tokens, weights, written);
         let shown = done.view.messages.iter().map(|message| {
             let mut message = Message::clone(message);
             codelet_transcript::ids::spell(&mut message, Format::Anthropic);
@@ -127,7 +127,7 @@ mod tests {
         ];
         let conversation = Conversation::of(&messages).unwrap();
         assert_eq!(conversation.history.messages().len(), 2);
-        assert_eq!(conversation.compacted(1000, None), ["fix the parser", "done"]);
+        assert_eq!(conversation.compacted(1000, None, None), ["fix the parser", "done"]);
         assert_eq!(conversation.texts, ["fix the parser", "done"]);
     }
 }

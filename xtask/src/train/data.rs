@@ -68,7 +68,7 @@ impl Data {
         exam.check(&conversation.texts)?;
         let careful = self.exams.join("summaries").join(format!("{}.txt", exam.name));
         let careful = std::fs::read_to_string(careful).ok();
-        Ok(Trial::new(number, exam, conversation, careful.as_deref()))
+        Ok(Trial::new(number, exam, conversation, careful))
     }
 
     /// Reads the compactions in the recorded conversations, and in those of one more folder.

@@ -11,10 +11,11 @@ pub fn samples(history: &History) -> Vec<Sample> {
     history.samples()
 }
 
-/// Compacts to a budget, by the given weights or the ones that are built in.
-pub fn compact(history: &History, budget: Tokens, weights: Option<&Weights>) -> Compaction {
+/// Compacts to a budget, by the given weights or the ones that are built in; with a summary that somebody has written.
+pub fn compact(history: &History, budget: Tokens, weights: Option<&Weights>, written: Option<&str>) -> Compaction {
     let options = Options {
         weights,
+        written,
         ..Options::new(Target::Budget(budget))
     };
     compact_with(history, &options)

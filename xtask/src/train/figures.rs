@@ -29,20 +29,33 @@ struct Answers {
 
 /// Compacts each conversation to each budget, by weights that may depend on the trial, and asks.
 pub fn of<'a>(trials: &[Trial], weights: &(dyn Fn(&Trial) -> Option<&'a Weights> + Sync)) -> Figures {
+    asked(trials, weights, |_| None)
+}
+
+/// The same, where each compaction holds the careful summary of its conversation.
+pub fn beside_summary<'a>(trials: &[Trial], weights: &(dyn Fn(&Trial) -> Option<&'a Weights> + Sync)) -> Figures {
+    asked(trials, weights, |trial| trial.careful.as_deref())
+}
+
+fn asked<'a>(
+    trials: &[Trial],
+    weights: &(dyn Fn(&Trial) -> Option<&'a Weights> + Sync),
+    written: impl Fn(&Trial) -> Option<&str> + Sync,
+) -> Figures {
     let runs: Vec<(&Trial, usize)> = trials
         .iter()
         .flat_map(|trial| BUDGETS.map(|budget| (trial, budget)))
         .collect();
     Figures(share::map(&runs, |(trial, budget)| {
-        Answers::of(trial, *budget, weights(trial))
+        Answers::of(trial, *budget, weights(trial), written(trial))
     }))
 }
 
 impl Answers {
-    fn of(trial: &Trial, budget: usize, weights: Option<&Weights>) -> Self {
+    fn of(trial: &Trial, budget: usize, weights: Option<&Weights>, written: Option<&str>) -> Self {
         let whole = texts::tokens(&trial.conversation.texts);
         let most = whole * budget / 100;
-        let kept = trial.conversation.compacted(most, weights);
+        let kept = trial.conversation.compacted(most, weights, written);
         let used = texts::tokens(&kept);
         let questions = trial.exam.questions.iter();
         Answers {

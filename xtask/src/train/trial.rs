@@ -17,17 +17,19 @@ pub struct Trial {
     pub conversation: Conversation,
     /// Marks of the exam and of a careful summary.
     pub lesson: Lesson,
+    /// A careful summary of it, if there is one.
+    pub careful: Option<String>,
     /// Questions whose answer stands in one part of the conversation.
     pub found: usize,
 }
 
 impl Trial {
     /// An exam with the conversation that it asks about, and a careful summary of it if there is one.
-    pub fn new(number: usize, exam: Exam, conversation: Conversation, careful: Option<&str>) -> Self {
+    pub fn new(number: usize, exam: Exam, conversation: Conversation, careful: Option<String>) -> Self {
         let samples = engine::samples(&conversation.history);
         let (answers, found) = answers(&exam, &samples);
         let mut marks = vec![(Teacher::Exam, answers)];
-        if let Some(careful) = careful {
+        if let Some(careful) = &careful {
             let rarity = Rarity::of(samples.iter().map(|sample| (sample.block, sample.text.as_str())));
             marks.push((Teacher::Summary, summary::retold(careful, &rarity)));
         }
@@ -43,6 +45,7 @@ impl Trial {
             exam,
             conversation,
             lesson,
+            careful,
             found,
         }
     }
