@@ -5,6 +5,7 @@ use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
 use crate::evidence::Facts;
 use crate::evidence::anchor::Anchor;
+use crate::message::Role;
 use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
@@ -84,11 +85,13 @@ impl<'a> Work<'a> {
             true => framed,
             false => framed + labels::NEXT.len() + next.len(),
         };
-        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + framed);
+        let goes_on = self.goes_on(drafts);
+        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + goes_on.len() + framed);
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
             summary.push_str(labels::RECORD);
             summary.push_str(&told);
+            summary.push_str(&goes_on);
         }
         if !state.is_empty() {
             summary.push_str(labels::STATE);
@@ -100,6 +103,17 @@ impl<'a> Work<'a> {
         }
         summary.truncate(summary.trim_end().len());
         (summary, taken)
+    }
+
+    /// The line that says from which turn on steps stand above the summary; nothing where none do.
+    fn goes_on(&self, drafts: &[Draft]) -> String {
+        let Some(first) = drafts.iter().find(|draft| draft.message.role == Role::Assistant) else {
+            return String::new();
+        };
+        let blocks = &self.history.ranking().blocks;
+        let at = blocks.partition_point(|block| (block.message as usize) < first.source);
+        let turn = blocks.get(at).or(blocks.last()).map_or(0, |block| block.turn);
+        format!("{}{turn}{}", labels::ON, labels::ABOVE)
     }
 
     /// The record, of about so many bytes, of what these drafts do not show.

@@ -22,7 +22,7 @@ pub struct Facts {
     pub files: Vec<FileFact>,
     /// The last run of each kind of check, and of what tells how the repository stands; oldest first.
     pub checks: Vec<CheckRun>,
-    /// What the user decided when asked, and the calls that the user refused, newest last.
+    /// What the user decided when asked, and the calls that the user refused and did not let be made later, newest last.
     pub decisions: Vec<Decision>,
     /// The list of what is to be done.
     pub todo: TodoList,
@@ -94,6 +94,9 @@ impl Facts {
             return;
         }
         let action = &call.action;
+        if result.success != Some(false) {
+            self.settle(call);
+        }
         match action.kind {
             ActionKind::Todo if result.success != Some(false) => self.todo.take(&call.parameters),
             ActionKind::Ask if result.success != Some(false) => {
@@ -131,6 +134,21 @@ impl Facts {
             }
             _ => {}
         }
+    }
+
+    /// What the user refused and let be made after all, is refused no more; what is asked for approval, whatever it proposes now.
+    fn settle(&mut self, call: &ToolCall) {
+        if !self.decisions.iter().any(|decision| decision.is_refusal) {
+            return;
+        }
+        let made = described(call);
+        let tool = |described: &str| described.split(' ').next().map(str::to_owned);
+        let is_made = |refused: &str| match call.action.kind {
+            ActionKind::Ask => tool(refused) == tool(&made),
+            _ => refused == clip_bytes(&made, WORDS),
+        };
+        self.decisions
+            .retain(|decision| !decision.is_refusal || !is_made(&decision.question));
     }
 
     /// Files were changed, and are there afterwards or not.

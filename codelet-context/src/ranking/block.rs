@@ -117,7 +117,8 @@ fn without_reminders(body: &Body) -> Body {
     Body::from(out)
 }
 
-/// A call as words: a command line with what the model calls it, or the file that it is about and then everything else.
+/// A call as words: a command line with what the model calls it, or the file that it is about and then everything else; of a
+/// change what stands there afterwards.
 fn words_of(call: &ToolCall) -> String {
     let action = &call.action;
     let object = call.parameters.as_map();
@@ -143,22 +144,28 @@ fn words_of(call: &ToolCall) -> String {
             words.push_str(word);
         }
     };
-    for value in object.values() {
-        leaves(value, DEEPEST, &mut add);
+    let is_told = |name: &str| action.kind != ActionKind::Change || !name.starts_with(REPLACED);
+    for (_, value) in object.iter().filter(|(name, _)| is_told(name)) {
+        leaves(value, DEEPEST, &is_told, &mut add);
     }
     if words.is_empty() { call.tool.to_string() } else { words }
 }
 
 /// How deep the parameters of a call are read.
 const DEEPEST: usize = 16;
+/// How the names of parameters begin that hold what a change took away: `old_string`, `oldText`.
+const REPLACED: &str = "old";
 
-/// Gives each string and number within a value to `add`.
-fn leaves(value: &Value, depth: usize, add: &mut impl FnMut(&str)) {
+/// Gives each string and number within a value to `add`, of the fields that count.
+fn leaves(value: &Value, depth: usize, counts: &impl Fn(&str) -> bool, add: &mut impl FnMut(&str)) {
     match value {
         Value::String(text) => add(text),
         Value::Number(number) => add(&number.to_string()),
-        Value::Array(values) if depth > 0 => values.iter().for_each(|value| leaves(value, depth - 1, add)),
-        Value::Object(fields) if depth > 0 => fields.values().for_each(|value| leaves(value, depth - 1, add)),
+        Value::Array(values) if depth > 0 => values.iter().for_each(|value| leaves(value, depth - 1, counts, add)),
+        Value::Object(fields) if depth > 0 => {
+            let told = fields.iter().filter(|(name, _)| counts(name));
+            told.for_each(|(_, value)| leaves(value, depth - 1, counts, add));
+        }
         _ => {}
     }
 }

@@ -23,7 +23,7 @@ const TINY: usize = 4;
 
 /// A line that so many outputs have, but for its numbers, and one in so many of all, only frames them: it is not quoted.
 const FRAME: u32 = 8;
-const FRAMED: u32 = 4;
+const FRAMED: u32 = 8;
 
 /// A word that stands in no more than one block in so many, or in so few, tells where it was taken from.
 const SELDOM: u32 = 5;
@@ -343,10 +343,11 @@ impl RankingIndex {
     }
 }
 
-/// A text as it is quoted: its blanks one each, without the marks of bold text and the bars around a row of a table; `None`
+/// A text as it is quoted: its blanks one each, without the marks of headings and of bold text and the bars around a row of a table; `None`
 /// for one that had better not be quoted, or of which nothing is left.
 fn quoted(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim_matches(['|', ' ', '\t']);
+    let text = without_marks(text);
     let is_bold = text.matches("**").count() >= 2;
     let is_plain = !is_bold && !text.contains("  ") && !text.contains(['\t', '\n', '\r']);
     let text = match is_plain {
@@ -362,6 +363,15 @@ fn quoted(text: &str) -> Option<Cow<'_, str>> {
         Cow::Owned(text) => Cow::Owned(posing::quotable(&text)?.into_owned()),
     };
     (!text.is_empty()).then_some(text)
+}
+
+/// A heading without its marks, which would part a summary as its own do. A single one may begin a comment of code.
+fn without_marks(text: &str) -> &str {
+    let rest = text.trim_start_matches('#');
+    match rest.strip_prefix(' ') {
+        Some(heading) if text.len() - rest.len() > 1 => heading.trim_start(),
+        _ => text,
+    }
 }
 
 /// A line without the marks around its bold words. Two stars that stand otherwise, as in `/**` and `src/**/*.rs`, are left.

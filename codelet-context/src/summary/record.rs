@@ -228,6 +228,8 @@ impl Record<'_> {
             if segment == expected && index.segments[segment as usize].joined && begins && segment != segments[0] {
                 out.pop();
                 out.push(' ');
+            } else if block.speaker == Speaker::Call && begins {
+                out.push_str(labels::WITHIN);
             } else if segment != expected && block.speaker != Speaker::Call {
                 out.push_str(GAP);
                 // A mark before it would not keep a reader from taking it for the record's own.

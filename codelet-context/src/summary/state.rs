@@ -17,6 +17,8 @@ const ITEM: usize = 200;
 /// The most and the fewest bytes of the prompt and of the last words under `Next`.
 const WORDS: usize = 300;
 const FEWEST: usize = 60;
+/// A shorter prompt is told with the one before it, in bytes.
+const SHORT: usize = 100;
 /// Lines of an output under a check.
 const LINES: usize = 2;
 /// Refusals that are told, the newest.
@@ -103,6 +105,16 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
         return page.text;
     };
     let prompt = said(&messages[asked], |part| part.is_own_words());
+    // A short one goes on from the one before it.
+    let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
+    if let Some(before) = before.filter(|_| prompt.len() < SHORT) {
+        let words = said(before, |part| part.is_own_words());
+        page.line(
+            labels::ASKED_BEFORE,
+            &words,
+            most.saturating_sub(labels::ASKED_BEFORE.len()),
+        );
+    }
     page.line(labels::ASKED, &prompt, most.saturating_sub(labels::ASKED.len()));
     let replies = messages[asked + 1..]
         .iter()
