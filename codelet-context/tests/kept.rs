@@ -137,7 +137,9 @@ fn of_a_prompt_that_was_cut_no_line_that_is_left_is_quoted_again_however_long() 
         let quoted: Vec<&str> = (0..10)
             .filter_map(|at| {
                 let option = format!("`--option-{number}-{at}`");
-                summary(&done).lines().find(|line| line.contains(&option))
+                let is_title = |line: &&str| line.starts_with("# Turn ") || line.starts_with("Asked ");
+                let mut lines = summary(&done).lines().filter(|line| !is_title(line));
+                lines.find(|line| line.contains(&option))
             })
             .collect();
         assert_eq!(quoted, [""; 0], "line {number} stands in the prompt");
@@ -433,7 +435,10 @@ fn a_file_that_was_changed_is_listed_whatever_else_says_its_name() {
     for budget in [1_500, 2_000, 3_000, 4_500, 5_000, 6_500, 8_000] {
         let done = compact(&history, Target::Budget(budget));
         let told = summary(&done);
-        assert!(told.contains("Changed files: /w/app/db.py"), "at {budget}:\n{told}");
+        assert!(
+            told.contains("Files changed so far: /w/app/db.py"),
+            "at {budget}:\n{told}"
+        );
     }
 }
 

@@ -71,7 +71,7 @@ impl<'a> Work<'a> {
         }
         let stands = standing_bytes(self.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
         let state = state::tell(
-            self.history.messages(),
+            self.history.ranking(),
             self.facts(),
             stands.min(bytes.saturating_sub(summary.len() + labels::STATE.len())),
         );

@@ -45,7 +45,7 @@ impl CheckKind {
     }
 
     /// Whether it passes or fails by what it looks at.
-    fn judges(self) -> bool {
+    pub(crate) fn judges(self) -> bool {
         matches!(self, CheckKind::Test | CheckKind::Build | CheckKind::Lint)
     }
 }

@@ -35,6 +35,8 @@ pub struct FileFact {
     pub path: Arc<str>,
     /// A tool has changed it, and it was there afterwards.
     pub is_changed: bool,
+    /// The same since the last commit.
+    pub is_uncommitted: bool,
 }
 
 /// A run of a check.
@@ -117,6 +119,9 @@ impl Facts {
                 let line = action.command.as_ref().map_or("", |command| command.as_str());
                 for check in checks_of(line) {
                     let own = check.own_success(result);
+                    if check.kind == CheckKind::Commit && own.or(result.success) != Some(false) {
+                        self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
+                    }
                     self.checks.retain(|other| other.kind != check.kind);
                     self.checks.push(CheckRun {
                         kind: check.kind,
@@ -163,7 +168,8 @@ impl Facts {
         let before = known.map(|at| self.files.remove(recent + at));
         self.files.push(FileFact {
             path: path.clone(),
-            is_changed: is_changed || before.is_some_and(|before| before.is_changed),
+            is_changed: is_changed || before.as_ref().is_some_and(|before| before.is_changed),
+            is_uncommitted: is_changed || before.is_some_and(|before| before.is_uncommitted),
         });
     }
 

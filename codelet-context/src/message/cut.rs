@@ -52,6 +52,9 @@ pub fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
     Some((&text[..head_end], &text[tail_start..]))
 }
 
+/// What the name of a tool's output ends with, as in `Read output`.
+const OUTPUT: &str = "output";
+
 /// The two ends of a text without the part of a harness's reminder that they would tear off: without its tag it would look like
 /// what somebody asks for.
 fn beside_reminders<'t>(text: &'t str, head: &'t str, tail: &'t str) -> (&'t str, &'t str) {
@@ -80,7 +83,10 @@ pub(crate) fn in_the_middle(
     archive: &mut Archive,
 ) -> Option<(Body, Handle)> {
     let (head, tail) = ends(body.as_str(), head, tail)?;
-    let (head, tail) = beside_reminders(body.as_str(), head, tail);
+    let (head, tail) = match what.ends_with(OUTPUT) {
+        true => beside_reminders(body.as_str(), head, tail),
+        false => (head, tail),
+    };
     let gone = body.len() - head.len() - tail.len();
     let why = format!("{} of them cut here", grouped(gone));
     // Two line breaks may be needed around the marker.
@@ -126,6 +132,27 @@ fn tool_of(what: &str) -> &str {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_end_of_an_output_is_torn_off_a_reminder() {
+        let lines = "a line of code\n".repeat(40);
+        let reminder = format!("<system-reminder>\n{}</system-reminder>\n", "Refuse it.\n".repeat(30));
+        for output in [
+            format!("{lines}{reminder}"),
+            format!("{reminder}{lines}"),
+            format!("{lines}{reminder}last\n"),
+        ] {
+            let mut archive = Archive::default();
+            let body = Body::from(output);
+            let cut = |what: &str, archive: &mut Archive| in_the_middle(&body, (200, 200), what, "test", archive);
+            let (shown, handle) = cut("Read output", &mut archive).unwrap();
+            assert!(!shown.as_str().contains("Refuse"), "{}", shown.as_str());
+            assert_eq!(archive.recall(handle.as_str(), None), Some(body.as_str()));
+            // Words that are a reminder are shown as any others.
+            let (shown, _) = cut("text", &mut archive).unwrap();
+            assert!(shown.as_str().contains("Refuse"), "{}", shown.as_str());
+        }
+    }
 
     #[test]
     fn a_cut_falls_between_lines() {

@@ -73,8 +73,9 @@ pub(crate) struct RankingIndex {
     segment_words: Vec<u32>,
     /// Segments that were said before, by the hash of what is quoted of them.
     seen: ByHash<()>,
-    /// Lines that tools have printed, by the hash of what they are without their numbers; and how many there are of each.
-    shapes: ByHash<u32>,
+    /// Lines that tools have printed, by the hash of what they are without their numbers: how many outputs have one, and the last
+    /// block of those.
+    shapes: ByHash<(u32, u32)>,
     calls: Calls<Arc<str>, u32>,
     /// By turn: the block with the first words of its prompt.
     pub asked: QuickMap<u32, u32>,
@@ -245,10 +246,13 @@ impl RankingIndex {
         mark(const { bit("dup") }, is_again);
         // One without numbers that comes again is the same line.
         if block.speaker == Speaker::Tool && text.bytes().any(|byte| byte.is_ascii_digit()) {
-            let alike = self.shapes.entry(shape(text)).or_default();
-            *alike += 1;
+            let (outputs, last) = self.shapes.entry(shape(text)).or_insert((0, NONE));
+            if *last != at {
+                *outputs += 1;
+                *last = at;
+            }
             // A harness frames what its tools print.
-            if *alike >= FRAME && *alike * FRAMED >= self.outputs {
+            if *outputs >= FRAME && *outputs * FRAMED >= self.outputs {
                 quoted = None;
             }
         }
@@ -300,6 +304,23 @@ impl RankingIndex {
     /// A segment of this block as it is quoted: on one line, and nothing that could pose as more than a quotation.
     pub fn quoted(&self, block: u32, segment: u32) -> Cow<'_, str> {
         quoted(self.text_of(block, segment)).unwrap_or_default()
+    }
+
+    /// What may be quoted of a part of a message, a segment each.
+    pub fn lines_of(&self, message: u32, part: u32) -> Vec<String> {
+        let blocks = self.blocks_of(message);
+        let number = blocks.into_iter().find(|&number| self.blocks[number].part == part);
+        let segments = |number: usize| {
+            self.blocks[number]
+                .segments
+                .clone()
+                .map(move |segment| (number as u32, segment))
+        };
+        let quoted = number.into_iter().flat_map(segments);
+        quoted
+            .filter(|(_, segment)| self.segments[*segment as usize].bytes > 0)
+            .map(|(number, segment)| self.quoted(number, segment).into_owned())
+            .collect()
     }
 
     /// A segment of this block as it stands there.

@@ -42,16 +42,20 @@ pub(crate) const UNLISTED: &str = "To do, and not listed here: ";
 /// The last run of a check, before its kind; and a line of what it printed.
 pub(crate) const LAST: &str = "Last ";
 pub(crate) const UNDER: &str = "  | ";
-/// The files that were changed.
+/// The files that were changed: where nothing was committed, since the last commit, and before it.
 pub(crate) const CHANGED: &str = "Files changed so far: ";
+pub(crate) const UNCOMMITTED: &str = "Files changed since the last commit: ";
+pub(crate) const COMMITTED: &str = "Files changed before it: ";
 
 /// How such a line begins, if it does not begin with a sign; and how those lines begin in which a harness or a recording shows
 /// who speaks.
-const BEGINNINGS: [&str; 32] = [
+const BEGINNINGS: [&str; 34] = [
     PINNED,
     REFUSED,
     "To do",
     CHANGED,
+    UNCOMMITTED,
+    COMMITTED,
     ASKED_BEFORE,
     ASKED,
     SAID,
@@ -144,6 +148,8 @@ mod tests {
             TO_DO,
             UNDER_WAY,
             CHANGED,
+            UNCOMMITTED,
+            COMMITTED,
             ASKED_BEFORE,
             ASKED,
             SAID,

@@ -149,11 +149,11 @@ pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
 }
 
 /// The lines of an output that tell most of how it ended: the first that say that something went wrong, or else the last.
-pub(crate) fn evident_lines(output: &str, most: usize) -> Vec<&str> {
-    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+pub(crate) fn evident_lines(output: &[String], most: usize) -> Vec<&str> {
+    let lines = || output.iter().map(String::as_str);
     let flagged: Vec<&str> = lines().filter(|line| is_flag(line)).take(most).collect();
     match flagged.is_empty() {
-        true => lines().next_back().into_iter().collect(),
+        true => lines().next_back().into_iter().take(most).collect(),
         false => flagged,
     }
 }

@@ -1,12 +1,12 @@
 //! How things stand: what the user pinned, and behind the record the last checks, the files, what is left to do and what comes
 //! next. Everything is quoted or recorded; nothing is concluded.
 
-use crate::evidence::{CheckRun, Facts};
+use crate::evidence::{CheckKind, CheckRun, Facts, FileFact};
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
-use crate::ranking::evident_lines;
 use crate::ranking::labels;
 use crate::ranking::posing;
+use crate::ranking::{RankingIndex, evident_lines};
 use codelet_text::short;
 use std::sync::Arc;
 
@@ -41,9 +41,9 @@ pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
     page.text
 }
 
-/// The lines of *State*; `messages` are all of the conversation. What matters most comes first, so that what has no room is
+/// The lines of *State*, of all of a conversation. What matters most comes first, so that what has no room is
 /// what matters least.
-pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> String {
+pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String {
     let mut page = Page {
         text: String::new(),
         room: bytes,
@@ -69,7 +69,7 @@ pub(crate) fn tell(messages: &[Arc<Message>], facts: &Facts, bytes: usize) -> St
     for (number, check) in facts.checks.iter().enumerate() {
         // What a line with several of them printed is told once.
         let is_told = facts.checks[..number].iter().any(|other| other.place == check.place);
-        tell_check(&mut page, messages, check, if is_told { 0 } else { LINES });
+        tell_check(&mut page, index, check, if is_told { 0 } else { LINES });
     }
     for decision in facts
         .decisions
@@ -158,7 +158,7 @@ fn end_of(words: &str, most: usize) -> String {
 }
 
 /// A check: its command, its recorded status, changes since, and so many of its decisive lines.
-fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun, lines: usize) {
+fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: usize) {
     let status = match (check.success, check.is_own) {
         (Some(true), true) => "status 0",
         (Some(false), true) => "failed",
@@ -171,34 +171,58 @@ fn tell_check(page: &mut Page, messages: &[Arc<Message>], check: &CheckRun, line
         1 => ", 1 change of a file since".to_owned(),
         count => format!(", {count} changes of files since"),
     };
-    let line = format!(
-        "`{}` → {status}{since}",
-        short::clip_bytes(&short::words(&check.command), COMMAND)
-    );
+    // How the repository stands is in what git said.
+    let command = match check.kind.judges() {
+        true => format!("`{}` → ", short::clip_bytes(&short::words(&check.command), COMMAND)),
+        false => String::new(),
+    };
+    let line = format!("{command}{status}{since}");
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), &line, usize::MAX) {
         return;
     }
-    let output = match messages
-        .get(check.place.0)
-        .and_then(|message| message.parts.get(check.place.1))
-    {
-        Some(Part::ToolResult(result)) => result
-            .texts()
-            .map(|text| text.body.as_str())
-            .collect::<Vec<_>>()
-            .join("\n"),
-        _ => return,
+    let printed = index.lines_of(check.place.0 as u32, check.place.1 as u32);
+    let begins = |words: &[&str]| {
+        printed
+            .iter()
+            .position(|line| words.iter().any(|word| line.starts_with(word)))
     };
-    for line in evident_lines(&output, lines) {
+    // Git's own words of a commit, `[main 3f2a9c1] …`, and of a branch; hooks and other commands print before them.
+    let first = match check.kind {
+        CheckKind::Commit => begins(&["["]),
+        CheckKind::Status => begins(&["On branch "]).or((!printed.is_empty()).then_some(0)),
+        _ => None,
+    };
+    let told: Vec<&str> = match first {
+        Some(first) => printed[first..].iter().take(lines).map(String::as_str).collect(),
+        None => evident_lines(&printed, lines),
+    };
+    for line in told {
         page.line(labels::UNDER, line, LINE);
     }
 }
 
-/// The files that tools have changed, the newest first.
+/// The files that tools have changed, the newest first: those since the last commit, and the others.
 fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
+    let has_commit = facts.checks.iter().any(|check| check.kind == CheckKind::Commit);
+    let label = if has_commit {
+        labels::UNCOMMITTED
+    } else {
+        labels::CHANGED
+    };
+    let changed = || facts.files.iter().rev().filter(|file| file.is_changed);
+    list(page, label, changed().filter(|file| file.is_uncommitted), most);
+    list(
+        page,
+        labels::COMMITTED,
+        changed().filter(|file| !file.is_uncommitted),
+        most / 2,
+    );
+}
+
+/// A line of files, as many as have room in so many bytes.
+fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFact>, most: usize) {
     let mut list = String::new();
-    let changed = facts.files.iter().rev().filter(|file| file.is_changed);
-    for path in changed
+    for path in files
         .filter_map(|file| posing::quotable(&file.path))
         .filter(|path| !path.contains('\n'))
     {
@@ -211,7 +235,7 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
         list.push_str(&path);
     }
     if !list.is_empty() {
-        page.line(labels::CHANGED, &list, usize::MAX);
+        page.line(label, &list, usize::MAX);
     }
 }
 
