@@ -5,7 +5,6 @@ use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
 use crate::evidence::Facts;
 use crate::evidence::anchor::Anchor;
-use crate::message::Role;
 use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
@@ -105,9 +104,11 @@ impl<'a> Work<'a> {
         (summary, taken)
     }
 
-    /// The line that says from which turn on steps stand above the summary; nothing where none do.
+    /// The line that says from which turn on every message stands above the summary; nothing where none does.
     fn goes_on(&self, drafts: &[Draft]) -> String {
-        let Some(first) = drafts.iter().find(|draft| draft.message.role == Role::Assistant) else {
+        let all = self.history.messages().len();
+        let behind = drafts.iter().rev().zip((0..all).rev());
+        let Some((first, _)) = behind.take_while(|(draft, at)| draft.source == *at).last() else {
             return String::new();
         };
         let blocks = &self.history.ranking().blocks;

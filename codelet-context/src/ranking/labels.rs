@@ -11,7 +11,7 @@ pub(crate) const RECORD: &str = "Quoted below, shortened (… = left out): what 
      Recall(handle in brackets) returns the whole.\n";
 /// The line above what a turn came to, and the one for the turns that stand above a summary.
 pub(crate) const TURN: &str = "# Turn ";
-pub(crate) const ON: &str = "# From turn ";
+pub(crate) const ON: &str = "# Then, from turn ";
 pub(crate) const ABOVE: &str = " on: the steps above\n";
 /// Who speaks, in a record.
 pub(crate) const USER: &str = "user: ";
@@ -94,7 +94,7 @@ pub(crate) fn is_frame(line: &str) -> bool {
 /// Whether these are the words of a heading of the engine's own, whatever the case of their letters.
 pub(crate) fn heads(words: &[u8]) -> bool {
     let is_turn = || {
-        [&b"turn "[..], b"from turn "].iter().any(|head| {
+        [&b"turn "[..], b"then, from turn "].iter().any(|head| {
             let start = words.get(..head.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(head))
                 && words.get(head.len()).is_some_and(u8::is_ascii_digit)

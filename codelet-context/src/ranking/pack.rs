@@ -6,7 +6,9 @@
 
 use super::features::Whole;
 use super::index::RankingIndex;
+use super::look::bit;
 use super::weights::{Score, Weights};
+use crate::text::hash::{self, ByHash};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -17,6 +19,8 @@ const POWER: f32 = 0.8;
 const FRAME: f32 = 12.0;
 /// A segment whose gain has fallen by less than this is taken without another look at the others.
 const STALE: f32 = 0.98;
+/// A line that was taken so often is not taken again: once it stands where it came up, and once where it came back.
+const TWICE: u32 = 2;
 /// So many segments that don't fit end the search.
 const PATIENCE: usize = 400;
 
@@ -97,6 +101,8 @@ pub(crate) struct Packing<'a> {
     covered: Vec<u32>,
     opened: Opened,
     heap: BinaryHeap<Waiting>,
+    /// How often each line was taken, by its hash.
+    said: ByHash<u32>,
     /// Segments in the order in which they were taken.
     order: Vec<u32>,
 }
@@ -137,6 +143,7 @@ impl<'a> Packing<'a> {
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
             heap: BinaryHeap::from(heap),
+            said: ByHash::default(),
             order: Vec::new(),
         };
         task.shown.iter().for_each(|&segment| packing.cover(segment));
@@ -156,6 +163,9 @@ impl<'a> Packing<'a> {
             if gain < next.gain * STALE && self.heap.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
                 self.heap.push(next);
+                continue;
+            }
+            if self.is_said(&next) {
                 continue;
             }
             if cost > room {
@@ -202,7 +212,19 @@ impl<'a> Packing<'a> {
             self.opened.blocks[call as usize] = true;
         }
         self.cover(next.segment);
+        *self.said.entry(self.line(next)).or_default() += 1;
         self.order.push(next.segment);
+    }
+
+    /// The hash of a segment as it is quoted.
+    fn line(&self, next: &Waiting) -> u64 {
+        hash::bytes(self.task.index.quoted(next.block, next.segment).as_bytes())
+    }
+
+    /// Whether the same line was taken as often as it says anything.
+    fn is_said(&self, next: &Waiting) -> bool {
+        let is_again = self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0;
+        is_again && self.said.get(&self.line(next)).is_some_and(|&count| count >= TWICE)
     }
 
     /// Bytes that a segment takes: of its own with a line break and a mark of what is left out, and of what has to stand above it.

@@ -67,8 +67,8 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
         page.line(labels::UNLISTED, &format!("{} more", open - listed), usize::MAX);
     }
     for (number, check) in facts.checks.iter().enumerate() {
-        // What a line with several of them printed is told once.
-        let is_told = facts.checks[..number].iter().any(|other| other.place == check.place);
+        // What a line with several of them printed is told once, beside what git said.
+        let is_told = check.kind.judges() && facts.checks[..number].iter().any(|other| other.place == check.place);
         tell_check(&mut page, index, check, if is_told { 0 } else { LINES });
     }
     for decision in facts
