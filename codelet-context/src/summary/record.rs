@@ -12,6 +12,7 @@ use crate::ranking::posing;
 use crate::ranking::{Block, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
+use std::cell::OnceCell;
 use std::fmt::Write;
 
 /// Bytes of a call in the line above what came of it.
@@ -42,8 +43,9 @@ pub(crate) struct Record<'a> {
     pub outputs: QuickMap<u32, u32>,
     /// Bytes of the prompt in the line above its turn.
     pub title: usize,
-    /// By turn: what the engine says of it beside its number.
+    /// By turn: what the engine says of it beside its number, and the line above it once that was asked for.
     pub marks: QuickMap<u32, String>,
+    pub turns: Vec<OnceCell<String>>,
 }
 
 impl Record<'_> {
@@ -97,25 +99,28 @@ impl Record<'_> {
     }
 
     /// The line above a turn: its number, what was finished in it, and how its prompt begins.
-    fn turn(&self, turn: u32) -> String {
-        let mark = self.marks.get(&turn).map_or("", String::as_str);
-        let mut line = format!("{}{turn}{mark}", labels::TURN);
-        if let Some(&asked) = self.index().asked.get(&turn) {
-            let segments = self.index().blocks[asked as usize].segments.clone();
-            let mut title = String::new();
-            for segment in segments {
-                if title.len() >= self.title {
-                    break;
-                }
-                title.push(' ');
-                title.push_str(&self.index().quoted(asked, segment));
+    fn turn(&self, turn: u32) -> &str {
+        self.turns[turn as usize].get_or_init(|| {
+            let mark = self.marks.get(&turn).map_or("", String::as_str);
+            let asked = self.index().asked.get(&turn).map(|&asked| self.beginning(asked));
+            match asked.filter(|asked| !asked.is_empty()) {
+                Some(asked) => format!("{}{turn}{mark}:{asked}\n", labels::TURN),
+                None => format!("{}{turn}{mark}\n", labels::TURN),
             }
-            if !title.is_empty() {
-                line.push(':');
-                line.push_str(&short::clip_bytes(&title, self.title));
+        })
+    }
+
+    /// The first words of a block, behind a blank.
+    fn beginning(&self, number: u32) -> String {
+        let mut words = String::new();
+        for segment in self.index().blocks[number as usize].segments.clone() {
+            if words.len() >= self.title {
+                break;
             }
+            words.push(' ');
+            words.push_str(&self.index().quoted(number, segment));
         }
-        line + "\n"
+        short::clip_bytes(&words, self.title).into_owned()
     }
 
     fn handle(&self, number: u32) -> String {
@@ -170,7 +175,7 @@ impl Record<'_> {
             let block = &index.blocks[number as usize];
             let its_turn = index.blocks[unit as usize].turn;
             if turn.replace(its_turn) != Some(its_turn) {
-                out.push_str(&self.turn(its_turn));
+                out.push_str(self.turn(its_turn));
             }
             self.head(&mut out, number, segments, &mut called);
             self.quote(&mut out, number, block, segments);
