@@ -15,7 +15,7 @@ use crate::summary::record::{HIDDEN, Record};
 use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 
 /// The share of a budget that the summary has at least, before what is kept gives way.
@@ -167,6 +167,7 @@ impl<'a> Work<'a> {
             handles,
             title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
+            above: vec![Cell::new(0); index.blocks.len()],
             turns: vec![OnceCell::new(); index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             open,
         }

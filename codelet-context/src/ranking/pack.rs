@@ -11,6 +11,7 @@ use super::weights::{Score, Weights};
 use crate::text::hash::{self, ByHash};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::LazyLock;
 
 /// A word that was taken so many times counts 1 ÷ (1 + so many times this).
 const REPETITION: f32 = 0.7;
@@ -93,6 +94,14 @@ fn power(bytes: usize) -> f32 {
     libm::powf(bytes as f32 + FRAME, POWER)
 }
 
+/// The powers of small numbers, since most segments are short.
+static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collect());
+
+/// What the worth of something of so many bytes is divided by.
+fn price(bytes: usize) -> f32 {
+    POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
+}
+
 /// A choice under way.
 pub(crate) struct Packing<'a> {
     task: &'a Task<'a>,
@@ -125,7 +134,7 @@ impl<'a> Packing<'a> {
                 if !task.focus.is_empty() && is_wanted(task, block, segment) {
                     worth *= FOCUS;
                 }
-                let gain = worth / power(usize::from(bytes));
+                let gain = worth / price(usize::from(bytes));
                 heap.push(Waiting {
                     gain,
                     segment,
@@ -159,7 +168,7 @@ impl<'a> Packing<'a> {
         let mut too_large = Vec::new();
         while let Some(mut next) = self.heap.pop() {
             let cost = self.cost(&next);
-            let gain = self.gain(&next) / power(cost);
+            let gain = self.gain(&next) / price(cost);
             if gain < next.gain * STALE && self.heap.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
                 self.heap.push(next);

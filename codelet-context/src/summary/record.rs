@@ -12,7 +12,7 @@ use crate::ranking::posing;
 use crate::ranking::{Block, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt::Write;
 
 /// Bytes of a call in the line above what came of it.
@@ -46,6 +46,8 @@ pub(crate) struct Record<'a> {
     /// By turn: what the engine says of it beside its number, and the line above it once that was asked for.
     pub marks: QuickMap<u32, String>,
     pub turns: Vec<OnceCell<String>>,
+    /// By block: the bytes of a call in a line of its own, once that was asked for.
+    pub above: Vec<Cell<u32>>,
 }
 
 impl Record<'_> {
@@ -90,10 +92,10 @@ impl Record<'_> {
         };
         turn + match (block.speaker, block.call) {
             (Speaker::Tool, Some(call)) if !opened.blocks[call as usize] => {
-                self.call(call).len() + self.handle(number).len() + 3
+                self.bytes(call, || self.call(call).len()) + self.handle(number).len() + 3
             }
             (Speaker::Tool, _) => 3 + self.handle(number).len(),
-            (Speaker::Call, _) => self.tool(number).len() + self.output(number).len() + 3,
+            (Speaker::Call, _) => self.name(number).len() + self.output(number).len() + 3,
             (speaker, _) => prefix(speaker).len(),
         }
     }
@@ -123,6 +125,15 @@ impl Record<'_> {
         short::clip_bytes(&words, self.title).into_owned()
     }
 
+    /// The bytes of what stands above a block, worked out once.
+    fn bytes(&self, number: u32, count: impl FnOnce() -> usize) -> usize {
+        let known = &self.above[number as usize];
+        if known.get() == 0 {
+            known.set(count() as u32);
+        }
+        known.get() as usize
+    }
+
     fn handle(&self, number: u32) -> String {
         self.handles
             .get(&number)
@@ -136,12 +147,17 @@ impl Record<'_> {
             .map_or_else(String::new, |&output| self.handle(output))
     }
 
-    fn tool(&self, number: u32) -> String {
+    /// The name of the tool that is called, as its agent writes it.
+    fn name(&self, number: u32) -> &str {
         let block = &self.index().blocks[number as usize];
         match &self.history.messages()[block.message as usize].parts[block.part as usize] {
-            Part::ToolCall(call) => cut::plain_name(&call.tool),
-            _ => String::new(),
+            Part::ToolCall(call) => &call.tool,
+            _ => "",
         }
+    }
+
+    fn tool(&self, number: u32) -> String {
+        cut::plain_name(self.name(number))
     }
 
     /// A call on one line.
