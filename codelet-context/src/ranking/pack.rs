@@ -20,8 +20,6 @@ const POWER: f32 = 0.8;
 const FRAME: f32 = 12.0;
 /// A segment whose gain has fallen by less than this is taken without another look at the others.
 const STALE: f32 = 0.98;
-/// A line that was taken so often is not taken again: once it stands where it came up, and once where it came back.
-const TWICE: u32 = 2;
 /// So many segments that don't fit end the search.
 const PATIENCE: usize = 400;
 
@@ -47,6 +45,13 @@ pub(crate) struct Opened {
     pub blocks: Vec<bool>,
     /// By turn.
     pub turns: Vec<bool>,
+}
+
+/// What of that a block depends on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Unknown,
+    Known { turn: bool, call: bool },
 }
 
 /// A segment that waits, with the gain that it had when it was last looked at.
@@ -110,8 +115,10 @@ pub(crate) struct Packing<'a> {
     covered: Vec<u32>,
     opened: Opened,
     heap: BinaryHeap<Waiting>,
-    /// How often each line was taken, by its hash.
-    said: ByHash<u32>,
+    /// Lines that were taken where they came again, by their hash.
+    said: ByHash<()>,
+    /// By block: what stands above its first segment, and what was open when that was worked out.
+    frames: Vec<(Open, u32)>,
     /// Segments in the order in which they were taken.
     order: Vec<u32>,
 }
@@ -153,6 +160,7 @@ impl<'a> Packing<'a> {
             },
             heap: BinaryHeap::from(heap),
             said: ByHash::default(),
+            frames: vec![(Open::Unknown, 0); index.blocks.len()],
             order: Vec::new(),
         };
         task.shown.iter().for_each(|&segment| packing.cover(segment));
@@ -221,7 +229,9 @@ impl<'a> Packing<'a> {
             self.opened.blocks[call as usize] = true;
         }
         self.cover(next.segment);
-        *self.said.entry(self.line(next)).or_default() += 1;
+        if self.comes_again(next) {
+            self.said.insert(self.line(next), ());
+        }
         self.order.push(next.segment);
     }
 
@@ -230,20 +240,33 @@ impl<'a> Packing<'a> {
         hash::bytes(self.task.index.quoted(next.block, next.segment).as_bytes())
     }
 
-    /// Whether the same line was taken as often as it says anything.
+    /// Whether the same line was said before.
+    fn comes_again(&self, next: &Waiting) -> bool {
+        self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0
+    }
+
+    /// Whether a line was taken where it came again: it is not taken a second time there.
     fn is_said(&self, next: &Waiting) -> bool {
-        let is_again = self.task.index.segments[next.segment as usize].looks & const { bit("dup") } != 0;
-        is_again && self.said.get(&self.line(next)).is_some_and(|&count| count >= TWICE)
+        self.comes_again(next) && self.said.contains_key(&self.line(next))
     }
 
     /// Bytes that a segment takes: of its own with a line break and a mark of what is left out, and of what has to stand above it.
-    fn cost(&self, next: &Waiting) -> usize {
+    fn cost(&mut self, next: &Waiting) -> usize {
         const LINE: usize = 3;
         let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
-        match self.opened.blocks[next.block as usize] {
-            true => own,
-            false => own + (self.task.frame)(next.block, &self.opened),
+        if self.opened.blocks[next.block as usize] {
+            return own;
         }
+        let block = &self.task.index.blocks[next.block as usize];
+        let now = Open::Known {
+            turn: self.opened.turns[block.turn as usize],
+            call: block.call.is_some_and(|call| self.opened.blocks[call as usize]),
+        };
+        let (then, frame) = &mut self.frames[next.block as usize];
+        if *then != now {
+            (*then, *frame) = (now, (self.task.frame)(next.block, &self.opened) as u32);
+        }
+        own + *frame as usize
     }
 
     /// The worth of a segment, by how much of what it says is new.
