@@ -77,6 +77,9 @@ pub fn check(root: &Path) -> Result<String, Vec<String>> {
     }
 }
 
+/// What stands above the tests of a file.
+const TESTS: &str = "\n#[cfg(test)]\n";
+
 /// What of a file is shipped: what stands before its tests, and nothing of a file of tests.
 pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
     let is_tests = path
@@ -84,7 +87,15 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
         .any(|name| matches!(name.as_os_str().to_str(), Some("tests.rs" | "tests")));
     match is_tests {
         true => "",
-        false => text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text),
+        false => {
+            // Other attributes may stand between the two.
+            let is_tests = |at: &usize| {
+                let mut rest = text[at + TESTS.len()..].lines().skip_while(|line| line.starts_with("#["));
+                rest.next() == Some("mod tests {")
+            };
+            let at = text.match_indices(TESTS).map(|(at, _)| at).find(is_tests);
+            &text[..at.unwrap_or(text.len())]
+        }
     }
 }
 
@@ -137,6 +148,10 @@ mod tests {
     fn tests_are_not_shipped() {
         let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use crate::session;\n}\n";
         assert_eq!(shipped(Path::new("a.rs"), text), "fn a() {}\n");
+        let allowed = "fn a() {}\n\n#[cfg(test)]\n#[allow(clippy::unwrap_used)]\nmod tests {\n}\n";
+        assert_eq!(shipped(Path::new("a.rs"), allowed), "fn a() {}\n");
+        let only = "#[cfg(test)]\nmod tests;\nfn a() {}\n";
+        assert_eq!(shipped(Path::new("a.rs"), only), only);
         assert_eq!(shipped(Path::new("a/tests.rs"), "x"), "");
     }
 }
