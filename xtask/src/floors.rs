@@ -90,7 +90,9 @@ pub fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
         false => {
             // Other attributes may stand between the two.
             let is_tests = |at: &usize| {
-                let mut rest = text[at + TESTS.len()..].lines().skip_while(|line| line.starts_with("#["));
+                let mut rest = text[at + TESTS.len()..]
+                    .lines()
+                    .skip_while(|line| line.starts_with("#["));
                 rest.next() == Some("mod tests {")
             };
             let at = text.match_indices(TESTS).map(|(at, _)| at).find(is_tests);

@@ -369,8 +369,10 @@ impl RankingIndex {
 fn quoted(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim_matches(['|', ' ', '\t']);
     let text = without_marks(text);
-    let is_bold = text.matches("**").count() >= 2;
-    let is_plain = !is_bold && !text.contains("  ") && !text.contains(['\t', '\n', '\r']);
+    let bytes = text.as_bytes();
+    let is_bold = memchr::memchr(b'*', bytes).is_some() && text.matches("**").count() >= 2;
+    let is_blank = |pair: &[u8]| pair == b"  ";
+    let is_plain = !is_bold && memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_none() && !bytes.windows(2).any(is_blank);
     let text = match is_plain {
         true => Cow::Borrowed(text),
         false => {

@@ -167,8 +167,10 @@ pub(crate) fn codeness(text: &str) -> f32 {
 }
 
 fn starts_with_case(text: &str, word: &str) -> bool {
-    text.get(..word.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    let start = text.as_bytes().get(..word.len());
+    start.is_some_and(|start| {
+        start[0].eq_ignore_ascii_case(&word.as_bytes()[0]) && start.eq_ignore_ascii_case(word.as_bytes())
+    })
 }
 
 fn is_flag(text: &str) -> bool {
@@ -207,7 +209,10 @@ fn is_bullet(text: &str) -> bool {
 }
 
 fn is_code(text: &str) -> bool {
-    CODE.iter().any(|word| text.starts_with(word))
+    // Asked of every line of every text.
+    let first = text.as_bytes().first();
+    CODE.iter()
+        .any(|word| first == word.as_bytes().first() && text.starts_with(word))
         || text.starts_with('<') && text[1..].starts_with(|c: char| c.is_ascii_alphanumeric())
         || text.ends_with(['{', '}', ';', ')'])
         || text.contains(":=")
