@@ -26,9 +26,11 @@ const MASK_IN_NAMES: &str = "key";
 const SHORTEST_IN_ANSWERS: usize = 8;
 
 impl Secret {
-    /// Takes a key; white space around it is dropped, since it comes with the line of a file.
+    /// Takes a key. White space and quotes around it are dropped: they come with the line of a file, and no key has them.
     pub fn new(key: &str) -> Self {
-        Secret(Arc::from(key.trim()))
+        Secret(Arc::from(
+            key.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')),
+        ))
     }
 
     /// Whether there is none.
@@ -132,6 +134,18 @@ impl std::fmt::Debug for Secret {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_comes_with_the_line_of_a_file_is_no_part_of_a_key() {
+        for written in [
+            "sk-123456789",
+            " sk-123456789\r\n",
+            "'sk-123456789'",
+            "\"sk-123456789\"\n",
+        ] {
+            assert_eq!(Secret::new(written).expose(), "sk-123456789", "{written:?}");
+        }
+    }
 
     #[test]
     fn a_key_quoted_in_part_is_not_shown_either() {

@@ -311,7 +311,7 @@ impl Tool for Discreet {
             if !notes.is_empty() {
                 output.text = noted(output.text.as_str().to_owned(), &notes).into();
             }
-            if let Cow::Owned(hidden) = self.desk.secrets.hide(output.text.as_str()) {
+            if let Cow::Owned(hidden) = self.desk.secrets.hide_with_parts(output.text.as_str()) {
                 output.text = hidden.into();
             }
             if output.text.len() > MOST {

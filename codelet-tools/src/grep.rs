@@ -4,7 +4,7 @@ use crate::apart::{INTERRUPTED, Watched, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
-use crate::text::{begins_as_text, counted};
+use crate::text::{CUT, GAP, begins_as_text, counted};
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
@@ -406,11 +406,8 @@ pub(crate) fn excerpt(matcher: &RegexMatcher, bytes: &[u8]) -> String {
     let from = at.saturating_sub(LINE / 3).min(bytes.len() - LINE);
     let part = String::from_utf8_lossy(&bytes[from..from + LINE]);
     let size = codelet_text::short::grouped(bytes.len());
-    let head = if from > 0 { "…" } else { "" };
-    format!(
-        "{head}{}… [cut: this line has {size} bytes]",
-        part.trim_matches('\u{fffd}')
-    )
+    let head = if from > 0 { GAP } else { "" };
+    format!("{head}{}{CUT}{size} bytes]", part.trim_matches('\u{fffd}'))
 }
 
 impl Sink for InFile<'_> {

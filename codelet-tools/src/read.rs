@@ -8,7 +8,7 @@ use crate::path::Place;
 use crate::pictures;
 use crate::secrets::Secrets;
 use crate::seen::Look;
-use crate::text::{self, Encoding, counted};
+use crate::text::{self, CUT, Encoding, counted};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::picture;
@@ -280,8 +280,7 @@ impl<'a> Page<'a> {
             let text = text.trim_end_matches('\u{fffd}');
             self.shown.push_str(&text[..text.len() - self.secrets.begun(text)]);
             let size = grouped(line.len() + rest - 1);
-            self.shown
-                .push_str(&format!("… [cut: this line has about {size} bytes]"));
+            self.shown.push_str(&format!("{CUT}about {size} bytes]"));
         }
         self.shown.push('\n');
     }

@@ -1,5 +1,6 @@
 //! Values that nobody is to see, taken out of whatever is shown; and by which names, and in which addresses, they go.
 
+use crate::text::{CUT, GAP};
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
@@ -271,25 +272,64 @@ fn joined(name: &str) -> String {
     words(name).concat()
 }
 
+/// A value as it may turn up: without what stands around it where it is kept, its lines, and what is written in it with escapes.
+fn forms(value: &str) -> Vec<String> {
+    let bare = bare(value);
+    let mut forms = vec![bare.to_owned()];
+    // What is in it has to look like a secret by itself.
+    let mut add = |found: &str| {
+        if found.len() < bare.len() && is_made_by_machine(found) {
+            forms.push(found.to_owned());
+        }
+    };
+    let mut texts = vec![bare.to_owned()];
+    if let Ok(value) = serde_json::from_str(bare) {
+        strings(&value, NESTED, &mut texts);
+    }
+    for text in &texts {
+        // A key of several lines is shown with numbers of lines between, or in part; in a variable its line ends are often escaped.
+        let lines = text.split('\n').flat_map(|line| line.split("\\n"));
+        lines.for_each(|line| add(line.trim()));
+        add(&percent_encoding::percent_decode_str(text).decode_utf8_lossy());
+    }
+    forms
+}
+
+/// How deep a value of JSON is looked through.
+const NESTED: usize = 8;
+
+/// The strings within a value.
+fn strings(value: &serde_json::Value, depth: usize, found: &mut Vec<String>) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) if depth > 0 => values.iter().for_each(|value| strings(value, depth - 1, found)),
+        Value::Object(fields) if depth > 0 => fields.values().for_each(|value| strings(value, depth - 1, found)),
+        _ => {}
+    }
+}
+
+/// A value without blanks, quotes and the scheme before it (`Bearer …`).
+fn bare(value: &str) -> &str {
+    let value = value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+    match value.split_once(' ') {
+        Some((scheme, rest)) if SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)) => rest.trim(),
+        _ => value,
+    }
+}
+
 /// The values. There is no way to show them.
 #[derive(Clone, Default)]
 pub struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// Those of these values that are long enough to be looked for.
+    /// Those of these values that are long enough to be looked for, in each form in which they may be shown.
     pub fn new(values: &[String]) -> Self {
-        let mut all: Vec<&str> = values.iter().map(String::as_str).collect();
-        // A key of several lines is shown with numbers of lines between, or in part.
-        let of_several = values.iter().filter(|value| value.trim_end().contains('\n'));
-        let lines = of_several.flat_map(|value| value.lines().map(str::trim));
-        all.extend(lines.filter(|line| is_made_by_machine(line)));
-        let mut values: Vec<String> = all
-            .into_iter()
-            .filter(|value| value.len() >= SHORTEST)
-            .map(str::to_owned)
-            .collect();
+        let all = values.iter().flat_map(|value| forms(value));
+        let mut values: Vec<String> = all.filter(|value| value.len() >= SHORTEST).collect();
         // A secret that contains another goes as a whole.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        values.dedup();
         Secrets(values)
     }
 
@@ -325,6 +365,40 @@ impl Secrets {
                 .find(|at| text.ends_with(&secret[..*at]))
         };
         self.0.iter().filter_map(of).max().unwrap_or(0)
+    }
+
+    /// How many bytes at the beginning of a text may be the end of one.
+    fn ended(&self, text: &str) -> usize {
+        let of = |secret: &String| {
+            let mut ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
+            ends.find(|at| text.starts_with(&secret[*at..]))
+                .map(|at| secret.len() - at)
+        };
+        self.0.iter().filter_map(of).max().unwrap_or(0)
+    }
+
+    /// A text without them, nor parts of them where a line of it [is cut](CUT).
+    pub(crate) fn hide_with_parts<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = self.hide(text);
+        if self.0.is_empty() || !text.contains(CUT) {
+            return text;
+        }
+        let mut out = String::with_capacity(text.len());
+        for line in text.split_inclusive('\n') {
+            let Some(at) = line.rfind(CUT) else {
+                out.push_str(line);
+                continue;
+            };
+            let (shown, behind) = line.split_at(at);
+            let (before, shown) = match shown.split_once(GAP) {
+                Some((before, shown)) => (&line[..before.len() + GAP.len()], &shown[self.ended(shown)..]),
+                None => ("", shown),
+            };
+            out.push_str(before);
+            out.push_str(&shown[..shown.len() - self.begun(shown)]);
+            out.push_str(behind);
+        }
+        Cow::Owned(out)
     }
 
     /// The variables that a child process may have: none with a secret, by its name or by its value.
@@ -387,7 +461,50 @@ mod tests {
         let secrets = Secrets::new(&[key.to_owned()]);
         let numbered = "1\tMIIEvQIBADANBgkqhkiG9w0B\n2\tAQEFAASCBKcwggSjAgEAAoI8\n";
         assert_eq!(secrets.hide(numbered), format!("1\t{MASK}\n2\t{MASK}\n"));
-        assert_eq!(secrets.hide(key), MASK);
+        assert_eq!(secrets.hide(key), format!("{MASK}\n"));
+    }
+
+    #[test]
+    fn a_value_is_hidden_in_each_form_in_which_it_may_be_shown() {
+        const KEY: &str = "hunterZq9Xw81vvKt03";
+        const LINE: &str = "MIIEvQIBADANBgkqhkiG9w0B";
+        let pem = format!("-----BEGIN KEY-----\n{LINE}\n-----END KEY-----\n");
+        for (value, shown) in [
+            (format!("{KEY}\r\n"), KEY),
+            (format!(" '{KEY}' "), KEY),
+            (format!("Bearer {KEY}"), KEY),
+            (pem.replace('\n', "\\n"), LINE),
+            (serde_json::json!({"client_secret": KEY}).to_string(), KEY),
+            (serde_json::json!([{"private_key": pem}]).to_string(), LINE),
+            ("p%40ssW0rd9Zq81vvKt".to_owned(), "p@ssW0rd9Zq81vvKt"),
+        ] {
+            let secrets = Secrets::new(std::slice::from_ref(&value));
+            assert_eq!(secrets.hide(&format!("a {shown} b")), format!("a {MASK} b"), "{value}");
+        }
+        // What is no secret by itself may be any word.
+        let value = serde_json::json!({"type": "service_account", "client_secret": KEY}).to_string();
+        assert_eq!(Secrets::new(&[value]).hide("a service_account"), "a service_account");
+    }
+
+    #[test]
+    fn where_a_line_is_cut_no_part_of_a_secret_is_left() {
+        let secrets = Secrets::new(&["hunterZq9Xw81vvKt03".to_owned()]);
+        for (text, shown) in [
+            (
+                "f:1:a hunterZq9Xw… [cut: this line has 600 bytes]\n",
+                "f:1:a … [cut: this line has 600 bytes]\n",
+            ),
+            (
+                "f:1:…1vvKt03 b… [cut: this line has 600 bytes]",
+                "f:1:… b… [cut: this line has 600 bytes]",
+            ),
+            (
+                "f:1:… b… [cut: this line has 600 bytes]\nhunt",
+                "f:1:… b… [cut: this line has 600 bytes]\nhunt",
+            ),
+        ] {
+            assert_eq!(secrets.hide_with_parts(text), shown);
+        }
     }
 
     #[test]

@@ -155,6 +155,10 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{plural}", codelet_text::short::grouped(number))
 }
 
+/// The mark where something of a line is left out, and what stands behind a line whose end is.
+pub(crate) const GAP: &str = "…";
+pub(crate) const CUT: &str = "… [cut: this line has ";
+
 /// The beginning of a line, at most this many bytes of it, with its size where it is cut.
 pub(crate) fn shorten(line: &str, most: usize) -> Cow<'_, str> {
     if line.len() <= most {
@@ -162,7 +166,7 @@ pub(crate) fn shorten(line: &str, most: usize) -> Cow<'_, str> {
     }
     let head = &line[..line.floor_char_boundary(most)];
     let size = codelet_text::short::grouped(line.len());
-    Cow::Owned(format!("{head}… [cut: this line has {size} bytes]"))
+    Cow::Owned(format!("{head}{CUT}{size} bytes]"))
 }
 
 #[cfg(test)]

@@ -95,6 +95,24 @@ impl ServerFile {
         values.any(|(name, value)| is_there(value.reveal()) && is_secret(name, value.reveal()))
     }
 
+    /// The keys that stand in it, which are shown nowhere, whether it is used or not.
+    pub fn secrets(&self) -> Vec<String> {
+        let part = |name: &str, value: &str| {
+            let part = credential(value).filter(|_| !is_secret_name(name)).unwrap_or(value);
+            is_secret(name, value).then(|| part.to_owned())
+        };
+        let named = self.headers.iter().chain(&self.env);
+        let mut found: Vec<String> = named.filter_map(|(name, value)| part(name, value.reveal())).collect();
+        let mut before = "";
+        for argument in &self.args {
+            let (name, value) = argument.split_once(['=', ':']).unwrap_or((before, argument));
+            found.extend(part(name, value.trim()));
+            before = if argument.starts_with('-') { argument } else { "" };
+        }
+        found.extend(self.url.iter().flat_map(|url| address::secrets(url.reveal())));
+        found
+    }
+
     /// It in one line, without anything that may be a secret.
     pub fn show(&self) -> String {
         let mut shown = match (&self.command, &self.url) {
@@ -385,6 +403,18 @@ mod tests {
             assert!(problem.contains(told), "{problem}");
         }
         assert!(file("command = \"x\"").check("a__b").unwrap_err().contains("no __"));
+    }
+
+    #[test]
+    fn the_keys_of_a_server_are_known_wherever_they_stand() {
+        let of = |file: &str| toml::from_str::<ServerFile>(file).unwrap().secrets();
+        let program = "command = \"x\"\nargs = [\"--token\", \"key-1\", \"--api-key=key-2\", \"Authorization: Bearer key-3\", \"--verbose\", \"on\"]\n\
+            enabled = false\n[env]\nFOO_TOKEN = \"key-4\"\nLANG = \"C\"";
+        assert_eq!(of(program), ["key-4", "key-1", "key-2", "Bearer key-3"]);
+        let address = "url = \"https://ada:key-5-of-twenty-letters@x.example/mcp\"\n[headers]\nAuthorization = \"Bearer key-6\"\nAccept = \"*/*\"";
+        let found = of(address);
+        assert!(found.contains(&"Bearer key-6".to_owned()), "{found:?}");
+        assert!(found.iter().any(|key| key.contains("key-5")), "{found:?}");
     }
 
     #[test]

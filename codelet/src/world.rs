@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::place::{Place, variable};
-use crate::servers;
+use crate::servers::{self, ServerFile};
 use crate::settings::{From, Key, Settings};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -141,6 +141,7 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
             .flat_map(|vendor| vendor.keys)
             .filter_map(|name| variable(name)),
     );
+    secrets.extend(settings.mcp.values().flat_map(ServerFile::secrets));
     secrets.extend(settings.base_url.value.iter().flat_map(|url| address::secrets(url)));
     let environment: Vec<_> = std::env::vars_os().collect();
     secrets.extend(codelet_tools::secrets::values(&environment, &[]));
