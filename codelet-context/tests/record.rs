@@ -3,7 +3,7 @@
 
 use codelet_context::compact::{Target, compact};
 use codelet_context::history::History;
-use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall, ToolResult};
+use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
 
@@ -200,4 +200,28 @@ fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
         .summary(900);
     assert!(!summary.contains("Chunk ID: 30a"), "{summary}");
     assert!(summary.contains("failed: pressure"), "{summary}");
+}
+
+#[test]
+fn what_was_next_when_an_earlier_summary_was_made_is_over() {
+    let earlier = "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.\n\
+                   # Then, from turn 2 on: the steps above\n# State\nLast commit: status 0\n  | [main 3f2a9c1] Mend the pool\n\
+                   # Next\nAsked last: Mend the walnut press. It is slow.\nSaid last: Now the press.";
+    let mut talk = Talk::default();
+    talk.messages.push(Message::new(
+        Role::User,
+        vec![Part::Text(Text::new(earlier, Origin::Summary))],
+    ));
+    let summary = talk
+        .asks("And the saw?")
+        .works()
+        .asks("And the drill?")
+        .works()
+        .summary(3_000);
+    for told in ["The pool leaks its lock.", "[main 3f2a9c1] Mend the pool"] {
+        assert!(summary.contains(told), "{told}: {summary}");
+    }
+    for over in ["walnut press", "It is slow", "Now the press"] {
+        assert!(!summary.contains(over), "{over}: {summary}");
+    }
 }

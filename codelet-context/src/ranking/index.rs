@@ -186,12 +186,15 @@ impl RankingIndex {
         let text = block.text.clone();
         let mut pieces = cut::pieces(text.as_str());
         if block.speaker == Speaker::Record {
-            let in_frame = |piece: &mut Piece| {
+            let mut was_in_frame = false;
+            let mut in_frame = |piece: &mut Piece| {
                 let line = &text.as_str()[piece.start..piece.end];
+                let is_over = labels::is_over(line) || piece.joined && was_in_frame;
                 // The mark of what it leaves out is said anew.
                 let rest = line.trim_start_matches(['…', ' ']);
                 piece.start += line.len() - rest.len();
-                rest.is_empty() || labels::is_frame(rest)
+                was_in_frame = is_over || rest.is_empty() || labels::is_frame(rest);
+                was_in_frame
             };
             pieces.retain_mut(|piece| !in_frame(piece));
         }

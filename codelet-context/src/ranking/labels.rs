@@ -91,6 +91,13 @@ pub(crate) fn is_frame(line: &str) -> bool {
     line.len() >= NEXT.trim_end().len() && [SUMMARY, RECORD, STATE, NEXT].iter().any(|frame| frame.contains(line))
 }
 
+/// Whether a line of an earlier summary tells of what was next at that time.
+pub(crate) fn is_over(line: &str) -> bool {
+    [ON, ASKED_BEFORE, ASKED, SAID, ANSWERED]
+        .iter()
+        .any(|label| line.starts_with(label))
+}
+
 /// Whether these are the words of a heading of the engine's own, whatever the case of their letters.
 pub(crate) fn heads(words: &[u8]) -> bool {
     let is_turn = || {
