@@ -188,6 +188,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_table_is_written_as_names_are_compared() {
+        for (_, names) in TABLE {
+            assert_eq!(*names, names.to_lowercase());
+        }
+    }
+
+    #[test]
     fn what_somebody_obeys_is_known_by_its_name_wherever_it_stands() {
         for path in [
             "AGENTS.md",

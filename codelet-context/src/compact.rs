@@ -3,7 +3,8 @@
 //! 1. The history is mended where it is not valid (`pairing`).
 //! 2. What is kept as messages is selected: system prompt, reminders and every prompt, and from some point on everything.
 //! 3. The strategies run over what is kept, and what is too long for the budget is shortened.
-//! 4. The rest is told in a summary: facts first, then the lines that are most needed, as many as there is room for.
+//! 4. The rest is told in a summary: the lines that are worth most, as many as there is room for, then how things stand and what
+//!    comes next.
 //! 5. The view is put together, paired once more, and measured on the same basis as before.
 //!
 //! It reads the history and never its own output, so the second compaction of a session is as good as the first.
@@ -43,9 +44,7 @@ use crate::message::view::View;
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::Weights;
 use crate::ranking::labels;
-use crate::strategy::{
-    self, StrategyCount, StrategyStats, dedup, lingua, pairing, snippet, thinking_prune, tool_call_dedup,
-};
+use crate::strategy::{self, StrategyCount, StrategyStats, pairing, thinking_prune};
 use division::{Demand, Division};
 use draft::Draft;
 use fold::Fold;
@@ -76,7 +75,7 @@ pub struct Options<'a> {
     pub pins: &'a [usize],
     /// Texts that the user pinned.
     pub notes: &'a [&'a str],
-    /// A summary that a model has written, in place of the facts of the template.
+    /// A summary that a model has written: it stands before the record, which does not say again what it says.
     pub written: Option<&'a str>,
     /// What is shown now, if that is not the whole history; the saving is measured against it.
     pub shown: Option<Size>,
@@ -110,14 +109,6 @@ impl Options<'_> {
     }
 }
 
-/// The strategies that do not change which messages there are, in the order in which they run.
-const WITHIN_MESSAGES: [&str; 5] = [
-    thinking_prune::NAME,
-    tool_call_dedup::NAME,
-    dedup::NAME,
-    snippet::NAME,
-    lingua::NAME,
-];
 /// Less than this share saved is worth a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
 
@@ -539,7 +530,7 @@ impl<'a> Work<'a> {
         let kept = drafts.iter_mut().filter(|draft| draft.source >= start && !draft.pinned);
         view.messages = kept.map(|draft| Arc::new(draft.message.clone())).collect();
         let limits = strategy::Limits::default();
-        for strategy in WITHIN_MESSAGES.into_iter().filter_map(strategy::named) {
+        for strategy in strategy::PIPELINE.iter().filter(|strategy| strategy.within_messages) {
             let count = (strategy.apply)(&mut view, &limits);
             self.strategies.add(strategy.name, count);
         }

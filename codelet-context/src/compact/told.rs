@@ -1,5 +1,5 @@
-//! What the summary tells: the facts of the template or the words of a model, the pinned texts, the lines of the digest, and
-//! the room that each of them has.
+//! What the summary tells: the pinned texts, the words of a model where it has written some, the record, how things stand and what
+//! comes next; and the room that each of them has.
 
 use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
@@ -11,11 +11,10 @@ use crate::message::tokens::{self, Tokens};
 use crate::ranking::labels;
 use crate::ranking::posing;
 use crate::ranking::{self, Speaker, Weights};
-use crate::summary::record::{HIDDEN, Record};
+use crate::summary::record::{HIDDEN, Known, Record};
 use crate::summary::state;
 use crate::text::body::Body;
 use crate::text::hash::{self, QuickMap};
-use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 
 /// The share of a budget that the summary has at least, before what is kept gives way.
@@ -33,7 +32,7 @@ const NEXT: usize = 48;
 /// The beginning of a prompt takes one part in so many of the record above its turn, between these bounds in bytes.
 const TITLE: usize = 200;
 const TITLE_BYTES: (usize, usize) = (24, 80);
-/// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not among the facts.
+/// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not as a line.
 const SENTENCE: usize = 300;
 /// About what stands around a pinned text, in bytes.
 const HEADER: usize = 40;
@@ -54,8 +53,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The summary: pinned texts, and the record of what is not shown in these drafts, in so many bytes; and which segments it
-    /// quotes.
+    /// The summary, in so many bytes: pinned texts, what a model has written, the record of what is not shown in these drafts, how
+    /// things stand and what comes next; and which segments it quotes.
     pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> (String, Vec<u32>) {
         let (_, notes) = self.notes();
         let mut summary = String::from(labels::SUMMARY);
@@ -69,44 +68,31 @@ impl<'a> Work<'a> {
             summary.push('\n');
             beside = self.history.ranking().words.known_in(written);
         }
-        let stands = standing_bytes(self.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
+        let stands = state::list_bytes(self.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
         let state = state::tell(
             self.history.ranking(),
             self.facts(),
             stands.min(bytes.saturating_sub(summary.len() + labels::STATE.len())),
         );
-        let framed = if state.is_empty() {
-            0
-        } else {
-            labels::STATE.len() + state.len()
-        };
-        let next = state::next(self.history.messages(), (all / NEXT).min(STATE_BYTES));
-        let framed = match next.is_empty() {
-            true => framed,
-            false => framed + labels::NEXT.len() + next.len(),
-        };
-        let goes_on = self.goes_on(drafts);
-        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + goes_on.len() + framed);
+        let mut behind = headed(labels::STATE, &state);
+        let left = bytes.saturating_sub(summary.len() + behind.len() + labels::NEXT.len());
+        let next = state::next(self.history.messages(), (all / NEXT).min(left));
+        behind.push_str(&headed(labels::NEXT, &next));
+        let kept_from = self.kept_from(drafts);
+        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + kept_from.len() + behind.len());
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
             summary.push_str(labels::RECORD);
             summary.push_str(&told);
-            summary.push_str(&goes_on);
+            summary.push_str(&kept_from);
         }
-        if !state.is_empty() {
-            summary.push_str(labels::STATE);
-            summary.push_str(&state);
-        }
-        if !next.is_empty() {
-            summary.push_str(labels::NEXT);
-            summary.push_str(&next);
-        }
+        summary.push_str(&behind);
         summary.truncate(summary.trim_end().len());
         (summary, taken)
     }
 
     /// The line that says from which turn on every message stands above the summary; nothing where none does.
-    fn goes_on(&self, drafts: &[Draft]) -> String {
+    fn kept_from(&self, drafts: &[Draft]) -> String {
         let all = self.history.messages().len();
         let behind = drafts.iter().rev().zip((0..all).rev());
         let Some((first, _)) = behind.take_while(|(draft, at)| draft.source == *at).last() else {
@@ -167,8 +153,7 @@ impl<'a> Work<'a> {
             handles,
             title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
             marks: self.marks(),
-            above: vec![Cell::new(0); index.blocks.len()],
-            turns: vec![OnceCell::new(); index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
+            known: Known::of(index),
             open,
         }
     }
@@ -208,12 +193,12 @@ impl<'a> Work<'a> {
     /// What the summary takes at least beside its record: the open list and the pinned texts, as far as
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {
-        let list = standing_bytes(self.facts());
+        let list = state::list_bytes(self.facts());
         let notes: usize = self.options.notes.iter().map(|note| note.len() + HEADER).sum();
         tokens::estimate_bytes((4 * list + notes).max(2 * notes))
     }
 
-    /// The pinned texts: those that are shown as they stand, and those that are a sentence among the facts.
+    /// The pinned texts: those that are shown as they stand, and those that are a sentence, a line each.
     fn notes(&self) -> (Vec<&'a str>, Vec<&'a str>) {
         let is_long = |note: &&str| note.len() > SENTENCE || note.trim_end().contains('\n');
         self.options.notes.iter().copied().partition(is_long)
@@ -252,6 +237,14 @@ impl<'a> Work<'a> {
 /// The mark where something is left out, with its line break.
 const GAP: &str = "…\n";
 
+/// Lines under their heading, or nothing.
+fn headed(heading: &str, lines: &str) -> String {
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("{heading}{lines}"),
+    }
+}
+
 /// A quoted line, told from the engine's own.
 fn push_line(text: &mut String, line: &str) {
     if posing::poses(line.as_bytes()) {
@@ -259,14 +252,6 @@ fn push_line(text: &mut String, line: &str) {
     }
     text.push_str(line);
     text.push('\n');
-}
-
-/// What the open items of the list take in a summary, in bytes.
-fn standing_bytes(facts: &Facts) -> usize {
-    /// Bytes of an item, and of what stands before it.
-    const ITEM: usize = 200;
-    const FRAME: usize = 20;
-    facts.todo.open().map(|item| FRAME + item.text.len().min(ITEM)).sum()
 }
 
 /// The telling words of what the user asks a summary to attend to, in small letters and without the end of a plural.

@@ -281,6 +281,20 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranking::{labels, posing};
+
+    #[test]
+    fn every_row_of_the_table_is_of_a_kind_and_no_quoted_line_begins_as_one_that_tells_of_it() {
+        let rows = include_str!("checks.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty());
+        assert_eq!(rows.count(), CHECKS.len());
+        for kind in CheckKind::ALL {
+            assert!(CHECKS.iter().any(|(known, _)| *known == kind), "{kind:?}");
+            let line = format!("{}{}: status 0", labels::LAST, kind.name());
+            assert!(posing::poses(line.as_bytes()), "{line}");
+        }
+    }
 
     #[test]
     fn checks_are_known_by_a_table_of_commands() {

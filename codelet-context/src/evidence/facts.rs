@@ -159,7 +159,12 @@ impl Facts {
     /// Files were changed, and are there afterwards or not.
     fn changed(&mut self, paths: &[Arc<str>], are_there: bool) {
         self.checks.iter_mut().for_each(|check| check.changes_since += 1);
-        paths.iter().for_each(|path| self.touch(path, are_there));
+        for path in paths {
+            self.touch(path, are_there);
+            if let Some(file) = self.files.last_mut().filter(|_| !are_there) {
+                (file.is_changed, file.is_uncommitted) = (false, false);
+            }
+        }
     }
 
     fn touch(&mut self, path: &Arc<str>, is_changed: bool) {

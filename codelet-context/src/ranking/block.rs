@@ -26,6 +26,13 @@ pub(crate) enum Speaker {
     Tool,
 }
 
+impl Speaker {
+    /// Whether somebody says it: to the user, to the model or to itself.
+    pub fn says(self) -> bool {
+        !matches!(self, Speaker::Call | Speaker::Tool)
+    }
+}
+
 /// One text of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {

@@ -152,7 +152,7 @@ impl<'a> Whole<'a> {
                 found.push((feature, 1.0));
             }
         };
-        let is_said = is_said(block);
+        let is_said = block.speaker.says();
         match block.speaker {
             Speaker::User => {
                 mark(const { at("U") }, true);
@@ -222,7 +222,7 @@ impl<'a> Whole<'a> {
             sink.add(LOOK + looks.trailing_zeros() as usize, 1.0);
             looks &= looks - 1;
         }
-        let is_said = is_said(block);
+        let is_said = block.speaker.says();
         if block.speaker == Speaker::Call && place == 0 {
             sink.add(const { at("C_head") }, 1.0);
         }
@@ -286,11 +286,6 @@ fn length(block: &Block) -> usize {
         Speaker::Record => 1,
         _ => block.segments.len(),
     }
-}
-
-/// Whether somebody says a block, to the user, to the model or to itself.
-fn is_said(block: &Block) -> bool {
-    !matches!(block.speaker, Speaker::Call | Speaker::Tool)
 }
 
 /// The bit of a list of words.

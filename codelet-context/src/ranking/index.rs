@@ -17,13 +17,13 @@ use std::sync::Arc;
 /// No block.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Segments of a block of which the first is marked as such.
-const ENDED: usize = 3;
+const LONG: usize = 3;
 /// Words of a segment that is hardly one.
 const TINY: usize = 4;
 
 /// A line that so many outputs have, but for its numbers, and one in so many of all, only frames them: it is not quoted.
-const FRAME: u32 = 8;
-const FRAMED: u32 = 8;
+const FRAMING_OUTPUTS: u32 = 8;
+const FRAMING_SHARE: u32 = 8;
 
 /// A word that stands in no more than one block in so many, or in so few, tells where it was taken from.
 const SELDOM: u32 = 5;
@@ -204,7 +204,7 @@ impl RankingIndex {
         let mut after_head = false;
         for (number, piece) in pieces.into_iter().enumerate() {
             let mut segment = self.segment(block, at, piece, numbered);
-            let is_long = count > ENDED;
+            let is_long = count > LONG;
             let mut mark = |name: Looks, holds: bool| segment.looks |= if holds { name } else { 0 };
             mark(const { bit("after_head") }, after_head);
             mark(const { bit("seg1") }, is_long && number == 0);
@@ -223,7 +223,7 @@ impl RankingIndex {
         };
         let start = piece.start + number;
         let text = &whole[number..];
-        let is_said = !matches!(block.speaker, Speaker::Call | Speaker::Tool);
+        let is_said = block.speaker.says();
         let first = self.segment_words.len();
         self.words.scan(text, &mut self.segment_words);
         let words = &self.segment_words[first..];
@@ -255,7 +255,7 @@ impl RankingIndex {
                 *last = at;
             }
             // A harness frames what its tools print.
-            if *outputs >= FRAME && *outputs * FRAMED >= self.outputs {
+            if *outputs >= FRAMING_OUTPUTS && *outputs * FRAMING_SHARE >= self.outputs {
                 quoted = None;
             }
         }

@@ -29,7 +29,7 @@ pub(crate) struct Task<'a> {
     pub weights: &'a Weights,
     /// By block: whether its segments may be taken.
     pub open: &'a [bool],
-    /// Segments that are shown anyway: what they say is not new.
+    /// Segments that are shown anyway, ascending: what they say is not new.
     pub shown: &'a [u32],
     /// Words of a text that stands beside the record.
     pub beside: &'a [u32],
@@ -182,7 +182,7 @@ impl<'a> Packing<'a> {
                 self.heap.push(next);
                 continue;
             }
-            if self.is_said(&next) {
+            if self.is_taken_again(&next) {
                 continue;
             }
             if cost > room {
@@ -199,7 +199,8 @@ impl<'a> Packing<'a> {
         self.order.len() > taken
     }
 
-    /// Gives up the segments that were taken last, of so many bytes together or all; whether there were any.
+    /// Gives up the segments that were taken last, of so many bytes together or all; whether there were any. What they opened and
+    /// said stays so: nothing is to be taken afterwards.
     pub fn give_up(&mut self, bytes: usize) -> bool {
         let (mut sum, before) = (0, self.order.len());
         while let Some(last) = self.order.pop_if(|_| sum < bytes) {
@@ -246,7 +247,7 @@ impl<'a> Packing<'a> {
     }
 
     /// Whether a line was taken where it came again: it is not taken a second time there.
-    fn is_said(&self, next: &Waiting) -> bool {
+    fn is_taken_again(&self, next: &Waiting) -> bool {
         self.comes_again(next) && self.said.contains_key(&self.line(next))
     }
 

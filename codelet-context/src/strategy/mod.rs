@@ -36,6 +36,8 @@ pub struct Strategy {
     pub name: &'static str,
     /// Does it, and counts what it did.
     pub apply: fn(&mut View, &Limits) -> StrategyCount,
+    /// It leaves the messages that there are, and takes nothing but thinking out of them: a compaction runs it over what it keeps.
+    pub within_messages: bool,
 }
 
 /// The strategies in the order in which they run.
@@ -43,31 +45,38 @@ pub const PIPELINE: &[Strategy] = &[
     Strategy {
         name: thinking_prune::NAME,
         apply: thinking_prune::drop_thinking_of_finished_turns,
+        within_messages: true,
     },
     Strategy {
         name: tool_call_dedup::NAME,
         apply: tool_call_dedup::point_to_the_newest_answer,
+        within_messages: true,
     },
     Strategy {
         name: dedup::NAME,
         apply: dedup::point_to_the_newest_copy,
+        within_messages: true,
     },
     Strategy {
         name: snippet::NAME,
         apply: snippet::keep_head_and_tail,
+        within_messages: true,
     },
     Strategy {
         name: lingua::NAME,
         apply: lingua::count_alike_lines,
+        within_messages: true,
     },
     Strategy {
         name: streaming_llm::NAME,
         apply: streaming_llm::leave_out_old_steps,
+        within_messages: false,
     },
     // Last: a step above may orphan a result.
     Strategy {
         name: pairing::NAME,
         apply: pairing::answer_every_call,
+        within_messages: false,
     },
 ];
 

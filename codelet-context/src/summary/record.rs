@@ -12,7 +12,7 @@ use crate::ranking::posing;
 use crate::ranking::{Block, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::fmt::Write;
 
 /// Bytes of a call in the line above what came of it.
@@ -43,11 +43,28 @@ pub(crate) struct Record<'a> {
     pub outputs: QuickMap<u32, u32>,
     /// Bytes of the prompt in the line above its turn.
     pub title: usize,
-    /// By turn: what the engine says of it beside its number, and the line above it once that was asked for.
+    /// By turn: what the engine says of it beside its number.
     pub marks: QuickMap<u32, String>,
-    pub turns: Vec<OnceCell<String>>,
-    /// By block: the bytes of a call in a line of its own, once that was asked for.
-    pub above: Vec<Cell<u32>>,
+    /// What was worked out so far.
+    pub known: Known,
+}
+
+/// Lines that are asked for again and again, once they were.
+pub(crate) struct Known {
+    /// By turn: the line above it.
+    turns: Vec<OnceCell<String>>,
+    /// By block: the bytes of a call in a line of its own.
+    calls: Vec<OnceCell<u32>>,
+}
+
+impl Known {
+    pub fn of(index: &RankingIndex) -> Self {
+        let turns = index.blocks.last().map_or(0, |block| block.turn as usize + 1);
+        Known {
+            turns: vec![OnceCell::new(); turns],
+            calls: vec![OnceCell::new(); index.blocks.len()],
+        }
+    }
 }
 
 impl Record<'_> {
@@ -92,7 +109,7 @@ impl Record<'_> {
         };
         turn + match (block.speaker, block.call) {
             (Speaker::Tool, Some(call)) if !opened.blocks[call as usize] => {
-                self.bytes(call, || self.call(call).len()) + self.handle(number).len() + 3
+                self.call_bytes(call) + self.handle(number).len() + 3
             }
             (Speaker::Tool, _) => 3 + self.handle(number).len(),
             (Speaker::Call, _) => self.name(number).len() + self.output(number).len() + 3,
@@ -102,7 +119,7 @@ impl Record<'_> {
 
     /// The line above a turn: its number, what was finished in it, and how its prompt begins.
     fn turn(&self, turn: u32) -> &str {
-        self.turns[turn as usize].get_or_init(|| {
+        self.known.turns[turn as usize].get_or_init(|| {
             let mark = self.marks.get(&turn).map_or("", String::as_str);
             let asked = self.index().asked.get(&turn).map(|&asked| self.beginning(asked));
             match asked.filter(|asked| !asked.is_empty()) {
@@ -125,13 +142,9 @@ impl Record<'_> {
         short::clip_bytes(&words, self.title).into_owned()
     }
 
-    /// The bytes of what stands above a block, worked out once.
-    fn bytes(&self, number: u32, count: impl FnOnce() -> usize) -> usize {
-        let known = &self.above[number as usize];
-        if known.get() == 0 {
-            known.set(count() as u32);
-        }
-        known.get() as usize
+    /// The bytes of a call in a line of its own.
+    fn call_bytes(&self, number: u32) -> usize {
+        *self.known.calls[number as usize].get_or_init(|| self.call(number).len() as u32) as usize
     }
 
     fn handle(&self, number: u32) -> String {

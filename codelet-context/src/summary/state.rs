@@ -1,5 +1,4 @@
-//! How things stand: what the user pinned, and behind the record the last checks, the files, what is left to do and what comes
-//! next. Everything is quoted or recorded; nothing is concluded.
+//! What stands around a record: before it what the user pinned, behind it how things stand and what comes next. Everything is quoted or recorded; nothing is concluded.
 
 use crate::evidence::{CheckKind, CheckRun, Facts, FileFact};
 use crate::message::todo::TodoState;
@@ -14,9 +13,10 @@ use std::sync::Arc;
 const COMMAND: usize = 160;
 const LINE: usize = 200;
 const ITEM: usize = 200;
-/// The most and the fewest bytes of the prompt and of the last words under `Next`.
+/// The most and the fewest bytes of a line under `Next`, and those of its end and of the mark where something is left out.
 const WORDS: usize = 300;
-const FEWEST: usize = 60;
+const FEWEST: usize = 50;
+const AROUND: usize = 4;
 /// A shorter prompt is told with the one before it, in bytes.
 const SHORT: usize = 100;
 /// Lines of an output under a check.
@@ -28,6 +28,12 @@ const UNLISTED: usize = 48;
 const OTHERS: usize = 8;
 /// The share of the room that paths of changed files may take.
 const FILES: usize = 4;
+
+/// What the open items of the list take in a summary, in bytes.
+pub(crate) fn list_bytes(facts: &Facts) -> usize {
+    let item = |text: &str| labels::UNDER_WAY.len() + text.len().min(ITEM) + 1;
+    facts.todo.open().map(|open| item(&open.text)).sum()
+}
 
 /// The sentences that the user pinned, a line each, as far as there is room.
 pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
@@ -41,8 +47,8 @@ pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
     page.text
 }
 
-/// The lines of *State*, of all of a conversation. What matters most comes first, so that what has no room is
-/// what matters least.
+/// The lines of *State*, of all of a conversation, in at most so many bytes. What matters most comes first, so that what has no
+/// room is what matters least.
 pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String {
     let mut page = Page {
         text: String::new(),
@@ -92,30 +98,15 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text
 }
 
-/// What is to come, in at most so many bytes: the newest prompt, and the last words that were said on it.
+/// What is to come, in at most so many bytes: the newest prompt, with the one that a short one goes on from, and the last words
+/// that were said on it. Each has the same room; nothing where that is too little to say anything.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
+    let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
+        return String::new();
     };
-    let most = WORDS.min(bytes / 2);
-    let asked = messages.iter().rposition(|message| message.is_prompt());
-    // Where there is room for so little, the prompt itself is near.
-    let Some(asked) = asked.filter(|_| most >= FEWEST) else {
-        return page.text;
-    };
-    let prompt = said(&messages[asked], |part| part.is_own_words());
-    // A short one goes on from the one before it.
+    let prompt = said(&messages[asked], Part::is_own_words);
     let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
-    if let Some(before) = before.filter(|_| prompt.len() < SHORT) {
-        let words = said(before, |part| part.is_own_words());
-        page.line(
-            labels::ASKED_BEFORE,
-            &words,
-            most.saturating_sub(labels::ASKED_BEFORE.len()),
-        );
-    }
-    page.line(labels::ASKED, &prompt, most.saturating_sub(labels::ASKED.len()));
+    let before = before.filter(|_| prompt.len() < SHORT);
     let replies = messages[asked + 1..]
         .iter()
         .rev()
@@ -123,12 +114,27 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let words = replies
         .map(|reply| said(reply, |_| true))
         .find(|words| !words.is_empty());
+    let is_open = messages
+        .last()
+        .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
+    let lines = 1 + usize::from(before.is_some()) + usize::from(words.is_some());
+    let most = WORDS.min(bytes / lines).saturating_sub(AROUND);
+    // Where there is room for so little, the prompt itself is near.
+    if most < FEWEST {
+        return String::new();
+    }
+    let mut page = Page {
+        text: String::new(),
+        room: bytes,
+    };
+    if let Some(before) = before {
+        let words = said(before, Part::is_own_words);
+        page.line(labels::ASKED_BEFORE, &words, most - labels::ASKED_BEFORE.len());
+    }
+    page.line(labels::ASKED, &prompt, most - labels::ASKED.len());
     if let Some(words) = words {
-        let is_open = messages
-            .last()
-            .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
         let label = if is_open { labels::SAID } else { labels::ANSWERED };
-        page.line(label, &end_of(&words, most.saturating_sub(label.len())), usize::MAX);
+        page.line(label, &end_of(&words, most - label.len()), usize::MAX);
     }
     page.text
 }
