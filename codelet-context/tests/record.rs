@@ -136,7 +136,8 @@ fn what_comes_next_is_the_newest_prompt_with_the_one_it_goes_on_from_and_the_las
         format!("# Next\nAsked before: {long}\nAsked last: Yes, go on\nAnswered: Shall I also move the lexer?")
     );
     let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
-    assert!(open.ends_with("Said last: Now the lexer."), "{open}");
+    // Further steps may have done by now what was said before them.
+    assert!(open.ends_with("Asked last: Yes, go on"), "{open}");
 }
 
 #[test]

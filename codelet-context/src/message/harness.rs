@@ -1,6 +1,7 @@
 //! The tags in which harnesses and vendors speak, which nothing quoted may hold.
 
 use memchr::memmem;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The name of the tag that a reminder stands in.
@@ -71,6 +72,20 @@ pub(crate) fn reminders(text: &str) -> Vec<Range<usize>> {
         found.push(at..end);
     }
     found
+}
+
+/// A text without the reminders of a harness.
+pub(crate) fn without_reminders(text: &str) -> Cow<'_, str> {
+    let found = reminders(text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut at) = (String::new(), 0);
+    for range in found {
+        out.push_str(&text[at..range.start]);
+        at = range.end;
+    }
+    Cow::Owned(out + &text[at..])
 }
 
 /// The tags of reminders that begin so: where each begins, and where its name ends.

@@ -5,6 +5,7 @@ use crate::message::harness;
 use crate::message::{ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use crate::text::body::Body;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Whose words a block holds.
@@ -111,17 +112,10 @@ fn output(result: &ToolResult) -> Option<Body> {
 
 /// An output without what a harness has put into it: without its tag it would look like what somebody asks for.
 fn without_reminders(body: &Body) -> Body {
-    let found = harness::reminders(body.as_str());
-    if found.is_empty() {
-        return body.clone();
+    match harness::without_reminders(body.as_str()) {
+        Cow::Borrowed(_) => body.clone(),
+        Cow::Owned(text) => Body::from(text),
     }
-    let (mut out, mut at) = (String::new(), 0);
-    for range in found {
-        out.push_str(&body.as_str()[at..range.start]);
-        at = range.end;
-    }
-    out.push_str(&body.as_str()[at..]);
-    Body::from(out)
 }
 
 /// A call as words: a command line with what the model calls it, or the file that it is about and then everything else; of a

@@ -136,8 +136,12 @@ impl Record<'_> {
             if words.len() >= self.title {
                 break;
             }
-            words.push(' ');
-            words.push_str(&self.index().quoted(number, segment));
+            let quoted = self.index().quoted(number, segment);
+            // What a harness has put between tags is no prompt.
+            if !quoted.starts_with('<') {
+                words.push(' ');
+                words.push_str(&quoted);
+            }
         }
         short::clip_bytes(&words, self.title).into_owned()
     }

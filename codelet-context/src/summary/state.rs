@@ -1,6 +1,7 @@
 //! What stands around a record: before it what the user pinned, behind it how things stand and what comes next. Everything is quoted or recorded; nothing is concluded.
 
 use crate::evidence::{CheckKind, CheckRun, Facts, FileFact};
+use crate::message::harness;
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
 use crate::ranking::labels;
@@ -107,13 +108,14 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let prompt = said(&messages[asked], Part::is_own_words);
     let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
     let before = before.filter(|_| prompt.len() < SHORT);
-    let replies = messages[asked + 1..]
+    // What was said before further steps may be done by now.
+    let reply = messages[asked + 1..]
         .iter()
         .rev()
-        .filter(|message| message.role == Role::Assistant);
-    let words = replies
+        .find(|message| message.role == Role::Assistant);
+    let words = reply
         .map(|reply| said(reply, |_| true))
-        .find(|words| !words.is_empty());
+        .filter(|words| !words.is_empty());
     let is_open = messages
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
@@ -139,17 +141,24 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     page.text
 }
 
-/// The words of a message, of the parts that count, on one line.
+/// The words of a message, of the parts that count, on one line: without what a harness has put between tags into them.
 fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
-    let texts = message
-        .parts
-        .iter()
-        .filter(|part| counts(part))
-        .filter_map(|part| match part {
-            Part::Text(text) => Some(short::words(text.body.as_str())),
-            _ => None,
-        });
-    texts.collect::<Vec<_>>().join(" ")
+    let mut words = String::new();
+    for part in message.parts.iter().filter(|part| counts(part)) {
+        let Part::Text(text) = part else { continue };
+        let plain = harness::without_reminders(text.body.as_str());
+        let lines = plain.lines().filter(|line| !line.trim_start().starts_with('<'));
+        lines.for_each(|line| push_words(&mut words, line));
+    }
+    words
+}
+
+fn push_words(all: &mut String, line: &str) {
+    let words = short::words(line);
+    if !words.is_empty() && !all.is_empty() {
+        all.push(' ');
+    }
+    all.push_str(&words);
 }
 
 /// The last words of a line, at most so many bytes.
@@ -165,25 +174,30 @@ fn end_of(words: &str, most: usize) -> String {
 
 /// A check: its command, its recorded status, changes since, and so many of its decisive lines.
 fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: usize) {
+    // How the repository stands is in what git said.
+    let command = check.kind.judges().then(|| {
+        let command = short::words(&check.command);
+        format!("`{}`", short::clip_bytes(&command, COMMAND))
+    });
     let status = match (check.success, check.is_own) {
-        (Some(true), true) => "status 0",
-        (Some(false), true) => "failed",
-        (Some(true), false) => "status 0 of the whole line",
-        (Some(false), false) => "status of the whole line: failed",
-        (None, _) => "no status recorded",
+        (Some(true), true) => Some("status 0"),
+        (Some(false), true) => Some("failed"),
+        (Some(true), false) => Some("status 0 of the whole line"),
+        (Some(false), false) => Some("status of the whole line: failed"),
+        (None, _) => None,
     };
     let since = match check.changes_since {
-        0 => String::new(),
-        1 => ", 1 change of a file since".to_owned(),
-        count => format!(", {count} changes of files since"),
+        0 => None,
+        1 => Some("1 change of a file since".to_owned()),
+        count => Some(format!("{count} changes of files since")),
     };
-    // How the repository stands is in what git said.
-    let command = match check.kind.judges() {
-        true => format!("`{}` → ", short::clip_bytes(&short::words(&check.command), COMMAND)),
-        false => String::new(),
+    let run = match (command, status) {
+        (Some(command), Some(status)) => Some(format!("{command} → {status}")),
+        (command, status) => command.or(status.map(str::to_owned)),
     };
-    let line = format!("{command}{status}{since}");
-    if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), &line, usize::MAX) {
+    let line = [run, since].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let line = if line.is_empty() { "no status recorded" } else { &line };
+    if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), line, usize::MAX) {
         return;
     }
     let printed = index.lines_of(check.place.0 as u32, check.place.1 as u32);
