@@ -204,6 +204,10 @@ impl RankingIndex {
         let mut after_head = false;
         for (number, piece) in pieces.into_iter().enumerate() {
             let mut segment = self.segment(block, at, piece, numbered);
+            // What another agent was told is in what came of it.
+            if block.speaker == Speaker::Call && block.kind == CallKind::Agent && number > 0 {
+                segment.bytes = 0;
+            }
             let is_long = count > LONG;
             let mut mark = |name: Looks, holds: bool| segment.looks |= if holds { name } else { 0 };
             mark(const { bit("after_head") }, after_head);
