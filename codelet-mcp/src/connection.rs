@@ -112,7 +112,9 @@ impl Connection {
                         std::io::ErrorKind::NotFound => "there is no such program".to_owned(),
                         _ => http::cause(&error),
                     };
-                    Trouble::Unreachable(format!("{} could not be started: {why}", one_line(command, 100)))
+                    // Arguments that were written behind it may hold a key.
+                    let program = command.split(" -").next().unwrap_or_default();
+                    Trouble::Unreachable(format!("{} could not be started: {why}", one_line(program, 100)))
                 })?;
                 let pipe = Pipe::new(ends, told.clone());
                 match serve_client_with_lifecycle(config, pipe, mode).await {

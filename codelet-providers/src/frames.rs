@@ -10,6 +10,7 @@ pub(crate) mod responses;
 use codelet_agent::model::{Billed, Delta, Stop};
 use codelet_text::short::clip;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// Why no more frames are read.
 #[derive(Clone, PartialEq, Debug)]
@@ -91,6 +92,24 @@ pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
 /// A string field that is not empty.
 pub(crate) fn str<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// Why an answer ended, if it says so; what is no word is told as it is.
+pub(crate) fn reason_in<'a>(value: &'a Value, name: &str) -> Option<Cow<'a, str>> {
+    match value.get(name)? {
+        Value::Null => None,
+        // Some servers send one with every piece.
+        Value::String(reason) if reason.is_empty() => None,
+        Value::String(reason) => Some(Cow::Borrowed(reason)),
+        other => Some(Cow::Owned(other.to_string())),
+    }
+}
+
+/// Notes why an answer ended. Of two reasons the one that says that it is not whole stands.
+pub(crate) fn note(stop: &mut Option<Stop>, reason: Stop) {
+    if reason != Stop::Finished || stop.is_none() {
+        *stop = Some(reason);
+    }
 }
 
 /// Appends to a string field, making it where there is none.
@@ -221,6 +240,56 @@ mod tests {
             ],
         );
         assert_eq!(reply.message.calls().next().unwrap().parameters.str("path"), Some("a"));
+    }
+
+    #[test]
+    fn half_an_answer_is_never_whole_whatever_says_so() {
+        let chat = |reasons: &[Value]| -> Vec<String> {
+            let ends = reasons
+                .iter()
+                .map(|reason| json!({"choices": [{"delta": {}, "finish_reason": reason}]}));
+            let begins = json!({"choices": [{"delta": {"content": "half"}}]});
+            let frames = std::iter::once(begins).chain(ends).map(|frame| frame.to_string());
+            frames.chain(["[DONE]".to_owned()]).collect()
+        };
+        let responses = |response: Value| {
+            let item = json!({"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": "half", "annotations": []}]});
+            let frames = [
+                json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+                json!({"type": "response.completed", "response": response}),
+            ];
+            frames.map(|frame| frame.to_string())
+        };
+        let stop = |wire: Wire, frames: Vec<String>| read(wire, &frames).1.map(|reply| reply.stop);
+        for reasons in [
+            vec![json!(2)],
+            vec![json!(["length"])],
+            vec![json!("length"), json!("stop")],
+        ] {
+            let stop = stop(Wire::Chat, chat(&reasons));
+            assert!(!matches!(stop, Some(Stop::Finished)), "{reasons:?}: {stop:?}");
+        }
+        // Before it ends, some servers send an empty one with every piece.
+        assert_eq!(
+            stop(Wire::Chat, chat(&[json!(""), json!("stop")])),
+            Some(Stop::Finished)
+        );
+        for (response, expected) in [
+            (
+                json!({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}),
+                Some(Stop::OutputLimit),
+            ),
+            (json!({"status": "failed", "error": {"code": "server_error"}}), None),
+            (json!({"status": "cancelled"}), None),
+            (json!({"status": "completed"}), Some(Stop::Finished)),
+            (json!({}), Some(Stop::Finished)),
+        ] {
+            assert_eq!(
+                stop(Wire::Responses, responses(response.clone()).to_vec()),
+                expected,
+                "{response}"
+            );
+        }
     }
 
     #[test]

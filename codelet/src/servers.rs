@@ -78,7 +78,9 @@ impl ServerFile {
             _ => {}
         }
         if let Some(name) = self.env.keys().find(|name| !is_variable(name)) {
-            return Err(format!("env: {name:?} is no name of a variable"));
+            // A key may stand in it.
+            let name = name.split(['=', ':', ' ']).next().unwrap_or_default();
+            return Err(format!("env: {name:?} and what follows is no name of a variable"));
         }
         for (what, seconds) in [("start", self.start), ("timeout", self.timeout)] {
             if seconds.is_some_and(|seconds| seconds == 0 || seconds > LONGEST_WAIT) {
@@ -117,9 +119,11 @@ impl ServerFile {
     pub fn show(&self) -> String {
         let mut shown = match (&self.command, &self.url) {
             (Some(command), _) => {
-                let mut words = vec![command.clone()];
+                let mut words = Vec::new();
                 let mut hides = false;
-                for argument in &self.args {
+                // Some write the arguments behind the program.
+                let arguments = command.split(' ').chain(self.args.iter().map(String::as_str));
+                for argument in arguments {
                     // `--api-key=…`, or a header such as `Authorization: …`.
                     let at = argument.find(['=', ':']).map_or(argument.len(), |at| at + 1);
                     let (name, value) = argument.split_at(at);
@@ -138,7 +142,11 @@ impl ServerFile {
             (None, Some(url)) => address::shown(url.reveal()),
             (None, None) => String::new(),
         };
-        let names: Vec<&str> = self.env.keys().chain(self.headers.keys()).map(String::as_str).collect();
+        // A value may have been written into a name.
+        let names = self.env.keys().chain(self.headers.keys());
+        let names: Vec<&str> = names
+            .map(|name| name.split([':', '=', ' ']).next().unwrap_or_default())
+            .collect();
         if !names.is_empty() {
             shown.push_str(&format!(" (sets {})", names.join(", ")));
         }
@@ -403,6 +411,19 @@ mod tests {
             assert!(problem.contains(told), "{problem}");
         }
         assert!(file("command = \"x\"").check("a__b").unwrap_err().contains("no __"));
+    }
+
+    #[test]
+    fn a_key_that_was_written_in_a_wrong_place_is_not_shown() {
+        for file in [
+            "command = \"server --token sk-ant-123456\"",
+            "url = \"http://127.0.0.1:9/\"\nheaders = { \"Authorization: Bearer sk-ant-123456\" = \"\" }",
+            "command = \"true\"\nenv = { \"TOKEN=sk-ant-123456\" = \"\" }",
+        ] {
+            let file = toml::from_str::<ServerFile>(file).unwrap();
+            let told = format!("{} {:?}", file.show(), file.check("x"));
+            assert!(!told.contains("sk-ant"), "{told}");
+        }
     }
 
     #[test]

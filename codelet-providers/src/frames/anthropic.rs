@@ -1,7 +1,8 @@
 //! Anthropic's events: blocks that start, grow and stop.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, is_cut_before, parameters, parse, reason, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, is_cut_before, note, parameters, parse, reason,
+    reason_in, str,
 };
 use crate::usage;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -118,9 +119,9 @@ impl Frames for Anthropic {
             "message_delta" => {
                 self.usage(event.get("usage"), deltas);
                 if let Some(delta) = event.get("delta")
-                    && let Some(reason) = str(delta, "stop_reason")
+                    && let Some(reason) = reason_in(delta, "stop_reason")
                 {
-                    self.stop = Some(stop(reason, delta)?);
+                    note(&mut self.stop, stop(&reason, delta)?);
                 }
             }
             "message_stop" => {

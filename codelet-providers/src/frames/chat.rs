@@ -1,8 +1,8 @@
 //! Chat Completions chunks: one message that grows, its calls by index, and the counts in a chunk of their own.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, parameters, parse,
-    reason, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, declined, is_cut_before, note, parameters, parse,
+    reason, reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -48,14 +48,14 @@ impl Chat {
         if let Some(delta) = delta {
             self.delta(delta, deltas);
         }
-        match str(choice, "finish_reason") {
+        match reason_in(choice, "finish_reason").as_deref() {
             None => {}
             Some("error") if choice.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(Trouble::Reported(frame.to_owned()));
             }
             Some(reason) => {
                 let words = Some(self.refusal.as_str()).filter(|words| !words.is_empty());
-                self.stop = Some(reason::stop(reason, words)?);
+                note(&mut self.stop, reason::stop(reason, words)?);
             }
         }
         Ok(())

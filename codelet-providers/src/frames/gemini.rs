@@ -1,7 +1,8 @@
 //! Gemini's chunks: parts of one content. There is no event that ends the reply; a reason to finish does.
 
 use super::{
-    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, parse, reason, str,
+    Deltas, Frames, Missing, Told, Trouble, Whole, answered, append, broken_off, declined, note, parse, reason,
+    reason_in, str,
 };
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
@@ -27,8 +28,8 @@ impl Gemini {
         for part in parts.and_then(Value::as_array).into_iter().flatten() {
             self.part(part, deltas);
         }
-        if let Some(reason) = str(candidate, "finishReason") {
-            self.stop = Some(stop(reason, str(candidate, "finishMessage"))?);
+        if let Some(reason) = reason_in(candidate, "finishReason") {
+            note(&mut self.stop, stop(&reason, str(candidate, "finishMessage"))?);
         }
         Ok(())
     }

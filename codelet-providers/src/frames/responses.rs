@@ -1,6 +1,8 @@
 //! OpenAI's response events: items that are added, grow and are done.
 
-use super::{Deltas, Frames, Told, Trouble, Whole, append, declined, is_cut_before, parameters, parse, reason, str};
+use super::{
+    Deltas, Frames, Told, Trouble, Whole, append, declined, is_cut_before, parameters, parse, reason, reason_in, str,
+};
 use crate::usage::Inclusive;
 use codelet_agent::model::{Billed, Delta, Stop};
 use serde_json::{Map, Value, json};
@@ -128,6 +130,11 @@ impl Responses {
     }
 }
 
+/// Whether a response that is over says nothing else than that it is whole.
+fn ended_well(response: &Value) -> bool {
+    reason_in(response, "status").is_none_or(|status| status == "completed")
+}
+
 impl Frames for Responses {
     fn take(&mut self, frame: &str, deltas: &mut Deltas) -> Result<bool, Trouble> {
         if frame.trim() == "[DONE]" {
@@ -158,11 +165,22 @@ impl Frames for Responses {
                     append(&mut item.fields, "arguments", &more);
                 }
             }
-            "response.completed" | "response.done" => {
+            // What the response says of itself counts, whatever the event is called.
+            "response.completed" | "response.done" if ended_well(response) => {
                 self.end(response, Stop::Finished, deltas);
                 return Ok(true);
             }
-            "response.incomplete" => {
+            "response.completed" | "response.done" if str(response, "status") == Some("failed") => {
+                self.report(response, deltas);
+                return Err(Trouble::Reported(frame.to_owned()));
+            }
+            "response.completed" | "response.done" if str(response, "status") != Some("incomplete") => {
+                let status = reason_in(response, "status").unwrap_or_default();
+                let stop = reason::stop(&status, None)?;
+                self.end(response, stop, deltas);
+                return Ok(true);
+            }
+            "response.completed" | "response.done" | "response.incomplete" => {
                 let details = response.get("incomplete_details");
                 let reason = details
                     .and_then(|details| str(details, "reason"))
