@@ -34,7 +34,9 @@ pub(crate) fn open(url: &str, headers: &[(String, String)], authorities: &str) -
     }
     let mut all = HashMap::new();
     for (name, value) in headers {
-        let bad = || unusable(format!("the header {name} cannot be sent"));
+        // A value may have been written into the name.
+        let told = name.split([':', '=', ' ']).next().unwrap_or_default();
+        let bad = || unusable(format!("the header {told} cannot be sent"));
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
         value.set_sensitive(true);
