@@ -300,6 +300,8 @@ mod linux {
                 vec![when(1, SeccompCmpOp::Ne, 0)?, when(0, SeccompCmpOp::Eq, of_user)?],
             );
         }
+        let on_folders = refused_on_folders()?;
+        rules.insert(libc::SYS_ioctl, on_folders.clone());
         for call in [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key] {
             // The user's keyring belongs to all sessions of that user.
             rules.insert(call, Vec::new());
@@ -311,15 +313,83 @@ mod linux {
             let doubled: Vec<(i64, Vec<SeccompRule>)> =
                 rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
             rules.extend(doubled);
+            // Which has a number of its own there.
+            rules.insert(514 | X32, on_folders);
         }
         let refused = SeccompAction::Errno(libc::EACCES as u32);
         SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
     }
+
+    /// What a descriptor of a folder or file that was opened to be read is enough for, past all rules for files: of btrfs and
+    /// bcachefs, to make, copy and delete whole trees by their names in any folder; of OCFS2, to copy a file to a name; to make a
+    /// file unchangeable for good, and a folder one that needs a key. Copies of what is in a file, for which the other one has to be
+    /// open for writing, stay (`cp --reflink`).
+    fn refused_on_folders() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+        /// The bits that say which file systems or devices a request is for, and those with its number there.
+        const KIND: u64 = 0xff00;
+        const REQUEST: u64 = 0xffff;
+        const BTRFS: u64 = 0x94;
+        const BCACHEFS: u64 = 0xbc;
+        /// `FICLONE`, `FICLONERANGE`, `FIDEDUPERANGE`: of the kind of btrfs, and known to others.
+        const COPIES: [u64; 3] = [0x4004_9409, 0x4020_940d, 0xc018_9436];
+        /// `OCFS2_IOC_REFLINK`; `FS_IOC_SET_ENCRYPTION_POLICY`, `FS_IOC_ADD_ENCRYPTION_KEY`, `FS_IOC_REMOVE_ENCRYPTION_KEY`,
+        /// `FS_IOC_ENABLE_VERITY`.
+        const OTHERS: [u64; 5] = [0x6f04, 0x6613, 0x6617, 0x6618, 0x6685];
+        let is = |op, value| SeccompCondition::new(1, SeccompCmpArgLen::Dword, op, value);
+        let mut of_btrfs = vec![is(SeccompCmpOp::MaskedEq(KIND), BTRFS << 8)?];
+        for copy in COPIES {
+            of_btrfs.push(is(SeccompCmpOp::Ne, copy)?);
+        }
+        let mut rules = vec![
+            SeccompRule::new(of_btrfs)?,
+            SeccompRule::new(vec![is(SeccompCmpOp::MaskedEq(KIND), BCACHEFS << 8)?])?,
+        ];
+        for request in OTHERS {
+            rules.push(SeccompRule::new(vec![is(SeccompCmpOp::MaskedEq(REQUEST), request)?])?);
+        }
+        Ok(rules)
+    }
+
     #[cfg(test)]
     mod tests {
         use super::*;
         use std::net::TcpListener;
         use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+
+        #[test]
+        #[allow(clippy::print_stdout)]
+        fn what_makes_or_copies_by_a_folder_that_is_only_read_is_refused_and_copies_within_files_are_not() {
+            // Such requests have no safe name in Rust.
+            const TRY: &str = "import fcntl, os, sys\n\
+                held = os.open(sys.argv[1], os.O_RDONLY)\n\
+                for request in sys.argv[2:]:\n    \
+                    try: fcntl.ioctl(held, int(request, 16), bytes(1024))\n    \
+                    except OSError as error: print(error.errno == 13)\n    \
+                    else: print(False)";
+            const REFUSED: [&str; 7] = [
+                "5000940e", "50009401", "5000940f", "4008941a", "4020bc10", "40186f04", "40806685",
+            ];
+            // The copies within files, and the flags of a file.
+            const FREE: [&str; 4] = ["40049409", "4020940d", "c0189436", "80086601"];
+            let folder = tempfile::tempdir().unwrap();
+            let mut python = std::process::Command::new("python3");
+            python.args(["-c", TRY]).arg(folder.path()).args(REFUSED).args(FREE);
+            // A filter holds for its thread, for good.
+            let tried = std::thread::spawn(move || {
+                restrict_calls(true).unwrap();
+                python.output()
+            });
+            let Ok(output) = tried.join().unwrap() else {
+                println!("skipped: there is no python3");
+                return;
+            };
+            let told = String::from_utf8(output.stdout).unwrap();
+            let refused: Vec<bool> = told.lines().map(|line| line == "True").collect();
+            assert_eq!(
+                refused,
+                [[true; REFUSED.len()].as_slice(), &[false; FREE.len()]].concat()
+            );
+        }
 
         #[test]
         fn where_the_kernel_rules_the_names_of_sockets_the_filter_leaves_them_to_it() {
