@@ -100,7 +100,7 @@ async fn one(server: Server, options: Arc<Options>) -> One {
             };
         }
     };
-    let (defined, notices) = defined(&server, list);
+    let (defined, notices) = defined(&server, list, &secrets);
     let mut notices: Vec<String> = notices.into_iter().map(tell).collect();
     if defined.is_empty() && notices.is_empty() {
         notices.push(tell("it has no tools that are wanted".to_owned()));

@@ -3,7 +3,7 @@
 use crate::define::{self, Defined};
 use crate::pipe::Pipe;
 use crate::program::{Program, Start};
-use crate::text::{Tail, one_line};
+use crate::text::{Secrets, Tail, one_line};
 use crate::{Options, Reach, Server, Trouble, http};
 use codelet_agent::interrupt::Interrupt;
 use rmcp::model::{
@@ -266,13 +266,40 @@ impl Connection {
     }
 }
 
-/// The definitions in a list.
-pub(crate) fn defined(server: &Server, list: List) -> (Vec<Defined>, Vec<String>) {
-    let (defined, mut notices) = define::all(&server.name, list.entries, server.tools.as_deref());
+/// The definitions in a list. What a tool and its parameters are called goes with every request as it is, so that a tool with a
+/// secret in those names is left out.
+pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<Defined>, Vec<String>) {
+    let (telling, entries): (Vec<Value>, Vec<Value>) =
+        list.entries.into_iter().partition(|entry| names_tell(entry, secrets));
+    let (defined, mut notices) = define::all(&server.name, entries, server.tools.as_deref());
+    if !telling.is_empty() {
+        notices.push(format!(
+            "{} of its tools left out: their names, or those of parameters, hold a key",
+            telling.len()
+        ));
+    }
     if list.is_endless {
         notices.push("its list of tools has no end; what came until that was clear is taken".to_owned());
     }
     (defined, notices)
+}
+
+/// Whether the name of a tool, or of anything within its definition, holds a secret.
+fn names_tell(entry: &Value, secrets: &Secrets) -> bool {
+    fn within(value: &Value, secrets: &Secrets) -> bool {
+        match value {
+            Value::Object(fields) => fields
+                .iter()
+                .any(|(name, value)| secrets.are_in(name) || within(value, secrets)),
+            Value::Array(values) => values.iter().any(|value| within(value, secrets)),
+            _ => false,
+        }
+    }
+    entry
+        .get("name")
+        .and_then(Value::as_str)
+        .is_some_and(|name| secrets.are_in(name))
+        || within(entry, secrets)
 }
 
 /// A result as the server wrote it, near enough: what the library knows of it is written as it was read.
@@ -305,5 +332,26 @@ fn trouble(error: &ClientInitializeError, ended: Option<String>) -> Trouble {
             ))
         }
         _ => Trouble::Foreign("its first answer is none".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_tool_that_tells_a_key_by_a_name_is_one_that_is_left_out() {
+        let secrets = Secrets::new(["key-123456789"]);
+        for (entry, tells) in [
+            (json!({"name": "key-123456789"}), true),
+            (
+                json!({"name": "a", "inputSchema": {"properties": {"p_key-123456789": {"type": "string"}}}}),
+                true,
+            ),
+            (json!({"name": "a", "description": "key-123456789"}), false),
+        ] {
+            assert_eq!(names_tell(&entry, &secrets), tells, "{entry}");
+        }
     }
 }

@@ -26,6 +26,11 @@ impl Secrets {
         Secrets(values.into())
     }
 
+    /// Whether a text holds one.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        self.0.iter().any(|value| text.contains(value.as_str()))
+    }
+
     /// A text without them.
     pub(crate) fn hide(&self, text: String) -> String {
         let mut text = text;
