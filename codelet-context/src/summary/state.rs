@@ -143,22 +143,14 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
 
 /// The words of a message, of the parts that count, on one line: without what a harness has put between tags into them.
 fn said(message: &Message, counts: impl Fn(&Part) -> bool) -> String {
-    let mut words = String::new();
+    let mut lines = Vec::new();
     for part in message.parts.iter().filter(|part| counts(part)) {
         let Part::Text(text) = part else { continue };
         let plain = harness::without_reminders(text.body.as_str());
-        let lines = plain.lines().filter(|line| !line.trim_start().starts_with('<'));
-        lines.for_each(|line| push_words(&mut words, line));
+        let said = plain.lines().filter(|line| !line.trim_start().starts_with('<'));
+        lines.extend(said.map(short::words).filter(|line| !line.is_empty()));
     }
-    words
-}
-
-fn push_words(all: &mut String, line: &str) {
-    let words = short::words(line);
-    if !words.is_empty() && !all.is_empty() {
-        all.push(' ');
-    }
-    all.push_str(&words);
+    lines.join(" ")
 }
 
 /// The last words of a line, at most so many bytes.
