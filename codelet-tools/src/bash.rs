@@ -23,7 +23,7 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -81,8 +81,8 @@ impl Left {
         earlier
     }
 
-    /// What is obeyed and has changed since the last look, other than by the tools that write files. Without a sandbox nothing is new to anybody; one who was
-    /// shut in before may still be at work.
+    /// What is obeyed and has changed since the last look, other than by the tools that write files. Without a sandbox nothing is
+    /// new to anybody; one who was shut in before may still be at work.
     fn look(&self, desk: &Desk, is_shut_in: bool) -> Vec<PathBuf> {
         let mut last = self.obeyed.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none() && !is_shut_in {
@@ -333,7 +333,12 @@ fn ran(
     let from = program.directory.clone();
     let is_shut_in = program.sandbox.is_some();
     // A job that an earlier command left may have been at it.
-    let between = named(desk, &left.look(desk, is_shut_in));
+    let mut between = left.look(desk, is_shut_in);
+    // Where none was left, it was the user, or an editor of the user's.
+    if left.families().is_empty() {
+        between.retain(|path| gives_orders(desk, path).is_none());
+    }
+    let between = named(desk, &between);
     let mut notices: Vec<String> = between.iter().map(|(what, does)| format!(
         "{what} changed between two commands, by a job that one of them left or by somebody else; it {does}: have a look at it"
     )).collect();
@@ -382,7 +387,7 @@ fn ran(
             "[{what}, which {does}, changed while this ran; the user is told]\n"
         ));
         notices.push(format!(
-            "a command in the sandbox changed {what}, which {does}: have a look at it"
+            "{what}, which {does}, changed while a command in the sandbox ran: have a look at it"
         ));
     }
     if !text.is_empty() && !text.ends_with('\n') && !notes.is_empty() {
@@ -405,16 +410,21 @@ fn ran(
     ended.open
 }
 
+/// What a file does that gives orders to others than git.
+fn gives_orders(desk: &Desk, path: &Path) -> Option<&'static str> {
+    let below = path.strip_prefix(desk.paths.root()).unwrap_or(path);
+    match orders::obeys(&below.to_string_lossy())? {
+        Owner::Obeyed(does) => Some(does),
+        Owner::Codelet => Some(Owner::Codelet.reason()),
+        Owner::Git | Owner::Home => None,
+    }
+}
+
 /// Files by the first of them, and what that one does.
 fn named(desk: &Desk, paths: &[PathBuf]) -> Option<(String, &'static str)> {
     let path = paths.first()?;
     let first = desk.paths.show(path);
-    let below = path.strip_prefix(desk.paths.root()).unwrap_or(path);
-    let does = match orders::obeys(&below.to_string_lossy()) {
-        Some(Owner::Obeyed(does)) => does,
-        Some(Owner::Codelet) => Owner::Codelet.reason(),
-        _ => "may make git start programs outside of the sandbox",
-    };
+    let does = gives_orders(desk, path).unwrap_or("may make git start programs outside of the sandbox");
     let what = match paths.len() - 1 {
         0 => first,
         more => format!("{first} and {more} more"),

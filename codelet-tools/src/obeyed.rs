@@ -89,8 +89,11 @@ impl Obeyed {
             let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
             matches!(orders::obeys(&below), Some(Owner::Obeyed(_) | Owner::Codelet))
         };
-        let is_git = |path: &Path| path.file_name() == Some(OsStr::new(".git"));
-        let top = self.within(root, |path| !is_git(path));
+        let all = std::fs::read_dir(root).into_iter().flatten().flatten().take(TOP);
+        let top: Vec<PathBuf> = all
+            .map(|entry| entry.path())
+            .filter(|path| path.file_name() != Some(OsStr::new(".git")))
+            .collect();
         let is_dotted = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
         let folders = top
             .iter()
@@ -109,13 +112,17 @@ impl Obeyed {
             if is_folder(&path) && depth < DEEPEST && count < ENTRIES {
                 let inner = self.within(&path, |_| true);
                 waiting.extend(inner.into_iter().map(|inner| (inner, depth + 1)));
-            } else {
+            } else if !path.ends_with(WRITTEN_BY_ITSELF) {
                 self.note(path);
             }
         }
     }
 }
 
+/// So many entries of a workspace's top are looked at.
+const TOP: usize = 20_000;
+/// What an editor writes whenever somebody looks at another file.
+const WRITTEN_BY_ITSELF: &str = ".idea/workspace.xml";
 /// How deep folders with orders are looked into.
 const DEEPEST: usize = 4;
 

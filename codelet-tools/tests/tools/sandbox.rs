@@ -432,6 +432,9 @@ fn orders_that_a_command_changes_by_another_spelling_are_told() {
     let trial = repository();
     std::fs::write(trial.workspace.join("AGENTS.md"), "Be kind.\n").unwrap();
     trial.call("Bash", json!({"command": "true"}));
+    // Where no job was left, the user did it.
+    std::fs::write(trial.workspace.join("AGENTS.md"), "Be brief.\n").unwrap();
+    assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
     let output = trial.call(
         "Bash",
         json!({"command": "for file in *.md; do echo evil > $file; done"}),
@@ -440,7 +443,7 @@ fn orders_that_a_command_changes_by_another_spelling_are_told() {
         panic!("{:?}", output.notices);
     };
     assert!(
-        notice.starts_with("a command in the sandbox changed AGENTS.md, which gives instructions to agents"),
+        notice.starts_with("AGENTS.md, which gives instructions to agents, changed while a command in the sandbox ran"),
         "{notice}"
     );
     assert!(
