@@ -17,6 +17,8 @@ const TABLE: &[(Owner, &str)] = &[
         Owner::Obeyed("gives instructions to agents"),
         "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .agents .claude .codex .gemini .opencode .cursor \
          .cursorrules .windsurf .windsurfrules .clinerules .roo .roorules .kiro .junie .continue .goosehints .aider.conf.yml .rules \
+         qwen.md .qwen warp.md .roomodes .kilocode .amazonq .augment .trae .agent .factory .crush.json crush.json opencode.json \
+         opencode.jsonc \
          .github/copilot-instructions.md .github/instructions .github/prompts .github/agents .github/chatmodes .github/skills",
     ),
     (
@@ -26,16 +28,21 @@ const TABLE: &[(Owner, &str)] = &[
     (
         Owner::Obeyed("is obeyed by editors that open the folder"),
         ".vscode *.code-workspace .idea .run .zed .fleet .helix .vs .exrc .nvimrc .nvim.lua .vimrc .lvimrc .dir-locals.el \
-         .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml",
+         .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml .theia *.sublime-project .idx .replit .devfile.yaml",
     ),
     (
         Owner::Obeyed("is run by shells that enter the folder"),
         ".envrc .direnv .mise mise.toml mise.*.toml .mise.toml .mise.*.toml .config/mise .rtx.toml .autoenv .autoenv.zsh",
     ),
     (
+        Owner::Obeyed("is obeyed by version control"),
+        ".hg/hgrc .hg/hgrc-not-shared .sl/config .jj/repo/config.toml .jj/workspace-config.toml",
+    ),
+    (
         Owner::Obeyed("is run by git's commands"),
         ".husky .githooks .git-hooks .hooks .gitconfig .overcommit.yml .pre-commit-config.yaml .pre-commit-config.yml \
-         .pre-commit-hooks.yaml lefthook.yml lefthook.yaml lefthook-local.yml .lefthook.yml .lefthook.yaml .lefthook .lintstagedrc \
+         .pre-commit-hooks.yaml lefthook.yml lefthook.yaml lefthook-local.yml .lefthook.yml .lefthook.yaml lefthook.toml .lefthook.toml \
+         .lefthook-local.yml .lefthook prek.toml captainhook.json .lintstagedrc \
          .lintstagedrc.*",
     ),
     (
@@ -44,12 +51,14 @@ const TABLE: &[(Owner, &str)] = &[
          .gitlab-ci.yaml .gitlab-ci .gitlab/ci .circleci .ci jenkinsfile jenkinsfile.* *.jenkinsfile .travis.yml .drone.yml .drone.yaml \
          .woodpecker .woodpecker.yml .woodpecker.yaml azure-pipelines*.yml azure-pipelines*.yaml .azure-pipelines .azuredevops \
          bitbucket-pipelines.yml appveyor.yml .appveyor.yml .buildkite .cirrus.yml .cirrus.star .semaphore .teamcity .tekton .builds \
-         .build.yml buildspec*.yml cloudbuild*.yaml .readthedocs.yml .readthedocs.yaml",
+         .build.yml buildspec*.yml cloudbuild*.yaml .readthedocs.yml .readthedocs.yaml wercker.yml \
+         codemagic.yaml bitrise.yml netlify.toml",
     ),
     (
         Owner::Obeyed("says where tools take programs from, or which they start"),
         ".npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs pnpmfile.cjs bunfig.toml .cargo .bazelrc .bazeliskrc .mvn gradle/wrapper .bundle \
-         .gemrc .condarc .pypirc pip.conf nuget.config .curlrc .wgetrc .netrc",
+         .gemrc .condarc .pypirc pip.conf nuget.config .curlrc .wgetrc .netrc .bazelversion \
+         uv.toml .config/dotnet-tools.json",
     ),
     (
         Owner::Obeyed("is run by interpreters and debuggers that start in the folder"),

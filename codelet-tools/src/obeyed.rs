@@ -1,17 +1,28 @@
 //! Files of a workspace that somebody obeys, as they stood: so that the user is told which of them a command has changed.
 
-use crate::files::Stamp;
+use crate::files::{self, Stamp};
 use crate::git::{ENTRIES, Repository, entries, text};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Files that are obeyed, as they stood: what is there, and what it leads to where it is a link.
 #[derive(Default)]
-pub(crate) struct Obeyed(BTreeMap<PathBuf, (Stamp, Option<Stamp>)>);
+pub(crate) struct Obeyed(BTreeMap<PathBuf, Stood>);
+
+/// How a file stood.
+#[derive(PartialEq, Eq)]
+struct Stood {
+    stamp: Stamp,
+    target: Option<Stamp>,
+    /// A hash of the first [`READ`] bytes: what is written through a mapping need not change any time.
+    text: Option<u64>,
+}
 
 impl Obeyed {
     /// What is obeyed in a workspace: what git obeys of its repository, and what gives orders.
@@ -26,7 +37,7 @@ impl Obeyed {
 
     /// Those that were put there, changed or taken away since.
     pub(crate) fn changed(&self, since: &Obeyed) -> Vec<PathBuf> {
-        let is_new = |(path, stamps): &(&PathBuf, &_)| since.0.get(*path) != Some(*stamps);
+        let is_new = |(path, stood): &(&PathBuf, &_)| since.0.get(*path) != Some(*stood);
         let is_gone = |(path, _): &(&PathBuf, &_)| !self.0.contains_key(*path);
         let new = self.0.iter().filter(is_new);
         new.chain(since.0.iter().filter(is_gone))
@@ -38,6 +49,11 @@ impl Obeyed {
     pub(crate) fn note_repository(&mut self, folder: &Path) {
         self.note(folder.join("config"));
         self.note(folder.join("config.worktree"));
+        let rebase = folder.join("rebase-merge/git-rebase-todo");
+        // A rebase that waits is no news; one that will run something is.
+        if beginning(&rebase).is_some_and(|steps| steps.split(|byte| *byte == b'\n').any(runs)) {
+            self.note(rebase);
+        }
         // A template's samples are not run.
         let hooks = self.within(&folder.join("hooks"), |path| {
             path.extension() != Some(OsStr::new("sample"))
@@ -66,8 +82,12 @@ impl Obeyed {
         if let Ok(metadata) = path.symlink_metadata() {
             // A folder changes with each file that is put into it.
             let target = path.metadata().ok().filter(|target| !target.is_dir());
-            let target = target.map(|target| Stamp::of(&target));
-            self.0.insert(path, (Stamp::of(&metadata), target));
+            let stood = Stood {
+                stamp: Stamp::of(&metadata),
+                target: target.as_ref().map(Stamp::of),
+                text: beginning(&path).map(|bytes| hash(&bytes)),
+            };
+            self.0.insert(path, stood);
         }
     }
 
@@ -98,7 +118,7 @@ impl Obeyed {
         let folders = top
             .iter()
             .filter(is_dotted)
-            .filter(|path| is_folder(path) && !is_order(path));
+            .filter(|path| path.is_dir() && !is_order(path));
         let within: Vec<PathBuf> = folders.flat_map(|folder| entries(folder)).collect();
         let mut waiting: Vec<(PathBuf, usize)> = top
             .into_iter()
@@ -109,7 +129,7 @@ impl Obeyed {
         let mut count = 0;
         while let Some((path, depth)) = waiting.pop() {
             count += 1;
-            if is_folder(&path) && depth < DEEPEST && count < ENTRIES {
+            if path.is_dir() && depth < DEEPEST && count < ENTRIES {
                 let inner = self.within(&path, |_| true);
                 waiting.extend(inner.into_iter().map(|inner| (inner, depth + 1)));
             } else if !path.ends_with(WRITTEN_BY_ITSELF) {
@@ -126,8 +146,27 @@ const WRITTEN_BY_ITSELF: &str = ".idea/workspace.xml";
 /// How deep folders with orders are looked into.
 const DEEPEST: usize = 4;
 
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+/// So many bytes of a file are compared.
+const READ: u64 = 1 << 20;
+
+/// The first bytes of a regular file.
+fn beginning(path: &Path) -> Option<Vec<u8>> {
+    let (file, _) = files::open(&path.canonicalize().ok()?).ok()?;
+    let mut bytes = Vec::new();
+    file.take(READ).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether a step of a rebase starts a program.
+fn runs(step: &[u8]) -> bool {
+    let word = step.split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
+    matches!(word, Some(b"exec" | b"x"))
 }
 
 #[cfg(test)]
@@ -173,6 +212,13 @@ mod tests {
         }
         std::fs::write(git.join("modules/one/hooks/update"), "evil\n").unwrap();
         assert_eq!(changed(), [git.join("modules/one/hooks/update")]);
+        // A rebase that waits is no news; one that would run something is.
+        std::fs::create_dir(git.join("rebase-merge")).unwrap();
+        let steps = git.join("rebase-merge/git-rebase-todo");
+        std::fs::write(&steps, "pick 1234567 One\n").unwrap();
+        assert_eq!(changed(), [] as [PathBuf; 0]);
+        std::fs::write(&steps, "pick 1234567 One\n  exec ./evil\n").unwrap();
+        assert_eq!(changed(), [steps]);
         // What is hidden is told, too.
         std::fs::write(git.join("modules/libs/HEAD"), "").unwrap();
         assert!(changed().contains(&git.join("modules/libs/far/two/config")));
@@ -183,19 +229,37 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_without_its_times_is_a_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let orders = base.join("AGENTS.md");
+        std::fs::write(&orders, "Be kind.").unwrap();
+        let before = Obeyed::of(&base);
+        std::fs::write(&orders, "Be evil.").unwrap();
+        let mut now = Obeyed::of(&base);
+        // As it is with what is written through a mapping of pages that were written before.
+        let times = now.0.get_mut(&orders).unwrap();
+        times.stamp = before.0[&orders].stamp;
+        times.target = before.0[&orders].target;
+        assert_eq!(now.changed(&before), [orders]);
+    }
+
+    #[test]
     fn orders_are_seen_to_change_whatever_changed_them() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
-        for inner in [".github/workflows", ".claude/commands", "src"] {
+        for inner in [".github/workflows", ".claude/commands", "src", "shared"] {
             std::fs::create_dir_all(base.join(inner)).unwrap();
         }
         std::fs::write(base.join("notes"), "Be kind.").unwrap();
         std::os::unix::fs::symlink("notes", base.join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("shared", base.join(".vscode")).unwrap();
         for (changed, told) in [
             ("notes", Some("AGENTS.md")),
             (".github/workflows/ci.yml", Some(".github/workflows/ci.yml")),
             (".claude/commands/go.md", Some(".claude/commands/go.md")),
             (".envrc", Some(".envrc")),
+            ("shared/tasks.json", Some(".vscode/tasks.json")),
             (".github/CODEOWNERS", None),
             ("src/main.rs", None),
         ] {

@@ -196,7 +196,7 @@ impl Settings {
     ///
     /// # Errors
     /// When a file cannot be read or is no settings file; the words say where in it. A file that holds keys and can be
-    /// read by others is refused as well.
+    /// read by others is refused as well, and the user's one if it has another name: the kernel keeps commands from the first name alone.
     pub fn read(places: &Places) -> Result<Self, Failure> {
         let mut settings = Settings {
             user_file: places.user.clone(),
@@ -209,6 +209,14 @@ impl Settings {
             if holds_keys && !is_private(path) {
                 let path_shown = path.display();
                 let problem = format!("it holds keys and others may read it; run `chmod 600 {path_shown}`");
+                return Err(Failure::at(path_shown, problem));
+            }
+            if has_another_name(path) {
+                let path_shown = path.display();
+                let problem = format!(
+                    "it has another name (a hard link), by which a command in the sandbox could write it; run `cp -p {path_shown} \
+                     {path_shown}.own && mv {path_shown}.own {path_shown}`, or use a symbolic link"
+                );
                 return Err(Failure::at(path_shown, problem));
             }
             settings.take(written, path)?;
@@ -372,6 +380,19 @@ fn is_private(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_private(_: &Path) -> bool {
     true
+}
+
+/// Whether a file that this user could write has a further name. (Package managers share the files of their stores.)
+#[cfg(unix)]
+fn has_another_name(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::metadata(path).is_ok_and(|found| found.nlink() > 1 && found.uid() == user)
+}
+
+#[cfg(not(unix))]
+fn has_another_name(_: &Path) -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -608,7 +629,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn keys_are_read_only_from_a_file_that_nobody_else_may_read() {
+    fn a_file_that_others_may_read_or_commands_write_is_refused() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let places = Places::new(Some(folder.path()), &folder.path().join("repo"));
@@ -623,6 +644,13 @@ mod tests {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
         let settings = Settings::read(&places).unwrap();
         assert_eq!(settings.keys["anthropic"].reveal(), "sk-secret");
+        let other = folder.path().join("other");
+        std::fs::hard_link(&path, &other).unwrap();
+        let Err(Failure::Told(words)) = Settings::read(&places) else {
+            panic!()
+        };
+        assert!(words.contains("hard link"), "{words}");
+        std::fs::remove_file(other).unwrap();
         // As in the name of a model, a vendor may go by another name.
         std::fs::write(&path, "[keys]\ngoogle = \"sk-secret\"").unwrap();
         let settings = Settings::read(&places).unwrap();
