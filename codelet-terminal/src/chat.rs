@@ -117,6 +117,8 @@ pub enum Left {
     Left,
     /// The terminal is gone or a signal came: the status to end with.
     Gone(u8),
+    /// What is shown could not be written, and not because nobody reads it.
+    Unwritable(std::io::ErrorKind),
 }
 
 /// A session with its front.
@@ -190,6 +192,7 @@ impl<F: Front> Chat<F> {
             Wish::Interrupt => {}
             Wish::Leave => self.left = Some(Left::Left),
             Wish::Gone(status) => self.left = Some(Left::Gone(status)),
+            Wish::Unwritable(why) => self.left = Some(Left::Unwritable(why)),
         }
     }
 
@@ -678,6 +681,7 @@ impl<F: Front> Meanwhile<'_, F> {
             Wish::Interrupt => interrupt.throw(),
             Wish::Leave => self.leave(Left::Left, interrupt),
             Wish::Gone(status) => self.leave(Left::Gone(status), interrupt),
+            Wish::Unwritable(why) => self.leave(Left::Unwritable(why), interrupt),
             Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),

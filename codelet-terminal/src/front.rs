@@ -20,6 +20,8 @@ pub enum Wish {
     Leave,
     /// They are gone, or the system wants the process to end: the status to end with.
     Gone(u8),
+    /// What is shown cannot be written any more, and not because nobody reads it.
+    Unwritable(std::io::ErrorKind),
 }
 
 /// What is going on.

@@ -63,7 +63,8 @@ pub(crate) struct Plain {
     signals: [Heeded; 4],
     interrupted: Option<Instant>,
     is_prompted: bool,
-    is_closed: bool,
+    /// Why nothing can be written any more.
+    closed: Option<io::ErrorKind>,
     /// Somebody types: they want to see when it is their turn.
     is_typed: bool,
 }
@@ -98,16 +99,15 @@ impl Plain {
             ],
             interrupted: None,
             is_prompted: false,
-            is_closed: false,
+            closed: None,
             is_typed,
         })
     }
 
     fn write(&mut self, text: &str) {
         let mut out = io::stdout().lock();
-        // Whoever reads no more has seen enough; the session ends at the next line.
-        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-            self.is_closed = true;
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            self.closed = Some(error.kind());
         }
     }
 
@@ -258,8 +258,11 @@ impl Front for Plain {
     async fn next(&mut self) -> Wish {
         loop {
             self.put_question();
-            if self.is_closed {
-                return Wish::Leave;
+            match self.closed {
+                // Whoever reads no more has seen enough.
+                Some(io::ErrorKind::BrokenPipe) => return Wish::Leave,
+                Some(why) => return Wish::Unwritable(why),
+                None => {}
             }
             if self.is_over && self.doing == Doing::Nothing {
                 return Wish::Leave;

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod dashed;
+mod escaped;
 mod exit;
 mod explain;
 mod front;

@@ -1,11 +1,12 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
+use crate::escaped;
 use crate::exit::Failure;
 use codelet_tools::open_plainly;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
-use std::io::{self, BufWriter, ErrorKind, Read, Stdout, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Read, Stdout, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
@@ -300,8 +301,14 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 }
 
 fn print(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(BUFFER, stdout()?.lock());
-    printed(fill(&mut out).and_then(|()| out.flush()))
+    let stdout = stdout()?;
+    let is_terminal = stdout.is_terminal();
+    let mut out = BufWriter::with_capacity(BUFFER, stdout.lock());
+    let filled = match is_terminal {
+        true => fill(&mut escaped::Json::to(&mut out)),
+        false => fill(&mut out),
+    };
+    printed(filled.and_then(|()| out.flush()))
 }
 
 /// Standard output.

@@ -120,6 +120,17 @@ fn a_full_disk_is_told_and_is_no_crash() {
         &run(&["compact", &input, "--report", "/dev/full"]),
         &["/dev/full: no space left"],
     );
+    let mut session = codelet(&["--plain", "--model", "ollama/x", "--base-url", "http://127.0.0.1:9"])
+        .stdin(Stdio::piped())
+        .stdout(full())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    session.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    refused(
+        &session.wait_with_output().unwrap(),
+        &["standard output", "no space left"],
+    );
     let unheard = codelet(&["compact", &input])
         .stdout(Stdio::null())
         .stderr(full())

@@ -138,6 +138,7 @@ fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pin
     }
     Ok(match (lived.left, &lived.ending) {
         (Left::Gone(status), _) => status.into(),
+        (Left::Unwritable(why), _) => return Err(Failure::at("standard output", words(&why.into()))),
         // Whoever typed has seen how each prompt ended; whoever piped them in has only the status.
         (Left::Left, Some(ending)) if !is_typed && Exit::of(ending) != Exit::Done => Exit::of(ending).into(),
         (Left::Left, _) => match lived.missed.filter(|_| !is_typed) {

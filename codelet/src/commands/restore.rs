@@ -1,11 +1,13 @@
 //! `codelet restore`: the original bytes of something that a compaction removed.
 
 use crate::args::Restore;
+use crate::escaped;
 use crate::exit::Failure;
 use crate::input::Input;
 use crate::output::Output;
 use crate::paint::{clean, clip, count};
 use serde_json::Value;
+use std::io::IsTerminal as _;
 use std::ops::Range;
 
 /// How many handles are named when the one asked for is unknown.
@@ -23,7 +25,10 @@ pub fn run(args: &Restore) -> Result<(), Failure> {
         return Err(broken.unwrap_or_else(|| unknown(&input.name, &entries, &args.handle)));
     };
     let piece = args.range.clone().map_or(content, |range| cut(content, range));
-    Output::Stdout.write(|out| out.write_all(piece.as_bytes()))
+    Output::Stdout.write(|out| match std::io::stdout().is_terminal() {
+        true => out.write_all(escaped::text(piece).as_bytes()),
+        false => out.write_all(piece.as_bytes()),
+    })
 }
 
 struct Entry {

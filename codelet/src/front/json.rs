@@ -1,12 +1,12 @@
 //! One JSON object at the end of a run, for programs that want what came of it.
 
 use super::{Done, Front};
+use crate::escaped;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::model::Billed;
 use codelet_agent::run::Ending;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
-use codelet_text::unseen::hides;
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
@@ -92,31 +92,9 @@ impl<W: Write + Send> Listen for Json<W> {
 impl<W: Write + Send> Front for Json<W> {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()> {
         let result = self.result(done);
-        writeln!(self.out, "{}", line(&result))?;
+        writeln!(self.out, "{}", escaped::json(&result.to_string()))?;
         self.out.flush()
     }
-}
-
-/// JSON in one line, in which what terminals obey and what nobody sees is escaped: JSON itself escapes only what is below
-/// U+0020, and some terminals take U+009B for the beginning of an order.
-pub(super) fn line(value: &Value) -> String {
-    let line = value.to_string();
-    let is_plain = |c: char| !c.is_control() && !hides(c);
-    if line.chars().all(is_plain) {
-        return line;
-    }
-    let mut escaped = String::with_capacity(line.len() + 16);
-    for c in line.chars() {
-        if is_plain(c) {
-            escaped.push(c);
-            continue;
-        }
-        // Such characters stand in strings only.
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            escaped.push_str(&format!("\\u{unit:04x}"));
-        }
-    }
-    escaped
 }
 
 /// The counts of a request or a session.
@@ -143,24 +121,4 @@ pub(super) fn notice_json(reason: Reason, notice: &Notice) -> Value {
         "ms": notice.elapsed.map(|elapsed| elapsed.as_secs_f64() * 1_000.0),
         "warnings": warnings,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    #[test]
-    fn a_line_holds_nothing_that_a_terminal_obeys_or_nobody_sees_and_says_the_same() {
-        let hidden = "\u{7f}\u{80}\u{9b}2J\u{9f}\u{202e}\u{2066}\u{2028}\u{200b}\u{e0041}\u{1b}[m\n";
-        let value = json!({hidden: hidden, "seen": "é日👩\u{200d}❤\u{fe0f}\u{a0}"});
-        let line = line(&value);
-        assert!(!line.chars().any(|c| c.is_control() || hides(c)), "{line:?}");
-        assert!(
-            line.contains("é日👩\u{200d}❤\u{fe0f}\u{a0}") && line.contains("\\udb40\\udc41"),
-            "{line}"
-        );
-        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
-    }
 }

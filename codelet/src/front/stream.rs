@@ -1,7 +1,8 @@
 //! One event a line, as JSON, for programs that follow a run. `docs/stream-json.md` lists the lines.
 
-use super::json::{self, billed_json, notice_json};
+use super::json::{billed_json, notice_json};
 use super::{Done, Front, Json, StoodStill};
+use crate::escaped;
 use crate::exit::words;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::interrupt::Interrupt;
@@ -33,7 +34,7 @@ impl<W: Write + Send> Stream<W> {
     fn print(&mut self, line: &Value) {
         if self.trouble.is_none() {
             // A reader that follows wants each line when it happens.
-            let written = self.out.write_all((json::line(line) + "\n").as_bytes());
+            let written = self.out.write_all((escaped::json(&line.to_string()) + "\n").as_bytes());
             self.trouble = written.and_then(|()| self.out.flush()).err();
         }
     }
