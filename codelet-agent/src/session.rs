@@ -15,8 +15,11 @@ use crate::surroundings::Surroundings;
 use crate::tool::{Call, Live, Output, Tool};
 use codelet_context::conversation::{Conversation, Due, Earlier, Refusal};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text, ToolResult};
+use codelet_context::message::{
+    Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text, ToolResult, refusal,
+};
 use codelet_context::notice::Notice;
+use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price;
 use codelet_context::reminder;
@@ -84,6 +87,17 @@ impl From<&str> for Prompt {
     }
 }
 
+/// What a prompt has led to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LastTurn {
+    /// The prompt.
+    pub prompt: String,
+    /// Answers of the model.
+    pub steps: usize,
+    /// Tool calls in them.
+    pub calls: usize,
+}
+
 /// Everything that a session is made of.
 pub struct Parts {
     /// Who is asked.
@@ -125,10 +139,12 @@ pub struct Session {
     pub(crate) call_ids: HashSet<Arc<str>>,
     /// Calls of the last reply whose parameters were cut.
     pub(crate) broken: Vec<Arc<str>>,
-    /// How things stood before the last prompt, while its run was interrupted.
-    paused: Option<(Earlier, Prompt)>,
+    /// The last prompt, how things stood before it, and how many messages there were.
+    last: Option<(Prompt, Earlier, usize)>,
     /// What the user's side has said since.
     beside: Vec<Message>,
+    /// How things stood before the last [`retry`](Self::retry) or [`clear`](Self::clear), and what was pinned.
+    discarded: Option<(Earlier, Vec<Pin>)>,
     /// What the user was told of the instructions at the last prompt.
     notices: Vec<String>,
     /// The user knows that counts are not believed, and that costs are estimated.
@@ -170,8 +186,9 @@ impl Session {
             unfinished: String::new(),
             call_ids: HashSet::new(),
             broken: Vec::new(),
-            paused: None,
+            last: None,
             beside: Vec::new(),
+            discarded: None,
             notices: Vec::new(),
             has_told_of_doubt: false,
             has_told_of_estimate: false,
@@ -244,11 +261,6 @@ impl Session {
         self.settings.limits.max_cost.is_some_and(|most| spent >= most)
     }
 
-    /// Whether the last run was interrupted, so that [`resume`](Self::resume) has something to go back to.
-    pub fn is_paused(&self) -> bool {
-        self.paused.is_some()
-    }
-
     /// What the user has said, as it may be shown and kept: without keys and other secrets that are known here.
     pub fn hidden(&self, said: &str) -> String {
         self.parts.world.hide(said)
@@ -257,7 +269,10 @@ impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
     pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         self.beside.clear();
-        let before = self.conversation.earlier();
+        let (before, messages) = (
+            self.conversation.earlier(),
+            self.conversation.history().messages().len(),
+        );
         let hidden = self.hidden(&prompt.text);
         if hidden != prompt.text {
             let told =
@@ -271,20 +286,105 @@ impl Session {
         self.remind(estimate_message(&said), interrupt, listener).await;
         self.conversation.append(said);
         let ending = driver::drive(self, &before, interrupt, listener).await;
-        self.paused = (ending == Ending::Interrupted).then_some((before, prompt));
+        self.last = Some((prompt, before, messages));
         ending
     }
 
-    /// Restores what stood before the interrupted prompt and sends that prompt again, behind what the user has added since;
-    /// `None` where nothing was interrupted.
-    pub async fn resume(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
-        let (before, prompt) = self.paused.take()?;
+    /// What the last prompt has led to, which [`retry`](Self::retry) would discard; none where nothing was said.
+    pub fn last_turn(&self) -> Option<LastTurn> {
+        let (prompt, _, messages) = self.last.as_ref()?;
+        let since = self.conversation.history().messages().get(*messages..)?;
+        let calls = since.iter().flat_map(|message| message.calls());
+        Some(LastTurn {
+            prompt: prompt.text.clone(),
+            steps: since.iter().filter(|message| message.role == Role::Assistant).count(),
+            calls: calls.count(),
+        })
+    }
+
+    /// Discards what the last prompt has led to and sends that prompt again, behind what the user has added since; `None` where
+    /// nothing was said. What tools have changed stays as it is, and so does what the user has refused: the model is told of it.
+    /// [`undo`](Self::undo) takes it back.
+    pub async fn retry(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
+        let (prompt, before, messages) = self.last.take()?;
+        let refused = self.refused_since(messages);
+        self.discard();
         self.conversation.restore(before);
-        for message in std::mem::take(&mut self.beside) {
+        let beside = std::mem::take(&mut self.beside);
+        for message in beside.into_iter().chain(refused) {
             self.conversation.append(message);
         }
-        self.sent = None;
+        self.begin_anew();
         Some(self.prompt(prompt, interrupt, listener).await)
+    }
+
+    fn discard(&mut self) {
+        self.discarded = Some((self.conversation.earlier(), self.conversation.pins().to_vec()));
+    }
+
+    /// What the user has refused from this message on, as the model is told of it where the calls are gone.
+    fn refused_since(&self, first: usize) -> Option<Message> {
+        let since = self.conversation.history().messages().get(first..)?;
+        let call = |id: &str| {
+            since
+                .iter()
+                .flat_map(|message| message.calls())
+                .find(|call| &*call.id == id)
+        };
+        let refused = since
+            .iter()
+            .flat_map(|message| message.tool_results())
+            .filter_map(|result| {
+                let Some(refusal::Refusal::User(said)) = &result.refusal else {
+                    return None;
+                };
+                let call = call(&result.call_id)?;
+                let tool = self.parts.tools.iter().find(|tool| tool.spec().name == call.tool);
+                let about = tool.map(|tool| tool.describe(&call.parameters)).unwrap_or_default();
+                let said = if said.is_empty() {
+                    ""
+                } else {
+                    &format!(", and said: {said}")
+                };
+                Some(format!("- {} {about}: the user said no{said}", call.tool))
+            });
+        let refused: Vec<String> = refused.collect();
+        let text = format!(
+            "The user has refused these calls before; that holds:\n{}",
+            refused.join("\n")
+        );
+        let part = Part::Text(Text::new(reminder::escape(&text), Origin::Injected));
+        (!refused.is_empty()).then(|| Message::new(Role::User, vec![part]))
+    }
+
+    /// Takes the last [`retry`](Self::retry) or [`clear`](Self::clear) back, with all that was said since; says no where there is
+    /// none. Once more, and that is back.
+    pub fn undo(&mut self) -> bool {
+        let Some((earlier, pins)) = self.discarded.take() else {
+            return false;
+        };
+        self.discard();
+        self.conversation.restore(earlier);
+        for pin in pins {
+            self.conversation.pin(pin);
+        }
+        (self.last, self.asked) = (None, None);
+        self.beside.clear();
+        self.begin_anew();
+        true
+    }
+
+    /// Another conversation than the one that was sent is the next to be sent.
+    fn begin_anew(&mut self) {
+        self.sent = None;
+        self.broken.clear();
+        let calls = self
+            .conversation
+            .history()
+            .messages()
+            .iter()
+            .flat_map(|message| message.calls());
+        self.call_ids = calls.map(|call| call.id.clone()).collect();
     }
 
     /// Compacts because the user asks. The instructions stand in the summary as the user's own words, what they
@@ -335,7 +435,7 @@ impl Session {
         tried.compact(Due::whole(Reason::Asked))
     }
 
-    /// Begins anew: nothing was said. What was billed stays billed, the breaks of the cache stay on record beside it, and what
+    /// Begins anew: nothing was said. [`undo`](Self::undo) takes that back. What was billed stays billed, the breaks of the cache stay on record beside it, and what
     /// a provider has taught of its limit stays learned.
     pub fn clear(&mut self) {
         let economics = self.conversation.economics().clone();
@@ -344,14 +444,13 @@ impl Session {
             conversation.append(system.clone());
         }
         conversation.begin_behind(&self.conversation);
+        self.discard();
         self.conversation = conversation;
-        self.sent = None;
         self.asked = None;
         self.kept_alive = 0;
-        self.paused = None;
+        self.last = None;
         self.beside.clear();
-        self.broken.clear();
-        self.call_ids.clear();
+        self.begin_anew();
         if let Some(witness) = &mut self.witness {
             witness.cleared();
         }
@@ -407,11 +506,9 @@ impl Session {
         output
     }
 
-    /// Appends what the user's side says beside a prompt. It stays where an interrupted prompt is sent again.
+    /// Appends what the user's side says beside a prompt. It stays where the prompt before it is sent again.
     fn add_beside(&mut self, message: Message) {
-        if self.is_paused() {
-            self.beside.push(message.clone());
-        }
+        self.beside.push(message.clone());
         self.conversation.append(message);
     }
 

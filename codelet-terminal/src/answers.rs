@@ -28,18 +28,14 @@ const QUOTE: usize = 60;
 const LISTED: usize = 8;
 
 /// The keys, and what they do.
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 13] = [
     ("Enter", "send; while something runs: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
     (
         "Esc, Ctrl-C",
         "interrupt what runs; otherwise clear what is written (Up brings it back)",
     ),
-    (
-        "continue",
-        "after an interruption: take it back, and send the prompt again",
-    ),
-    ("Ctrl-C twice, Ctrl-D, exit", "leave"),
+    ("Ctrl-C twice on an empty line, Ctrl-D, exit", "leave"),
     ("Up, Down", "earlier inputs; what is queued comes back first"),
     ("Ctrl-R", "look for an earlier input"),
     ("Tab", "complete a /command or an @file"),
@@ -52,14 +48,10 @@ const KEYS: [(&str, &str); 14] = [
 ];
 
 /// What can be written where there are only lines, and what it does.
-const LINES: [(&str, &str); 7] = [
+const LINES: [(&str, &str); 6] = [
     ("a line", "is sent; while something runs: queued"),
     ("a line that ends in \\", "goes on in the next one"),
-    ("Ctrl-C", "interrupt what runs; twice: leave"),
-    (
-        "continue",
-        "after an interruption: take it back, and send the prompt again",
-    ),
+    ("Ctrl-C", "interrupt what runs; on an idle line twice: leave"),
     ("exit, Ctrl-D", "leave"),
     ("!command", "run a command in the shell; the model sees what it printed"),
     ("@file", "name a file; a picture goes with the prompt"),
@@ -319,7 +311,7 @@ fn quote(message: &Message) -> String {
     shortened(&text)
 }
 
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let head: String = text.chars().take(QUOTE * 2).collect();
     clip(&words(&head), QUOTE).into_owned()
 }

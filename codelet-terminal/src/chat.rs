@@ -209,15 +209,6 @@ impl<F: Front> Chat<F> {
                 self.front.echo(&shown);
                 self.carry(Some(text)).await;
             }
-            Said::Continue if self.session.is_paused() => {
-                self.front.echo(&shown);
-                self.carry(None).await;
-            }
-            // Nothing was interrupted, so it is a word like any other.
-            Said::Continue => {
-                self.front.echo(&shown);
-                self.carry(Some(said.trim().to_owned())).await;
-            }
             Said::Shell(line) => {
                 self.front.echo(&shown);
                 self.shell(&line).await;
@@ -277,13 +268,13 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Carries a prompt to its end, or the one that was interrupted.
+    /// Carries a prompt to its end, or the last one once more.
     async fn carry(&mut self, prompt: Option<String>) {
         self.idle = Some(0);
         let prompt = prompt.map(|text| self.attach(text));
         let carried = self.run(Doing::Run, async |session, interrupt, listener| match prompt {
             Some(prompt) => Some(session.prompt(prompt, interrupt, listener).await),
-            None => session.resume(interrupt, listener).await,
+            None => session.retry(interrupt, listener).await,
         });
         let ending = carried.await.done.flatten();
         // How it ended was told by the last event. What was typed ahead was meant for an answer that did not come.
@@ -397,11 +388,13 @@ impl<F: Front> Chat<F> {
                 self.front.print(either(shown));
             }
             Name::Compact => self.compact(arguments).await,
-            Name::UndoCompact => self.undo(),
+            Name::UndoCompact => self.undo_compact(),
             Name::Pin => self.pin(arguments),
             Name::Unpin => self.unpin(arguments),
             Name::Model => self.model(arguments).await,
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
+            Name::Retry => self.retry().await,
+            Name::Undo => self.undo(),
             Name::Clear => {
                 let pins = self.session.conversation().pins().len();
                 self.session.clear();
@@ -409,7 +402,9 @@ impl<F: Front> Chat<F> {
                     0 => String::new(),
                     some => format!(" {} went with it.", count(some as u64, "pin")),
                 };
-                let told = format!("The conversation is empty again; what was spent stays on the bill.{pins}");
+                let told = format!(
+                    "The conversation is empty again; what was spent stays on the bill.{pins} /undo takes that back."
+                );
                 self.say(Role::Text, &told);
             }
             // These only look, whatever stands behind them.
@@ -431,7 +426,42 @@ impl<F: Front> Chat<F> {
         self.interrupted(compacted.was_interrupted);
     }
 
+    /// Sends the last prompt again. What that discards is said before.
+    async fn retry(&mut self) {
+        let Some(turn) = self.session.last_turn() else {
+            return self.refuse(Role::Warning, "There is no prompt to send again.");
+        };
+        let prompt = answers::shortened(&turn.prompt);
+        let discarded = match turn.steps {
+            0 => "nothing is discarded".to_owned(),
+            steps => format!(
+                "{} with {} of the conversation {} discarded; files that they changed stay as they are (/undo takes it back)",
+                count(steps as u64, "answer"),
+                count(turn.calls as u64, "tool call"),
+                if steps == 1 && turn.calls == 0 { "is" } else { "are" },
+            ),
+        };
+        self.say(Role::Text, &format!("Sending again: {prompt}\n{discarded}"));
+        self.carry(None).await;
+    }
+
     fn undo(&mut self) {
+        if !self.session.undo() {
+            return self.refuse(
+                Role::Warning,
+                "There is no /clear and no /retry to take back (/undo-compact takes a compaction back).",
+            );
+        }
+        let messages = self.session.conversation().history().messages();
+        let prompts = messages.iter().filter(|message| message.is_prompt()).count();
+        let told = format!(
+            "Taken back: the conversation is as it was before, with {}. Files stay as they are; /undo again redoes it.",
+            count(prompts as u64, "prompt")
+        );
+        self.say(Role::Good, &told);
+    }
+
+    fn undo_compact(&mut self) {
         let before = self.session.conversation().occupancy();
         if self.session.conversation_mut().undo_compact() {
             let after = self.session.conversation().occupancy();

@@ -25,8 +25,12 @@ pub enum Name {
     Permission,
     /// What is to be done.
     Todo,
+    /// Send the last prompt again.
+    Retry,
     /// Begin anew.
     Clear,
+    /// Take that back.
+    Undo,
     /// Show in full what was folded.
     More,
     /// Write the conversation to a file.
@@ -51,7 +55,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 16] = [
+pub const COMMANDS: [Entry; 18] = [
     entry(
         Name::Context,
         "context",
@@ -104,7 +108,19 @@ pub const COMMANDS: [Entry; 16] = [
         "",
         "show in full what was folded last; again: what was before it",
     ),
+    entry(
+        Name::Retry,
+        "retry",
+        "",
+        "discard what the last prompt has led to and send it again; changed files stay as they are",
+    ),
     entry(Name::Clear, "clear", "", "begin anew with an empty conversation"),
+    entry(
+        Name::Undo,
+        "undo",
+        "",
+        "take back the last /clear or /retry, with all that was said since; again: redo it",
+    ),
     entry(
         Name::Export,
         "export",
@@ -129,8 +145,6 @@ const fn entry(name: Name, word: &'static str, arguments: &'static str, help: &'
 pub enum Said {
     /// A prompt for the model.
     Prompt(String),
-    /// Restore what stood before the interrupted prompt, and send that again.
-    Continue,
     /// A command line for the shell.
     Shell(String),
     /// A command, with what stands behind it.
@@ -153,9 +167,6 @@ pub fn read(text: &str) -> Said {
     let is = |word: &str| trimmed.eq_ignore_ascii_case(word);
     if is("exit") || is("quit") {
         return Said::Command(Name::Exit, String::new());
-    }
-    if is("continue") {
-        return Said::Continue;
     }
     if let Some(line) = trimmed.strip_prefix('!') {
         return match line.trim() {
@@ -332,8 +343,7 @@ mod tests {
     #[test]
     fn a_capital_changes_nothing_of_a_word_that_is_a_command() {
         for (text, said) in [
-            ("Continue", Said::Continue),
-            (" CONTINUE\n", Said::Continue),
+            ("continue", Said::Prompt("continue".to_owned())),
             ("Exit", Said::Command(Name::Exit, String::new())),
             ("QUIT ", Said::Command(Name::Exit, String::new())),
             ("/Quit", Said::Command(Name::Exit, String::new())),
@@ -358,14 +368,13 @@ mod tests {
         assert_eq!(read("  \n"), Said::Nothing);
         assert_eq!(read("! ls -l"), Said::Shell("ls -l".to_owned()));
         assert_eq!(read("quit"), Said::Command(Name::Exit, String::new()));
-        assert_eq!(read(" continue "), Said::Continue);
     }
 
     #[test]
     fn an_unknown_command_suggests_the_nearest() {
         for (word, meant) in [
             ("/contxet", Some("context")),
-            ("/undo", Some("undo-compact")),
+            ("/undp", Some("undo")),
             ("/modle x", Some("model")),
             ("/frobnicate", None),
         ] {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::SignalKind;
 
-/// A second interruption counts as one of two for so long.
+/// A second Ctrl-C on an idle line counts as one of two for so long.
 const TWICE: Duration = Duration::from_secs(2);
 /// What a shell reports of a process that was interrupted.
 const INTERRUPTED: u8 = 130;
@@ -61,7 +61,7 @@ pub(crate) struct Plain {
     renderer: Renderer,
     began: Instant,
     signals: [Heeded; 4],
-    interrupted: Option<Instant>,
+    parting: Option<Instant>,
     is_prompted: bool,
     /// Why nothing can be written any more.
     closed: Option<io::ErrorKind>,
@@ -97,7 +97,7 @@ impl Plain {
                 Heeded::of(SignalKind::hangup())?,
                 Heeded::of(SignalKind::quit())?,
             ],
-            interrupted: None,
+            parting: None,
             is_prompted: false,
             closed: None,
             is_typed,
@@ -283,12 +283,6 @@ impl Front for Plain {
             match came {
                 Came::Gone(status) => return Wish::Gone(status),
                 Came::Interrupt => {
-                    let now = Instant::now();
-                    let is_second = self.interrupted.is_some_and(|first| now.duration_since(first) < TWICE);
-                    self.interrupted = Some(now);
-                    if is_second {
-                        return Wish::Leave;
-                    }
                     // Nobody who pipes a session in waits for it to begin without its servers.
                     if self.doing == Doing::Servers && !self.is_typed {
                         return Wish::Gone(INTERRUPTED);
@@ -302,6 +296,12 @@ impl Front for Plain {
                         return Wish::Gone(INTERRUPTED);
                     }
                     self.begun.clear();
+                    let now = Instant::now();
+                    // Only one on an idle line counts as the first of two.
+                    if self.parting.is_some_and(|first| now.duration_since(first) < TWICE) {
+                        return Wish::Leave;
+                    }
+                    self.parting = Some(now);
                     self.line("Ctrl-C again leaves.");
                 }
                 Came::Line(None) => self.is_over = true,
@@ -385,7 +385,7 @@ impl Front for Plain {
 
     fn doing(&mut self, doing: Doing) {
         self.doing = doing;
-        self.interrupted = None;
+        self.parting = None;
         if doing == Doing::Run {
             self.run = Some(Instant::now());
         }

@@ -78,7 +78,8 @@ pub struct Repl {
     /// All of what is asked was unfolded.
     pub is_unfolded: bool,
     files: Option<Vec<String>>,
-    chosen: usize,
+    /// The suggestion that was gone to with the arrow keys.
+    chosen: Option<usize>,
     /// The suggestions were sent away until something else is written.
     dismissed: Option<String>,
     parting: Option<Instant>,
@@ -107,7 +108,7 @@ impl Repl {
             early: None,
             is_unfolded: false,
             files: None,
-            chosen: 0,
+            chosen: None,
             dismissed: None,
             parting: None,
             hint: None,
@@ -265,7 +266,7 @@ impl Repl {
             },
             None => Vec::new(),
         };
-        let chosen = self.chosen.min(found.len().saturating_sub(1));
+        let chosen = self.chosen.unwrap_or(0).min(found.len().saturating_sub(1));
         (found, chosen)
     }
 
@@ -377,7 +378,7 @@ impl Repl {
             }
             key => {
                 if self.editor.key(key) {
-                    self.chosen = 0;
+                    self.chosen = None;
                     self.dismissed = None;
                 }
                 Vec::new()
@@ -402,24 +403,21 @@ impl Repl {
     }
 
     fn cancel(&mut self, now: Instant) -> Vec<Act> {
-        let is_second = self.parting.is_some_and(|first| now.duration_since(first) < TWICE);
-        self.parting = Some(now);
+        // Only one on an idle, empty line counts as the first of two.
+        let first = self.parting.take();
         if self.editor.searching().is_some() {
             self.editor.search_key(Key::plain(Code::Esc));
             return Vec::new();
         }
         if self.doing != Doing::Nothing {
-            if is_second {
-                return vec![Act::Leave];
-            }
             return vec![Act::Interrupt];
         }
         if !self.editor.is_empty() {
             self.clear();
-            self.parting = None;
             return Vec::new();
         }
-        if is_second {
+        self.parting = Some(now);
+        if first.is_some_and(|first| now.duration_since(first) < TWICE) {
             return vec![Act::Leave];
         }
         self.hint = Some("Ctrl-C again leaves");
@@ -433,7 +431,7 @@ impl Repl {
         if self.editor.text().trim().is_empty() {
             return Vec::new();
         }
-        self.chosen = 0;
+        self.chosen = None;
         self.dismissed = None;
         vec![Act::Send(self.editor.take())]
     }
@@ -623,13 +621,14 @@ impl Repl {
             return None;
         }
         match key.code {
-            Code::Up => self.chosen = chosen.checked_sub(1).unwrap_or(candidates.len() - 1),
-            Code::Down => self.chosen = (chosen + 1) % candidates.len(),
+            Code::Up => self.chosen = Some(chosen.checked_sub(1).unwrap_or(candidates.len() - 1)),
+            Code::Down => self.chosen = Some((chosen + 1) % candidates.len()),
             Code::Tab => self.complete(&candidates[chosen].text),
             // A name that is written already is sent with the rest.
             Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
             Code::Enter if !key.shift => {
-                let is_command = matches!(self.sought(), Some(Sought::Command(_)));
+                // A beginning is no choice: `/cle` and Enter would clear.
+                let is_command = matches!(self.sought(), Some(Sought::Command(_))) && self.chosen.is_some();
                 self.complete(&candidates[chosen].text);
                 if is_command {
                     return Some(self.enter());
@@ -657,7 +656,7 @@ impl Repl {
     fn complete(&mut self, text: &str) {
         let Some(written) = self.written() else { return };
         self.editor.replace_before(written, &format!("{text} "));
-        self.chosen = 0;
+        self.chosen = None;
     }
 }
 

@@ -268,10 +268,10 @@ impl Stage {
         self.session.prompt(Prompt::from(text), &self.interrupt, listener).await
     }
 
-    pub async fn resume(&mut self) -> Option<Ending> {
+    pub async fn retry(&mut self) -> Option<Ending> {
         let heard = &mut self.heard;
         self.session
-            .resume(&Interrupt::new(), &mut |event: Event| heard.push(event))
+            .retry(&Interrupt::new(), &mut |event: Event| heard.push(event))
             .await
     }
 

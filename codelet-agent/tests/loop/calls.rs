@@ -127,7 +127,6 @@ async fn an_interrupted_call_gets_an_answer_and_finished_ones_keep_theirs() {
         .collect();
     assert_eq!(answers[0].as_str(), "quick");
     assert_eq!(answers[1].as_str(), "ended early");
-    assert!(stage.session.is_paused());
 }
 
 /// Permits everything, after a minute.

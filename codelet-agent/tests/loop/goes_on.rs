@@ -5,16 +5,20 @@ use crate::shape;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Stop};
+use codelet_agent::permission::{Asked, Gate, Verdict};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
 use codelet_context::conversation::Due;
-use codelet_context::message::{Part, Role};
+use codelet_context::message::{Message, Part, Role, refusal};
+use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_context::tokens::estimate_message;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
 
 #[tokio::test]
-async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
+async fn retry_sends_the_last_prompt_again_from_where_things_stood_and_can_be_taken_back() {
     let mut stage = Stage::scripted([
         costing(says("Hello."), 100, 10),
         costing(calls("Do", &["wait"]), 200, 20),
@@ -30,7 +34,7 @@ async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
     };
     stage.session.prompt("Work.".into(), &stage.interrupt, &mut hear).await;
     assert!(stage.session.conversation().view().messages.len() > before.len() + 1);
-    assert_eq!(stage.resume().await, Some(Ending::Answered("Done.".to_owned())));
+    assert_eq!(stage.retry().await, Some(Ending::Answered("Done.".to_owned())));
     let after = &stage.session.conversation().view().messages;
     assert_eq!(after[..before.len()], before[..]);
     shape(
@@ -43,7 +47,67 @@ async fn continue_sends_the_interrupted_prompt_again_from_where_things_stood() {
     // What was billed for the part that was taken back stays billed.
     assert_eq!(stage.session.bill().usage.prompt(), 600);
     assert_eq!(stage.session.conversation().tokens().billed().prompt(), 600);
-    assert!(!stage.session.is_paused());
+    assert_eq!(
+        stage.session.last_turn().map(|turn| (turn.steps, turn.calls)),
+        Some((1, 0))
+    );
+    // Taken back, the interrupted work is there again; once more, and it is not.
+    let retried = after.clone();
+    assert!(stage.session.undo());
+    let work = stage.session.conversation().view().messages.clone();
+    assert!(work.iter().any(|message| message.tool_results().next().is_some()));
+    assert!(stage.session.undo());
+    assert_eq!(stage.session.conversation().view().messages, retried);
+}
+
+#[tokio::test]
+async fn what_was_cleared_comes_back_with_its_pins() {
+    let mut stage = Stage::scripted([says("Hello."), says("Bye."), says("Well.")]);
+    stage.prompt("Hello?").await;
+    stage.session.conversation_mut().pin(Pin::Message(1));
+    let before = stage.session.conversation().view().messages.clone();
+    stage.session.clear();
+    assert!(stage.session.last_turn().is_none());
+    assert_eq!(stage.retry().await, None);
+    stage.prompt("Another thing.").await;
+    assert!(stage.session.undo());
+    assert_eq!(stage.session.conversation().view().messages, before);
+    assert_eq!(stage.session.conversation().pins(), [Pin::Message(1)]);
+    stage.prompt("How are you?").await;
+    assert_eq!(stage.check_requests(), 2);
+}
+
+/// Says no, in the user's words.
+struct No;
+
+impl Gate for No {
+    fn judge<'a>(&'a self, _: Asked<'a>) -> BoxFuture<'a, Verdict> {
+        Box::pin(async { Verdict::No(refusal::by_user(Some("never on Fridays"))) })
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_has_refused_holds_when_the_prompt_is_sent_again() {
+    let model = Scripted::new(
+        profile(200_000),
+        [calls("Do", &["deploy"]), says("I did not."), says("Fine.")],
+    );
+    let mut stage = Stage::behind(model, Settings::default(), Arc::new(No));
+    stage.prompt("Ship it.").await;
+    assert_eq!(stage.retry().await, Some(Ending::Answered("Fine.".to_owned())));
+    let told = |message: &Arc<Message>| {
+        let texts = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        texts.collect::<String>()
+    };
+    let asked: Vec<String> = stage.asked(2).iter().map(told).collect();
+    assert!(
+        asked[0].contains("the user said no, and said: never on Fridays"),
+        "{asked:?}"
+    );
+    assert_eq!(asked.last().map(String::as_str), Some("Ship it."));
 }
 
 #[tokio::test]
@@ -63,9 +127,9 @@ async fn what_the_user_adds_after_an_interruption_stays_where_the_prompt_is_sent
             interrupt.throw();
         }
     };
-    stage.session.resume(&interrupt, &mut hear).await;
+    stage.session.retry(&interrupt, &mut hear).await;
     stage.interrupt = Interrupt::new();
-    assert_eq!(stage.resume().await, Some(Ending::Answered("Done.".to_owned())));
+    assert_eq!(stage.retry().await, Some(Ending::Answered("Done.".to_owned())));
     for request in [1, 2] {
         let asked = stage.asked(request);
         let says = |words: &str| {
@@ -78,8 +142,6 @@ async fn what_the_user_adds_after_an_interruption_stays_where_the_prompt_is_sent
         };
         assert!(says("Never touch main.rs.") <= says("Work."), "request {request}");
     }
-    // Whoever asks something new begins behind it.
-    assert!(!stage.session.is_paused());
 }
 
 #[tokio::test]

@@ -85,9 +85,18 @@ fn ctrl_c_clears_then_leaves_the_second_time() {
     at.wait(5_000);
     assert_eq!(at.key(Key::ctrl('c')), []);
     assert_eq!(at.key(Key::ctrl('c')), [Act::Leave]);
-    at.wait(5_000);
+}
+
+#[test]
+fn ctrl_c_that_interrupts_is_never_the_first_of_two_that_leave() {
+    let mut at = At::new();
     at.repl.doing = Doing::Run;
     assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
+    assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
+    at.repl.doing = Doing::Nothing;
+    assert_eq!(at.key(Key::ctrl('c')), []);
+    assert_eq!(at.repl.hint, Some("Ctrl-C again leaves"));
+    assert_eq!(at.key(Key::ctrl('c')), [Act::Leave]);
 }
 
 #[test]
@@ -132,14 +141,24 @@ fn commands_that_were_typed_ahead_are_not_mixed_into_a_text() {
 }
 
 #[test]
-fn a_command_is_completed_with_tab_and_sent_with_enter() {
+fn a_command_is_completed_first_and_sent_once_it_is_whole_or_chosen() {
     let mut at = At::new();
     at.write("/und");
     at.code(Code::Tab);
     assert_eq!(at.repl.editor.text(), "/undo-compact ");
     at.repl.editor.set("");
-    at.write("/und");
+    at.write("/undo-");
+    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(at.repl.editor.text(), "/undo-compact ");
     assert_eq!(at.code(Code::Enter), [Act::Send("/undo-compact ".to_owned())]);
+    // One that was gone to is chosen.
+    at.write("/un");
+    at.code(Code::Down);
+    let sent = at.code(Code::Enter);
+    assert!(
+        matches!(&sent[..], [Act::Send(said)] if said.starts_with("/un")),
+        "{sent:?}"
+    );
 }
 
 #[test]

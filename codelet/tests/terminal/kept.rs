@@ -193,20 +193,31 @@ fn a_wait_tells_its_whole_reason_and_leaves_a_line() {
 }
 
 #[test]
-fn continue_with_a_capital_takes_an_interruption_back() {
+fn continue_is_a_prompt_and_retry_sends_the_interrupted_one_again() {
     let gate = Gate::after(3);
-    let (_bench, server, mut terminal) = open([Reply::text("Half of it.").gated(&gate), Reply::text("All of it.")]);
+    let (_bench, server, mut terminal) = open([
+        Reply::text("Half of it.").gated(&gate),
+        Reply::text("The rest of it."),
+        Reply::text("All of it."),
+    ]);
     terminal.say("Tell me.");
     block_on(gate.reached());
     terminal.interrupt();
     server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
     terminal.see("ready");
-    terminal.say("Continue");
+    terminal.say("continue");
+    terminal.see("The rest of it.");
+    terminal.see("ready");
+    terminal.say("/retry");
+    terminal.see("Sending again: continue");
+    terminal.see("1 answer with 0 tool calls of the conversation");
     terminal.see("All of it.");
     terminal.see("ready");
     let record = server.record();
-    let said = record.exchanges[1].request.last_user_text().map(str::to_owned);
-    assert_eq!(said.as_deref(), Some("Tell me."));
+    for number in [1, 2] {
+        let said = record.exchanges[number].request.last_user_text().map(str::to_owned);
+        assert_eq!(said.as_deref(), Some("continue"));
+    }
     drop(record);
     leave(&mut terminal, &server);
 }

@@ -26,7 +26,7 @@ fn see(bench: &Bench) {
 }
 
 #[test]
-fn continue_sends_the_picture_of_an_interrupted_prompt_again() {
+fn retry_sends_the_picture_of_an_interrupted_prompt_again() {
     for kind in Kind::ALL {
         let (bench, gate) = (Bench::new(), Gate::after(4));
         see(&bench);
@@ -43,7 +43,7 @@ fn continue_sends_the_picture_of_an_interrupted_prompt_again() {
         session.wait("kept: ");
         // What was sent stays what it was.
         std::fs::remove_file(bench.work.join("shot.gif")).unwrap();
-        session.say("continue");
+        session.say("/retry");
         session.wait("A whole answer.");
         session.say("Thank you.");
         session.wait("You are welcome.");

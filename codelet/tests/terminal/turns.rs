@@ -90,7 +90,7 @@ fn the_same_can_be_done_in_lines() {
 }
 
 #[test]
-fn an_interrupted_stream_keeps_its_words_and_continue_sends_the_prompt_again() {
+fn an_interrupted_stream_keeps_its_words_and_retry_sends_the_prompt_again() {
     for kind in Kind::ALL {
         let gate = Gate::after(8);
         let half = Reply::text("The first part.\n\nHalf of a second one.")
@@ -105,7 +105,7 @@ fn an_interrupted_stream_keeps_its_words_and_continue_sends_the_prompt_again() {
         session.interrupt();
         session.wait("kept: your prompt, what was said so far");
         server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
-        session.say("continue");
+        session.say("/retry");
         session.wait("A whole answer.");
         leave(&mut *session, &server);
         assert_eq!(sent(&server, 0), sent(&server, 1));
@@ -153,7 +153,7 @@ fn a_wait_for_the_provider_can_be_interrupted() {
             session.wait("try 2");
             session.interrupt();
             session.wait("kept: ");
-            session.say("continue");
+            session.say("/retry");
             session.wait("At last.");
             leave(session, server);
         },
