@@ -108,6 +108,15 @@ pub enum Event {
         /// What the user's interruption made of it; none if it ended by itself.
         stopped: Option<Stopped>,
     },
+    /// A call was not permitted, and the user was not asked or could not be; comes behind its [`Event::ToolFinished`].
+    Refused {
+        /// The tool.
+        tool: Arc<str>,
+        /// The call in one line.
+        description: String,
+        /// Why not.
+        why: String,
+    },
     /// The conversation was compacted, or there was nothing to compact.
     Compacted {
         /// Why.

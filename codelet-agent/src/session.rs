@@ -145,6 +145,8 @@ pub struct Session {
     beside: Vec<Message>,
     /// How things stood before the last [`retry`](Self::retry) or [`clear`](Self::clear), and what was pinned.
     discarded: Option<(Earlier, Vec<Pin>)>,
+    /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
+    pub(crate) is_held_up: bool,
     /// What the user was told of the instructions at the last prompt.
     notices: Vec<String>,
     /// The user knows that counts are not believed, and that costs are estimated.
@@ -189,6 +191,7 @@ impl Session {
             last: None,
             beside: Vec::new(),
             discarded: None,
+            is_held_up: false,
             notices: Vec::new(),
             has_told_of_doubt: false,
             has_told_of_estimate: false,
@@ -220,6 +223,11 @@ impl Session {
     /// The words of an answer that the last prompt was given and whose end never came; empty where there are none.
     pub fn unfinished(&self) -> &str {
         &self.unfinished
+    }
+
+    /// Whether the last thing that the last prompt's run wanted to do, beyond looking, was not permitted.
+    pub fn is_held_up(&self) -> bool {
+        self.is_held_up
     }
 
     /// The model that is asked.
@@ -269,6 +277,7 @@ impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
     pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         self.beside.clear();
+        self.is_held_up = false;
         let (before, messages) = (
             self.conversation.earlier(),
             self.conversation.history().messages().len(),

@@ -107,6 +107,16 @@ pub(crate) async fn call_tools(
         let tool = find(&session.parts, &call.tool);
         let changes = !tool.is_some_and(|tool| tool.is_read_only());
         let essence = essence(call, tool.map(|tool| tool.spec()));
+        if output.refusal == Some(refusal::Refusal::Rule) {
+            session.is_held_up = true;
+            listener.on(Event::Refused {
+                tool: call.tool.clone(),
+                description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+                why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
+            });
+        } else if output.success && changes {
+            session.is_held_up = false;
+        }
         let went = match (output.success, output.lacked_time) {
             (true, _) => Went::Well,
             (false, true) => Went::OutOfTime,

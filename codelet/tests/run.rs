@@ -524,6 +524,35 @@ fn a_refused_call_is_an_answer_and_changes_nothing() {
 }
 
 #[test]
+fn what_was_not_permitted_is_told_and_the_task_that_ends_with_it_has_failed() {
+    let remove = || Reply::call("Bash", json!({"command": "rm a.txt"}));
+    let write = || Reply::call("Write", json!({"file_path": "b.txt", "content": "x"}));
+    for (replies, status) in [
+        (vec![remove(), Reply::text("I may not.")], 1),
+        (vec![write(), remove(), Reply::text("I may not.")], 1),
+        (vec![remove(), write(), Reply::text("Done in another way.")], 0),
+    ] {
+        let bench = Bench::new();
+        bench.file("a.txt", "one\n");
+        let told = "refused: Bash rm a.txt: ";
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies.clone()));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go."]);
+        ended(&output, status);
+        assert!(common::stderr(&output).contains(told), "{}", common::stderr(&output));
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--output", "json"]);
+        ended(&output, status);
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let notices = result["notices"].as_array().unwrap();
+        assert!(
+            notices.iter().any(|notice| notice.as_str().unwrap().starts_with(told)),
+            "{result}"
+        );
+        assert_eq!(result["exit"], status);
+    }
+}
+
+#[test]
 fn no_child_process_sees_a_key() {
     let bench = Bench::new();
     let replies = [Reply::call("Bash", json!({"command": "env"})), Reply::text("Nothing.")];

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// How our own agent answers a call that it had not begun when the user interrupted.
 pub const NOT_RUN: &str = "[not run: interrupted by the user]";
 /// How our own agent begins to answer a call that was not permitted.
-const PREFACE: &str = "Refused: ";
+pub const PREFACE: &str = "Refused: ";
 const BY_USER: &str = "the user said no";
 const AND: &str = ", and: ";
 

@@ -161,7 +161,11 @@ pub fn carry(
         began,
     } = asked;
     let ending = runtime.block_on(session.prompt(prompt, interrupt, &mut *front));
-    let exit = Exit::of(&ending);
+    // The model's last words may be that it was not let.
+    let exit = match Exit::of(&ending) {
+        Exit::Done if session.is_held_up() => Exit::Failed,
+        exit => exit,
+    };
     let finish = |front: &mut dyn Front, exit: Exit| {
         front.finish(&Done {
             session: &session,

@@ -1,6 +1,6 @@
 //! One JSON object at the end of a run, for programs that want what came of it.
 
-use super::{Done, Front};
+use super::{Done, Front, refused};
 use crate::escaped;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::model::Billed;
@@ -83,6 +83,10 @@ impl<W: Write + Send> Listen for Json<W> {
                 }
             }
             Event::Compacted { reason, notice } => self.compactions.push(notice_json(reason, &notice)),
+            Event::Refused { tool, description, why } => {
+                self.notices
+                    .push(format!("refused: {}", refused(&tool, &description, &why)));
+            }
             Event::Notice(text) => self.notices.push(text),
             _ => {}
         }

@@ -24,6 +24,11 @@ pub trait Front: Listen {
     fn finish(&mut self, done: &Done<'_>) -> std::io::Result<()>;
 }
 
+/// A call that was not permitted, in a line.
+fn refused(tool: &str, description: &str, why: &str) -> String {
+    format!("{}: {why}", format!("{tool} {description}").trim_end())
+}
+
 /// A run that is over.
 pub struct Done<'a> {
     /// The session that it was made in.

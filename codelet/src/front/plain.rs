@@ -1,6 +1,6 @@
 //! For people: the answer on standard output, and on standard error what happens until then, a line each.
 
-use super::{Done, Front};
+use super::{Done, Front, refused};
 use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::run::Ending;
@@ -144,6 +144,9 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 for warning in warnings {
                     self.tell(Ink::Yellow, "warning:", &clean(&warning));
                 }
+            }
+            Event::Refused { tool, description, why } => {
+                self.tell(Ink::Yellow, "refused:", &clean(&refused(&tool, &description, &why)));
             }
             Event::Notice(text) => self.tell(Ink::Yellow, "note:", &clean(&text)),
             Event::ToolFinished {

@@ -1,7 +1,7 @@
 //! One event a line, as JSON, for programs that follow a run. `docs/stream-json.md` lists the lines.
 
 use super::json::{billed_json, notice_json};
-use super::{Done, Front, Json, StoodStill};
+use super::{Done, Front, Json, StoodStill, refused};
 use crate::escaped;
 use crate::exit::words;
 use codelet_agent::event::{Event, Listen, Stopped};
@@ -116,6 +116,9 @@ fn event_json(event: &Event) -> Value {
             line
         }
         Event::TakenBack(turn) => json!({"type": "taken_back", "handle": turn.handle.as_str()}),
+        Event::Refused { tool, description, why } => {
+            json!({"type": "notice", "text": format!("refused: {}", refused(tool, description, why))})
+        }
         Event::Notice(text) => json!({"type": "notice", "text": text}),
         Event::Over(ending) => json!({"type": "over", "ending": ending.to_string()}),
     }

@@ -62,6 +62,8 @@ impl Renderer {
                 turn.handle
             )),
             Event::Notice(text) => self.notice(text),
+            // What came of the call is shown already.
+            Event::Refused { .. } => Vec::new(),
             Event::Over(ending) => self.over(ending, now),
         }
     }
