@@ -37,6 +37,7 @@ pub(crate) async fn drive(
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let mut owed: Option<Cow<'static, str>> = None;
     let ending = loop {
+        session.keep(listener);
         if interrupt.is_thrown() {
             break Ending::Interrupted;
         }
@@ -101,6 +102,7 @@ pub(crate) async fn drive(
     if ending.is_refusal() {
         refused::take_turn_back(session, before, listener);
     }
+    session.keep(listener);
     listener.on(Event::Over(ending.clone()));
     ending
 }

@@ -3,7 +3,7 @@
 use crate::bill::Bill;
 use crate::compaction;
 use crate::driver;
-use crate::event::{Event, Listen, Witness};
+use crate::event::{Event, Keep, Listen, Witness};
 use crate::glance::Glances;
 use crate::instructions;
 use crate::interrupt::Interrupt;
@@ -23,8 +23,10 @@ use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
 use codelet_context::price;
 use codelet_context::reminder;
+use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_bytes, estimate_message};
 use codelet_context::tracker::TokenState;
+use codelet_context::view::View;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -154,6 +156,8 @@ pub struct Session {
     pub(crate) has_told_of_estimate: bool,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
+    /// Who keeps what is said.
+    keeper: Option<Box<dyn Keep>>,
     /// Who wants to look while it works.
     pub(crate) glances: Glances,
 }
@@ -196,6 +200,7 @@ impl Session {
             has_told_of_doubt: false,
             has_told_of_estimate: false,
             witness: None,
+            keeper: None,
             glances: Glances::default(),
         }
     }
@@ -444,6 +449,18 @@ impl Session {
         tried.compact(Due::whole(Reason::Asked))
     }
 
+    /// Goes on from what was said elsewhere, as if it had been said here. Calls without an answer get one. `told` is what the model is to
+    /// know of that beside it.
+    pub fn take_over(&mut self, messages: Vec<Message>, told: &str) {
+        let mut view = View::new(messages);
+        strategy::pair(&mut view);
+        for message in view.messages {
+            self.conversation.append(message);
+        }
+        self.begin_anew();
+        self.tell(told);
+    }
+
     /// Begins anew: nothing was said. [`undo`](Self::undo) takes that back. What was billed stays billed, the breaks of the cache stay on record beside it, and what
     /// a provider has taught of its limit stays learned.
     pub fn clear(&mut self) {
@@ -468,6 +485,21 @@ impl Session {
     /// Has each request told to somebody who keeps figures of them.
     pub fn watched_by(&mut self, witness: Box<dyn Witness>) {
         self.witness = Some(witness);
+    }
+
+    /// Has all that is said told to somebody who keeps it: each prompt, answer and output once it is there.
+    pub fn kept_by(&mut self, keeper: Box<dyn Keep>) {
+        self.keeper = Some(keeper);
+    }
+
+    /// Has what was said until now kept.
+    pub(crate) fn keep(&mut self, listener: &mut dyn Listen) {
+        if let Some(mut keeper) = self.keeper.take() {
+            if let Some(told) = keeper.keep(self) {
+                listener.on(Event::Notice(told));
+            }
+            self.keeper = Some(keeper);
+        }
     }
 
     /// Where looks at the session are asked for while it works.
@@ -523,9 +555,13 @@ impl Session {
 
     /// Tells the model what the user has pinned, with the next request: a summary tells it only from the next compaction on.
     pub fn tell_pinned(&mut self, pinned: &str) {
+        self.tell(&format!("The user has pinned this; it is to stay in sight:\n{pinned}"));
+    }
+
+    /// Tells the model something beside what the user says, with the next request.
+    fn tell(&mut self, text: &str) {
         // It stands where reminders do, and must not look like one.
-        let text = reminder::escape(&format!("The user has pinned this; it is to stay in sight:\n{pinned}"));
-        let part = Part::Text(Text::new(text, Origin::Injected));
+        let part = Part::Text(Text::new(reminder::escape(text), Origin::Injected));
         self.add_beside(Message::new(Role::User, vec![part]));
     }
 

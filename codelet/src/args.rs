@@ -98,7 +98,11 @@ pub struct Chat {
     #[arg(long, conflicts_with = "prompt")]
     pub plain: bool,
 
-    /// Write the whole conversation to a file at the end
+    /// Go on from a recorded conversation: a transcript, or a session of another agent (`codelet formats` lists them)
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
+    /// Write the conversation to a file, as it goes on
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
 

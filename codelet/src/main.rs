@@ -20,6 +20,7 @@ mod report_json;
 mod servers;
 mod settings;
 mod side_by_side;
+mod takeover;
 mod transcript;
 mod world;
 

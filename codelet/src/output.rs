@@ -180,6 +180,29 @@ impl Pinned {
         }
     }
 
+    /// An empty file of its own in the place of whatever stands there now, to be written bit by bit; none where it is no file. What is
+    /// put under its name later is not written to.
+    ///
+    /// # Errors
+    /// When the place takes no file.
+    pub fn begin(&self) -> io::Result<Option<File>> {
+        let Target::Named {
+            folder,
+            name,
+            permissions,
+        } = &self.target
+        else {
+            return Ok(None);
+        };
+        let draft = Draft::within(folder, self.access)?;
+        if let Some(permissions) = permissions {
+            draft.file.set_permissions(permissions.clone())?;
+        }
+        let file = draft.file.try_clone()?;
+        draft.become_file(name)?;
+        Ok(Some(file))
+    }
+
     /// What the file that stands there holds, up to so many bytes; none where there is no such file, or more in it.
     pub fn text(&self, most: u64) -> Option<String> {
         let Target::Named { folder, name, .. } = &self.target else {

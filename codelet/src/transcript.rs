@@ -3,14 +3,19 @@
 //! The form is Anthropic's, whoever was asked: it has a place for whether a tool worked. Thinking and fields that only another
 //! vendor could check are left out, and a text that is not the speaker's own says what it is.
 
-use crate::exit::Failure;
+use crate::exit::{Failure, words};
 use crate::output::{Access, Output, Pinned};
 use crate::place::Place;
 use crate::world;
+use codelet_agent::event::Keep;
 use codelet_agent::session::Session;
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Finds the file before a run that may take hours, and before any command runs that could put something else in its
 /// place.
@@ -28,6 +33,11 @@ pub fn pin(path: &Path, place: &Place) -> Result<Pinned, Failure> {
 /// # Errors
 /// When the file cannot be written; nothing is left half-written then.
 pub fn write(pinned: &Pinned, session: &Session) -> Result<(), Failure> {
+    let text = text(session)?;
+    pinned.write(|out| out.write_all(text.as_bytes()))
+}
+
+fn text(session: &Session) -> Result<String, Failure> {
     let mut envelope = Map::new();
     envelope.insert("model".to_owned(), json!(session.model().profile().name));
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
@@ -42,7 +52,79 @@ pub fn write(pinned: &Pinned, session: &Session) -> Result<(), Failure> {
         envelope,
         warnings: Vec::new(),
     };
-    let text =
-        codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))?;
-    pinned.write(|out| out.write_all(text.as_bytes()))
+    codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))
+}
+
+/// Keeps the file as the session goes on, so that whatever ends the process, what was said until then is in it. Each time the end of the
+/// file is written anew from where it differs, in one go, so that it is a whole request all the time.
+pub struct Kept {
+    pinned: Arc<Pinned>,
+    /// Nothing before something is said.
+    file: Option<File>,
+    /// What it holds.
+    text: String,
+    /// How many messages that is, and where the last of them lies in memory.
+    held: (usize, usize),
+    /// It cannot be written, and that was told.
+    is_given_up: bool,
+}
+
+impl Kept {
+    /// In this place.
+    pub fn new(pinned: Arc<Pinned>) -> Self {
+        Kept {
+            pinned,
+            file: None,
+            text: String::new(),
+            held: (0, 0),
+            is_given_up: false,
+        }
+    }
+
+    fn update(&mut self, text: String) -> io::Result<()> {
+        if self.file.is_none() {
+            self.file = self.pinned.begin()?;
+        }
+        // A pipe or a device has the whole at the end.
+        let Some(file) = &self.file else { return Ok(()) };
+        let same = self
+            .text
+            .bytes()
+            .zip(text.bytes())
+            .take_while(|(old, new)| old == new)
+            .count();
+        let written = file.write_all_at(&text.as_bytes()[same..], same as u64);
+        if let Err(error) = written {
+            // It ends as it did.
+            let _ = file.write_all_at(&self.text.as_bytes()[same..], same as u64);
+            let _ = file.set_len(self.text.len() as u64);
+            return Err(error);
+        }
+        if text.len() < self.text.len() {
+            file.set_len(text.len() as u64)?;
+        }
+        self.text = text;
+        Ok(())
+    }
+}
+
+impl Keep for Kept {
+    fn keep(&mut self, session: &Session) -> Option<String> {
+        let messages = session.conversation().history().messages();
+        let last = messages.last().map_or(0, |last| Arc::as_ptr(last) as usize);
+        let held = std::mem::replace(&mut self.held, (messages.len(), last));
+        if self.is_given_up || held == self.held {
+            return None;
+        }
+        let done = text(session).map(|text| self.update(text).map_err(|error| words(&error)));
+        let why = match done {
+            Ok(Ok(())) => return None,
+            Ok(Err(why)) | Err(Failure::Told(why)) => why,
+            Err(Failure::PipeClosed) => return None,
+        };
+        self.is_given_up = true;
+        Some(format!(
+            "the transcript is not kept any more: {why}; it is tried once more at the end"
+        ))
+    }
 }

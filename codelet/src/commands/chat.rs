@@ -8,6 +8,7 @@ use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::Settings;
+use crate::takeover::{self, Recorded};
 use crate::world::Equipment;
 use crate::{input, loading, local, pictures, transcript, world};
 use codelet_agent::asking::Asking;
@@ -54,14 +55,15 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     let transcript = chat
         .transcript
         .as_ref()
-        .map(|path| transcript::pin(path, &place))
+        .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
+    let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
     let lived = guarded(world::secrets(&settings), || {
-        live(chat, &settings, &place, transcript.as_ref())
+        live(chat, &settings, &place, (transcript.as_ref(), recorded))
     });
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
@@ -77,7 +79,12 @@ fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
     done.ok()
 }
 
-fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pinned>) -> Result<ExitCode, Failure> {
+fn live(
+    chat: &Chat,
+    settings: &Settings,
+    place: &Place,
+    (transcript, recorded): (Option<&Arc<Pinned>>, Option<Recorded>),
+) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
     super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
     let ready = unless_signalled(&runtime, async {
@@ -112,12 +119,23 @@ fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pin
         let connected = world::servers(settings, place, &*model, &skip).await;
         drop(progress);
         servers = connected.servers;
-        begun(
+        let mut begun = begun(
             settings,
             place,
             (model, equipment, shell),
             (connected.tools, connected.notices),
-        )
+        );
+        if let Some(recorded) = recorded {
+            let taken = takeover::go_on(&mut begun.session, recorded, place);
+            let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
+            begun.notices.extend([taken.told].into_iter().chain(compacted));
+        }
+        if let Some(pinned) = transcript {
+            begun
+                .session
+                .kept_by(Box::new(transcript::Kept::new(Arc::clone(pinned))));
+        }
+        begun
     };
     if !on_terminal {
         crate::output::stdout()?;
@@ -135,6 +153,10 @@ fn live(chat: &Chat, settings: &Settings, place: &Place, transcript: Option<&Pin
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(pinned) = transcript {
         transcript::write(pinned, &lived.session)?;
+        if let Some(file) = chat.transcript.as_deref().filter(|_| !pinned.is_stream()) {
+            let file = codelet_agent::spelling::spell(file.as_os_str());
+            let _ = writeln!(std::io::stderr(), "To go on from here: codelet --from {file}");
+        }
     }
     Ok(match (lived.left, &lived.ending) {
         (Left::Gone(status), _) => status.into(),

@@ -9,7 +9,7 @@ use crate::pictures::Pictures;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
-use crate::{input, loading, pictures, transcript, world};
+use crate::{input, loading, pictures, takeover, transcript, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -60,8 +60,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let transcript = chat
         .transcript
         .as_ref()
-        .map(|path| transcript::pin(path, &place))
+        .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
+    let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
     let servers = {
         let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
         runtime.block_on(world::servers(&settings, &place, &*model, &interrupt))
@@ -86,11 +87,21 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         gate: Arc::new(rules),
         world: equipment.surroundings,
     };
-    let session = Session::new(parts, session_settings(&settings));
+    let mut session = Session::new(parts, session_settings(&settings));
+    if let Some(recorded) = recorded {
+        let taken = takeover::go_on(&mut session, recorded, &place);
+        front.on(Event::Notice(taken.told));
+        if let Some((reason, notice)) = taken.compacted {
+            front.on(Event::Compacted { reason, notice });
+        }
+    }
+    if let Some(pinned) = &transcript {
+        session.kept_by(Box::new(transcript::Kept::new(Arc::clone(pinned))));
+    }
     let asked = Asked {
         prompt: pictures.with(text),
         output: chat.output,
-        transcript: transcript.as_ref(),
+        transcript: transcript.as_deref(),
         began,
     };
     let done = carry(session, asked, &runtime, &interrupt, front);

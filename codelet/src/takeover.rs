@@ -1,0 +1,323 @@
+//! A session that goes on from a recorded conversation: its own transcript, or a session of another agent.
+
+use crate::exit::Failure;
+use crate::input::{self, Input};
+use crate::paint::{clean, count, number};
+use crate::place::Place;
+use codelet_agent::session::Session;
+use codelet_context::conversation::Signals;
+use codelet_context::message::{ActionKind, ChangeKind, Message, Origin, Parameters, Part, Role, Text, ToolCall};
+use codelet_context::notice::Notice;
+use codelet_context::policy::Reason;
+use codelet_transcript::{Document, Maker};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// So many files, the last that were worked on, are looked at on the disk.
+const FILES: usize = 200;
+/// Of so many the model is told the names.
+const NAMED: usize = 40;
+/// A file that is longer, in bytes, is told by its times alone.
+const COMPARED: u64 = 4 * 1024 * 1024;
+
+/// A conversation that was read, to go on from.
+pub struct Recorded {
+    name: String,
+    document: Document,
+    /// When the file was written.
+    written: Option<SystemTime>,
+}
+
+/// Reads the file that the user names.
+///
+/// # Errors
+/// When it cannot be read, or holds no conversation.
+pub fn read(file: &Path) -> Result<Recorded, Failure> {
+    let input = Input::read(Some(file))?;
+    let document = input.parse(None)?;
+    let written = file.metadata().and_then(|found| found.modified()).ok();
+    Ok(Recorded {
+        name: input.into_name(),
+        document,
+        written,
+    })
+}
+
+/// What the user is told of it.
+pub struct TakenOver {
+    /// What was taken over, in a line.
+    pub told: String,
+    /// Why it was compacted at once, and what that came to.
+    pub compacted: Option<(Reason, Notice)>,
+}
+
+/// Has the session go on from it, and compacts it where it does not fit or costs more than compacting.
+pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenOver {
+    let Recorded {
+        name,
+        document,
+        written,
+    } = recorded;
+    // Another session has its own system prompt and reminders, and what another model has signed goes to nobody.
+    let maker = Maker {
+        form: document.format,
+        model: "another session".to_owned(),
+    };
+    let mut messages: Vec<Message> = document.messages;
+    messages.retain(|message| message.role != Role::System);
+    for message in &mut messages {
+        message.parts.retain(|part| {
+            !matches!(
+                part,
+                Part::Text(Text {
+                    origin: Origin::Reminder(_),
+                    ..
+                })
+            )
+        });
+        for part in &mut message.parts {
+            hide(part, session);
+            if let Part::ToolCall(call) = part {
+                translate(call);
+            }
+        }
+        if message.role == Role::Assistant {
+            maker.sign(message);
+        }
+    }
+    messages.retain(|message| !message.parts.is_empty());
+    let files = files(&messages, written, place);
+    let prompts = messages.iter().filter(|message| message.is_prompt()).count();
+    let calls: usize = messages.iter().map(|message| message.calls().count()).sum();
+    // What is behind it says how the file is written.
+    let form = document.format.describe().split(" (").next().unwrap_or_default();
+    let names = told_files(&files);
+    session.take_over(
+        messages,
+        &format!(
+            "This session goes on from a conversation that was recorded before, {form}: all that is above. The tools are those that you are \
+             given now, whatever the calls above were named.{names}"
+        ),
+    );
+    let tokens = number(session.conversation().occupancy());
+    let mut told = format!(
+        "taken over from {} ({form}): {} with {}, about {tokens} tokens{}",
+        clean(&name),
+        count(prompts, "prompt"),
+        count(calls, "tool call"),
+        summed(&files)
+    );
+    let signals = Signals {
+        is_cold: true,
+        ..Signals::default()
+    };
+    let mut compacted = None;
+    if let Some(due) = session.conversation().decide(signals) {
+        match session.conversation_mut().compact(due) {
+            Ok(notice) => compacted = Some((due.reason(), notice)),
+            Err(refusal) => told.push_str(&format!("; it could not be compacted: {refusal}")),
+        }
+    }
+    TakenOver { told, compacted }
+}
+
+/// Keys and other secrets of the user's that stand in the recording go to nobody.
+fn hide(part: &mut Part, session: &Session) {
+    match part {
+        Part::Text(text) => {
+            let hidden = session.hidden(text.body.as_str());
+            if hidden != text.body.as_str() {
+                text.body = hidden.into();
+            }
+        }
+        Part::ToolResult(result) => result.output.iter_mut().for_each(|part| hide(part, session)),
+        Part::ToolCall(call) => {
+            let json = call.parameters.json();
+            let hidden = session.hidden(json.as_str());
+            if hidden != json.as_str()
+                && let Ok(map) = serde_json::from_str(&hidden)
+            {
+                call.parameters = Parameters::new(map);
+            }
+        }
+        Part::Thinking(_) | Part::Image(_) | Part::Opaque(_) => {}
+    }
+}
+
+/// Names a call of another agent's tool as ours, where ours does the same with the same parameters: a model calls what it sees called.
+fn translate(call: &mut ToolCall) {
+    let given = call.parameters.as_map();
+    let text = |names: &[&str]| names.iter().find_map(|name| given.get(*name)?.as_str());
+    let path = match &call.action.paths[..] {
+        [path] => Some(&**path),
+        _ => None,
+    };
+    let file = path.or_else(|| text(&["file_path", "filePath", "path", "absolute_path"]));
+    let mut parameters: Vec<(&str, Value)> = Vec::new();
+    let tool = match call.action.kind {
+        ActionKind::Command => {
+            let Some(line) = &call.action.command else { return };
+            parameters.push(("command", line.as_str().into()));
+            "Bash"
+        }
+        ActionKind::Read => {
+            let Some(file) = file else { return };
+            parameters.push(("file_path", file.into()));
+            for name in ["offset", "limit"] {
+                parameters.extend(
+                    given
+                        .get(name)
+                        .filter(|value| value.is_u64())
+                        .map(|value| (name, value.clone())),
+                );
+            }
+            "Read"
+        }
+        ActionKind::Change if call.action.change == ChangeKind::Writes => {
+            let Some(file) = file else { return };
+            parameters.push(("file_path", file.into()));
+            let old = text(&["old_string", "oldString", "old_str", "oldText"]);
+            let new = text(&["new_string", "newString", "new_str", "newText"]);
+            match (old, new, text(&["content", "file_text"])) {
+                (Some(old), Some(new), None) => {
+                    parameters.extend([("old_string", old.into()), ("new_string", new.into())]);
+                    let all = ["replace_all", "replaceAll"]
+                        .iter()
+                        .find_map(|name| given.get(*name)?.as_bool());
+                    parameters.extend(all.map(|all| ("replace_all", all.into())));
+                    "Edit"
+                }
+                (None, None, Some(content)) => {
+                    parameters.push(("content", content.into()));
+                    "Write"
+                }
+                _ => return,
+            }
+        }
+        _ => return,
+    };
+    let parameters: Map<String, Value> = parameters
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    call.tool = tool.into();
+    call.parameters = Parameters::new(parameters);
+}
+
+/// How a file stands on the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stands {
+    AsItWas,
+    Changed,
+    Gone,
+}
+
+/// The files of the workspace that were worked on, as they stand now, those that were worked on last first.
+fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Vec<(PathBuf, Stands)> {
+    // The last change of a file says what ought to be in it.
+    let mut last: BTreeMap<PathBuf, (usize, Option<&ToolCall>)> = BTreeMap::new();
+    let calls = messages.iter().flat_map(|message| message.calls());
+    for (at, call) in calls.enumerate() {
+        let changes = call.action.kind == ActionKind::Change;
+        if !changes && call.action.kind != ActionKind::Read {
+            continue;
+        }
+        for path in &call.action.paths {
+            let path = place.directory.join(&**path);
+            if !path.starts_with(&place.root) {
+                continue;
+            }
+            let known = last.entry(path).or_insert((at, None));
+            known.0 = at;
+            if changes {
+                known.1 = Some(call);
+            }
+        }
+    }
+    let mut files: Vec<_> = last.into_iter().collect();
+    files.sort_by_key(|(_, (at, _))| std::cmp::Reverse(*at));
+    let stands = |(path, (_, change)): (PathBuf, (usize, Option<&ToolCall>))| {
+        let stands = stands(&path, change, written);
+        let shown = path.strip_prefix(&place.directory).map(Path::to_owned).unwrap_or(path);
+        (shown, stands)
+    };
+    files.into_iter().take(FILES).map(stands).collect()
+}
+
+fn stands(path: &Path, change: Option<&ToolCall>, written: Option<SystemTime>) -> Stands {
+    let removed = change.is_some_and(|call| call.action.change == ChangeKind::Removes);
+    let Ok(found) = path.metadata() else {
+        return if removed { Stands::AsItWas } else { Stands::Gone };
+    };
+    let is_newer = found
+        .modified()
+        .ok()
+        .zip(written)
+        .is_some_and(|(modified, written)| modified > written);
+    let holds = |call: &ToolCall| {
+        let whole = call.parameters.str("content");
+        let Some(part) = whole.or_else(|| call.parameters.str("new_string")) else {
+            return true;
+        };
+        match input::regular(path, COMPARED) {
+            Ok(bytes) if whole.is_some() => bytes == part.as_bytes(),
+            Ok(bytes) => String::from_utf8_lossy(&bytes).contains(part),
+            Err(_) => true,
+        }
+    };
+    match is_newer || removed || !change.is_none_or(holds) {
+        true => Stands::Changed,
+        false => Stands::AsItWas,
+    }
+}
+
+/// What the model is told of the files.
+fn told_files(files: &[(PathBuf, Stands)]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let named = |stands: Stands| {
+        let all: Vec<String> = files
+            .iter()
+            .filter(|(_, found)| *found == stands)
+            .map(|(path, _)| codelet_agent::spelling::spell(path.as_os_str()))
+            .collect();
+        let more = all.len().saturating_sub(NAMED);
+        let mut names = all[..all.len().min(NAMED)].join(", ");
+        if more > 0 {
+            names.push_str(&format!(" and {more} more"));
+        }
+        names
+    };
+    let mut told = String::new();
+    for (stands, what) in [(Stands::Changed, "changed"), (Stands::Gone, "gone")] {
+        let names = named(stands);
+        if !names.is_empty() {
+            told.push_str(&format!(
+                "\nOf the files that were worked on, these are {what} since: {names}"
+            ));
+        }
+    }
+    match told.is_empty() {
+        true => "\nThe files that were worked on are as they were.".to_owned(),
+        false => told,
+    }
+}
+
+/// The same for the user.
+fn summed(files: &[(PathBuf, Stands)]) -> String {
+    let of = |stands: Stands| files.iter().filter(|(_, found)| *found == stands).count();
+    match (of(Stands::Changed), of(Stands::Gone)) {
+        _ if files.is_empty() => String::new(),
+        (0, 0) => format!(
+            "; the {} that it worked on stand as they were",
+            count(files.len(), "file")
+        ),
+        (changed, gone) => format!(
+            "; of {} that it worked on {changed} changed since and {gone} gone (the model is told which)",
+            count(files.len(), "file")
+        ),
+    }
+}
