@@ -226,3 +226,22 @@ fn what_was_next_when_an_earlier_summary_was_made_is_over() {
         assert!(!summary.contains(over), "{over}: {summary}");
     }
 }
+
+#[test]
+fn a_call_without_a_letter_is_told_by_its_tool() {
+    for (name, value) in [
+        ("pattern", "*"),
+        ("file_path", "./"),
+        ("command", ""),
+        ("pattern", "(?:)"),
+    ] {
+        let summary = Talk::default()
+            .asks("Look around.")
+            .calls("Glob", &json!({name: value}), Action::default(), |result| {
+                result.output = vec![Part::text("The walnut press lies in press.rs and is slow.")];
+            })
+            .works()
+            .summary(2_000);
+        assert!(summary.contains("\n> Glob"), "{value}: {summary}");
+    }
+}

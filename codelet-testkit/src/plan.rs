@@ -147,6 +147,9 @@ pub fn build(plan: &[Op]) -> Vec<Message> {
     builder.messages
 }
 
+/// Patterns, most of them without a letter.
+const PATTERNS: [&str; 8] = ["*", "", ".", "**/*", "é", "日本", "[0-9]", "*.rs"];
+
 const REMINDERS: [ReminderKind; 4] = [
     ReminderKind::Instructions,
     ReminderKind::Environment,
@@ -308,7 +311,7 @@ impl Builder {
         let file = FILES[usize::from(one.target) % FILES.len()];
         let line = COMMANDS[usize::from(one.target) % COMMANDS.len()];
         let change = ActionKind::Change;
-        let (tool, parameters, action) = match one.tool % 10 {
+        let (tool, parameters, action) = match one.tool % 11 {
             0 => (
                 "Read",
                 json!({ "file_path": file }),
@@ -337,6 +340,14 @@ impl Builder {
                 json!({ "url": "https://a.example/x", "deep": [{ "n": 1.50 }] }),
                 Action::default(),
             ),
+            9 => {
+                let pattern = PATTERNS[usize::from(one.target) % PATTERNS.len()];
+                (
+                    "Glob",
+                    json!({ "pattern": pattern }),
+                    Action::on(ActionKind::Search, []),
+                )
+            }
             _ => (
                 "Bash",
                 json!({ "command": "cargo test" }),

@@ -180,12 +180,15 @@ impl Record<'_> {
     /// A call on one line.
     fn call(&self, number: u32) -> String {
         let block = &self.index().blocks[number as usize];
-        let words = self.index().quoted(number, block.segments.start);
-        let words = match words.len() > CALL {
-            true => format!("{}{GAP}", &words[..words.floor_char_boundary(CALL - GAP.len())]),
-            false => words.into_owned(),
-        };
+        // None of a parameter without a letter.
+        let first = block.segments.clone().next();
+        let mut words = first.map_or_else(String::new, |first| self.index().quoted(number, first).into_owned());
+        if words.len() > CALL {
+            words.replace_range(words.floor_char_boundary(CALL - GAP.len()).., GAP);
+        }
         format!("{}{} {words}", labels::CALL, self.tool(number))
+            .trim_end()
+            .to_owned()
     }
 
     /// The segments, which ascend, as text.
