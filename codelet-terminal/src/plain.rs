@@ -212,6 +212,10 @@ impl Plain {
         let mut lines = questions::body(&self.look, question, directory);
         let always = match question.grants.is_empty() {
             true => String::new(),
+            false if questions::is_shortened(question) => {
+                lines.extend(questions::extent(&self.look, question));
+                " a: always in this session.".to_owned()
+            }
             false => format!(" a: always in this session ({}).", questions::always(question)),
         };
         let answers = format!("Permit it? y: once.{always} n: no. n REASON: no, and the model is told why.");

@@ -33,19 +33,15 @@ pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
     Some(Unfolding::new(&head, Body::new(text), Role::Text))
 }
 
-/// What always would permit.
+/// What always would permit, on one line: lines of their own could look like another question.
 pub(crate) fn always(question: &Question) -> String {
     let grants: Vec<String> = question.grants.iter().map(|granted| grant(granted).0).collect();
-    grants.join(", ")
+    clean(&grants.join(", "), 1).replace('\n', "␊")
 }
 
 /// On one line: the whole stands above, where it was asked.
 fn shortened(pattern: &str) -> String {
-    clip(&in_one_line(pattern), PATTERN)
-}
-
-fn in_one_line(pattern: &str) -> String {
-    clean(pattern, 1).replace('\n', " ")
+    clip(pattern, PATTERN)
 }
 
 /// Whether what always would permit is longer than the line that offers it shows.
@@ -83,8 +79,19 @@ pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
     if question.grants.is_empty() {
         return Vec::new();
     }
-    let told = format!("[a] would permit in this session: `{}`", always(question));
-    say(look, Role::Dim, &told)
+    let mut told = say(look, Role::Dim, "[a] would permit in this session:");
+    // Framed, since it may fill rows: where one begins is up to whoever wrote it.
+    let bar = look.pick("│ ", "| ");
+    let narrower = Look {
+        width: look.width.saturating_sub(2).max(1),
+        ..*look
+    };
+    let rows = say(&narrower, Role::Dim, &format!("`{}`", always(question)));
+    told.extend(rows.into_iter().map(|mut row| {
+        row.spans.insert(0, Span::styled(bar, look.style(Role::Dim)));
+        row
+    }));
+    told
 }
 
 /// What is asked and what may be answered, to stand above the input in at most so many rows. The answers come first, what
@@ -133,7 +140,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         let ask = |pattern: &str| say(look, Role::Text, &format!("Always in this session for `{pattern}`?"));
         let hint = say(look, Role::Dim, "Enter says yes; Esc goes back");
         // All of it, where it has room: this is what is agreed to.
-        let whole = ask(&in_one_line(&always(question)));
+        let whole = ask(&always(question));
         let asked = match whole.len() + hint.len() <= room {
             true => whole,
             false => ask(pattern),
