@@ -161,6 +161,10 @@ impl Gathering<'_> {
             .text
             .push_str(&format!("{} ({whose}):\n\n{text}", path.display()));
         if level < LEVELS {
+            // Whoever names it, what a file of the project says is the project's.
+            let places = self.places;
+            let is_projects = level > 0 && path.starts_with(&places.root);
+            let within = within.or_else(|| is_projects.then_some(places.root.as_path()));
             for import in imports(text) {
                 if let Some(target) = self.target(&path, &import) {
                     self.file(&target, &format!("imported by {}", path.display()), within, level + 1);
@@ -323,6 +327,29 @@ mod tests {
         assert_eq!(found.notices.len(), 2, "{:?}", found.notices);
         assert!(found.notices[0].contains("/repo/pipe.md was not read"));
         assert!(found.notices[1].contains("/repo/AGENTS.md was not read"));
+    }
+
+    #[test]
+    fn a_file_of_the_project_imports_as_one_whoever_imports_it() {
+        let found = gather(&world(&[
+            ("/home/ann/.codelet/AGENTS.md", "@/repo/notes.md @~/mine.md"),
+            ("/home/ann/mine.md", "Mine."),
+            ("/repo/notes.md", "@~/.aws/credentials @more.md"),
+            ("/repo/more.md", "More."),
+            ("/home/ann/.aws/credentials", "key"),
+        ]));
+        let taken = [
+            "/home/ann/.codelet/AGENTS.md",
+            "/repo/notes.md",
+            "/repo/more.md",
+            "/home/ann/mine.md",
+        ];
+        assert_eq!(order(&found), taken);
+        assert!(
+            found.notices[0].contains("/home/ann/.aws/credentials was not read"),
+            "{:?}",
+            found.notices
+        );
     }
 
     #[test]

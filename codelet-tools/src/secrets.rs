@@ -16,6 +16,8 @@ const ANYWHERE: &[&str] = &[
     "SSHPASS",
     "SECRET",
     "CREDENTIAL",
+    "CREDS",
+    "AUTHCONFIG",
     "APIKEY",
     "ACCESSKEY",
     "PRIVATEKEY",
@@ -146,6 +148,7 @@ pub fn credential(value: &str) -> Option<&str> {
     password(value)
         .or_else(|| parameter(value))
         .or_else(|| value.split(['\n', '"', '\'', '=', ',']).find_map(sent))
+        .or_else(|| of_json(value))
         .or_else(|| {
             WEBHOOKS
                 .iter()
@@ -155,11 +158,28 @@ pub fn credential(value: &str) -> Option<&str> {
         .filter(|found| !found.is_empty())
 }
 
+/// The first string of a JSON object that is a secret by its key.
+fn of_json(text: &str) -> Option<&str> {
+    let pieces: Vec<&str> = text.split('"').collect();
+    let string = |pieces: &[&'_ str]| pieces[1].trim() == ":" && is_secret_name(pieces[0]) && !pieces[2].is_empty();
+    pieces.windows(3).find(|pieces| string(pieces)).map(|pieces| pieces[2])
+}
+
 /// The value of a parameter that is a secret by its name, unless the list is about this very machine.
 fn parameter(text: &str) -> Option<&str> {
     let pieces = text.split(|c: char| c.is_whitespace() || matches!(c, '?' | '&' | ';' | ',' | '"' | '\''));
-    let mut found = None;
+    let (mut found, mut before) = (None, "");
     for piece in pieces {
+        // `--token X` is `--token=X`.
+        let option = std::mem::replace(&mut before, piece);
+        if found.is_none()
+            && option.starts_with("--")
+            && is_secret_name(option)
+            && !piece.is_empty()
+            && !piece.starts_with(['-', '$'])
+        {
+            found = Some(piece);
+        }
         let host = piece
             .split_once("://")
             .map(|(_, behind)| behind.split('/').next().unwrap_or(behind));
@@ -244,7 +264,8 @@ pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
         .collect()
 }
 
-fn is_made_by_machine(value: &str) -> bool {
+/// Whether a text is long and mixed enough to be nobody's words.
+pub fn is_made_by_machine(value: &str) -> bool {
     value.len() >= MADE_BY_MACHINE
         && value.contains(|c: char| c.is_ascii_digit())
         && value.contains(|c: char| c.is_ascii_alphabetic())
@@ -569,6 +590,8 @@ mod tests {
             "AZURE_CLIENT_SECRET",
             "AZURE_STORAGE_CONNECTION_STRING",
             "AWS_CREDENTIALS",
+            "DEPLOY_CREDS",
+            "DOCKER_AUTH_CONFIG",
             "REDISCLI_AUTH",
             "RELEASE_COOKIE",
             "--api-key",
@@ -648,6 +671,11 @@ mod tests {
     #[test]
     fn a_credential_is_found_in_lists_headers_and_addresses() {
         for (text, found) in [
+            (r#"{"user": "u", "password": "h2a3f9c1d7"}"#, Some("h2a3f9c1d7")),
+            (r#"{"auths":{"reg.example":{"auth":"aGVsbG8="}}}"#, Some("aGVsbG8=")),
+            (r#"{"name": "password", "value": ""}"#, None),
+            ("--user u --token h3a3f9c1d7", Some("h3a3f9c1d7")),
+            ("--token --verbose", None),
             ("postgresql://db.example/x?user=a&password=lovelace", Some("lovelace")),
             (
                 "jdbc:mysql://db.example/x?user=a&password=lovelace&b=c",

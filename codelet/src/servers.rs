@@ -138,8 +138,7 @@ impl ServerFile {
                 }
                 words.join(" ")
             }
-            // Behind the path may stand a key.
-            (None, Some(url)) => address::shown(url.reveal()),
+            (None, Some(url)) => without_keys(&address::shown(url.reveal())),
             (None, None) => String::new(),
         };
         // A value may have been written into a name.
@@ -219,6 +218,20 @@ fn certificates(path: &Path) -> Result<String, String> {
         true => Err(wrong("it is empty".to_owned())),
         false => Ok(text),
     }
+}
+
+/// An address without what looks like a key in its path, as some servers' addresses have one.
+fn without_keys(address: &str) -> String {
+    let piece = |piece| {
+        if codelet_tools::secrets::is_made_by_machine(piece) {
+            "…"
+        } else {
+            piece
+        }
+    };
+    let (host, path) = address.split_at(address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at));
+    let pieces: Vec<&str> = path.split('/').map(piece).collect();
+    format!("{host}{}", pieces.join("/"))
 }
 
 /// An argument as it may be shown; where it is an address, without what lets somebody in.

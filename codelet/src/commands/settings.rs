@@ -6,9 +6,11 @@ use crate::output::Output;
 use crate::paint::{Ink, Look, clean, width};
 use crate::place::Place;
 use crate::settings::{Set, Settings};
+use crate::world;
 use codelet_agent::session::SummaryBy;
 use codelet_providers::address;
 use codelet_terminal::render::Background;
+use codelet_tools::secrets::Secrets;
 
 /// Prints the settings as they hold in a folder. Keys are named, never shown.
 ///
@@ -17,7 +19,11 @@ use codelet_terminal::render::Background;
 pub fn run(args: &args::Place) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let settings = Settings::read(&place.settings())?;
-    let rows = rows(&settings, &place);
+    let secrets = Secrets::new(&world::secrets(&settings));
+    let mut rows = rows(&settings, &place);
+    for [_, value, _] in &mut rows {
+        *value = secrets.hide(value).into_owned();
+    }
     let look = Look::stdout();
     let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let (names, values) = (widest(0), widest(1).min(48));
