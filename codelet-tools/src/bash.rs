@@ -153,6 +153,10 @@ impl Bash {
         if !environment.iter().any(|(name, _)| name == "PATH") {
             environment.push(("PATH".into(), PATH.into()));
         }
+        if !reads_utf8(&environment) {
+            environment.retain(|(name, _)| name != LC_ALL);
+            environment.push((LC_ALL.into(), "C.UTF-8".into()));
+        }
         environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
         environment.push(("PWD".into(), directory.clone().into()));
         let program = Program {
@@ -514,4 +518,22 @@ fn bash(desk: &Desk) -> Option<PathBuf> {
             bash.file_name()
                 .is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash"))
         })
+}
+/// The variable that says in which encoding a shell reads, before all others.
+const LC_ALL: &str = "LC_ALL";
+
+/// Whether a shell reads a line as it was judged. In encodings such as GBK and BIG5 a backslash or a quote is the second byte of a
+/// character, so that it would be split elsewhere; and what commands print is read as UTF-8.
+fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
+    let value = |wanted: &str| {
+        let found = environment.iter().find(|(name, _)| name == wanted);
+        found
+            .map(|(_, value)| value.to_string_lossy())
+            .filter(|value| !value.is_empty())
+    };
+    let locale = [LC_ALL, "LC_CTYPE", "LANG"].into_iter().find_map(value);
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        matches!(locale.as_str(), "c" | "posix") || locale.contains("utf-8") || locale.contains("utf8")
+    })
 }

@@ -251,6 +251,22 @@ fn no_key_reaches_a_command_or_its_output() {
 }
 
 #[test]
+fn a_shell_reads_a_line_in_the_encoding_in_which_it_was_judged() {
+    for (name, value, read_in) in [
+        ("LANG", "zh_CN.GB18030", "C.UTF-8"),
+        ("LC_ALL", "zh_TW.BIG5", "C.UTF-8"),
+        ("LANG", "de_DE.UTF-8", "none"),
+        ("LC_CTYPE", "en_US.utf8", "none"),
+        ("LC_ALL", "C", "C"),
+    ] {
+        let trial = Trial::with(Permission::All, |options| {
+            options.env = vec![("PATH".into(), "/usr/bin:/bin".into()), (name.into(), value.into())];
+        });
+        assert_eq!(run(&trial, "echo ${LC_ALL-none}"), format!("{read_in}\n"), "{name}={value}");
+    }
+}
+
+#[test]
 fn a_flood_is_cut_in_the_middle_and_counted() {
     let trial = free();
     let output = trial.call(
