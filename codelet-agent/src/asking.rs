@@ -40,7 +40,7 @@ pub enum Grant {
 impl Grant {
     fn covers(&self, need: &Need) -> bool {
         match (self, need) {
-            (Grant::Line(line), Need::Run { command }) => line == command,
+            (Grant::Line(line), Need::Run { command, .. }) => line == command,
             (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
             // Who may change a folder's files may not therefore change what git, or a shell, does there.
             (Grant::Change(folder), Need::Change { path, owner, .. }) => path.starts_with(folder) && owner.is_none(),
@@ -99,14 +99,21 @@ impl State {
 
     /// A line of several commands may fit several patterns together.
     fn allows(&self, need: &Need) -> bool {
-        let Need::Run { command } = need else { return false };
+        let Need::Run {
+            command,
+            is_elsewhere,
+            looks_outside,
+        } = need
+        else {
+            return false;
+        };
         let granted = self.grants.iter().filter_map(|grant| match grant {
             Grant::Commands(pattern) => Some(pattern),
             _ => None,
         });
         let patterns: Vec<String> = self.patterns().iter().chain(granted).cloned().collect();
         // Who permits a kind of command has not therefore permitted what gives orders to others.
-        allows(&patterns, command) && orders::changed_by(command).is_none()
+        allows(&patterns, command, *is_elsewhere, !looks_outside) && orders::changed_by(command).is_none()
     }
 
     /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
@@ -161,6 +168,10 @@ impl Asking {
 impl Gate for Asking {
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
         Box::pin(async move {
+            let denial = |need| lock(&self.state).rules.denial(need);
+            if let Some(denial) = asked.needs.iter().find_map(denial) {
+                return Verdict::No(denial);
+            }
             let needs = lock(&self.state).open(asked.needs);
             if needs.is_empty() {
                 return Verdict::Yes;
@@ -192,8 +203,8 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
     let mut grants: Vec<Grant> = Vec::new();
     for need in needs {
         let more = match need {
-            Need::Run { command } if orders::changed_by(command).is_some() => Vec::new(),
-            Need::Run { command } => match pattern_for(command) {
+            Need::Run { command, .. } if orders::changed_by(command).is_some() => Vec::new(),
+            Need::Run { command, .. } => match pattern_for(command) {
                 Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
                 None => vec![Grant::Line(command.clone())],
             },
@@ -238,6 +249,8 @@ mod tests {
     fn run(command: &str) -> Vec<Need> {
         vec![Need::Run {
             command: command.to_owned(),
+            is_elsewhere: false,
+            looks_outside: false,
         }]
     }
 
@@ -254,6 +267,7 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules {
             permission: Permission::Edit,
             allow: vec!["cargo *".to_owned()],
+            deny: Vec::new(),
         });
         assert_eq!(gate.judge(asked(&run("cargo test"))).await, Verdict::Yes);
         assert!(questions.try_recv().is_err());
@@ -264,6 +278,7 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules {
             permission: Permission::Edit,
             allow: vec!["cargo *".to_owned()],
+            deny: Vec::new(),
         });
         gate.permit(Permission::Read);
         assert!(gate.granted().0.is_empty());
@@ -282,7 +297,7 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules::default());
         let first = tokio::spawn({
             let gate = gate.clone();
-            async move { gate.judge(asked(&run("cargo test -p x && git status"))).await }
+            async move { gate.judge(asked(&run("cargo test -p x && git fetch"))).await }
         });
         let second = tokio::spawn({
             let gate = gate.clone();
@@ -290,7 +305,7 @@ mod tests {
         });
         let question = questions.recv().await.unwrap();
         let waiting = questions.recv().await.unwrap();
-        let patterns: Vec<Grant> = ["cargo test *", "git status *"]
+        let patterns: Vec<Grant> = ["cargo test *", "git fetch *"]
             .map(|p| Grant::Commands(p.to_owned()))
             .into();
         assert_eq!(question.grants, patterns);
@@ -301,7 +316,8 @@ mod tests {
         waiting.answer(Word::Once);
         assert_eq!(second.await.unwrap(), Verdict::Yes);
         assert_eq!(
-            gate.judge(asked(&run("git status -s && cargo test"))).await,
+            gate.judge(asked(&run("git fetch -p && git status -s && cargo test")))
+                .await,
             Verdict::Yes
         );
     }
@@ -312,6 +328,7 @@ mod tests {
             let (gate, mut questions) = Asking::new(Rules {
                 permission: Permission::Edit,
                 allow: vec![allow.to_owned()],
+                deny: Vec::new(),
             });
             assert_eq!(gate.judge(asked(&run("tee notes.md"))).await, Verdict::Yes);
             for _ in 0..2 {
@@ -354,7 +371,7 @@ mod tests {
     async fn nobody_there_means_no() {
         let (gate, questions) = Asking::new(Rules::default());
         drop(questions);
-        assert!(matches!(gate.judge(asked(&run("ls"))).await, Verdict::No(_)));
+        assert!(matches!(gate.judge(asked(&run("make"))).await, Verdict::No(_)));
     }
 
     #[test]

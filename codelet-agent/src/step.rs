@@ -114,7 +114,7 @@ pub(crate) async fn call_tools(
                 description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
                 why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
             });
-        } else if output.success && changes {
+        } else if output.success && changes && !only_looks(session, call) {
             session.is_held_up = false;
         }
         let went = match (output.success, output.lacked_time) {
@@ -141,6 +141,12 @@ pub(crate) async fn call_tools(
 fn batch(session: &Session, calls: &[ToolCall]) -> usize {
     let only_looks = |call: &ToolCall| find(&session.parts, &call.tool).is_none_or(|tool| tool.is_read_only());
     calls.iter().take_while(|call| only_looks(call)).count().max(1)
+}
+
+/// Whether a call needs nothing but to look, as some commands do.
+fn only_looks(session: &Session, call: &ToolCall) -> bool {
+    let needs = find(&session.parts, &call.tool).and_then(|tool| tool.needs(&call.parameters).ok());
+    needs.is_some_and(|needs| needs.iter().all(|need| matches!(need, Need::Read { .. })))
 }
 
 /// Tells that a call is taken up.

@@ -65,6 +65,10 @@ pub enum Need {
     Run {
         /// The command line.
         command: String,
+        /// The shell stands in another folder than where the session began.
+        is_elsewhere: bool,
+        /// A command of it that only looks may look at what is outside of the workspace.
+        looks_outside: bool,
     },
     /// To call a tool of another program, which may do anything that this program can.
     Call {

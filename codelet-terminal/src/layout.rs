@@ -200,6 +200,8 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules::default());
         let needs = [Need::Run {
             command: command.unwrap_or_default().to_owned(),
+            is_elsewhere: false,
+            looks_outside: false,
         }];
         let mut judged = pin!(gate.judge(Asked {
             tool: "Bash",

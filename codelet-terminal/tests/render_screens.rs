@@ -494,6 +494,8 @@ fn what_a_call_asks_to_do() {
         let needs = [
             Need::Run {
                 command: command.to_owned(),
+                is_elsewhere: false,
+                looks_outside: false,
             },
             Need::Change {
                 owner: None,
@@ -529,6 +531,8 @@ fn what_a_call_asks_to_do() {
             },
             Need::Run {
                 command: "echo x >> .github/workflows/ci.yml".to_owned(),
+                is_elsewhere: false,
+                looks_outside: false,
             },
         ];
         let asked = Asked {

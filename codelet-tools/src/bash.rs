@@ -14,7 +14,7 @@ use crate::secrets::Hiding;
 use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::orders;
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Permission, looks};
 use codelet_agent::tool::{Call, Live, Need, Output, Owner, Tool};
 use codelet_context::message::{Action, Parameters};
 use codelet_text::printed::Cleaner;
@@ -237,7 +237,27 @@ impl Tool for Bash {
         if command.trim().is_empty() || command.contains('\0') {
             return Err("`command` has to be a command line".to_owned());
         }
-        Ok(vec![Need::Run { command }])
+        let is_shut_in = self.desk.permission() != Permission::All;
+        let at = self.desk.shells().at(is_shut_in).to_owned();
+        let mut looks_outside = false;
+        if is_shut_in && let Some(looks) = looks(&command) {
+            // What there is not, is no name of a file.
+            let found = looks.operands.iter().map(|operand| at.join(operand));
+            let mut found = found.filter(|path| path.symlink_metadata().is_ok());
+            let is_outside = |path: PathBuf| {
+                let place = self.desk.paths.judge(&path.to_string_lossy());
+                !place.is_ok_and(|place| place.is_inside)
+            };
+            looks_outside = found.any(is_outside);
+            if looks.is_all && !looks_outside {
+                return Ok(Vec::new());
+            }
+        }
+        Ok(vec![Need::Run {
+            command,
+            is_elsewhere: at != self.desk.paths.directory(),
+            looks_outside,
+        }])
     }
 
     fn describe(&self, parameters: &Parameters) -> String {

@@ -73,6 +73,10 @@ pub struct Chat {
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
 
+    /// A command that is never run, such as 'git push *', or a server's tool, whatever permits it; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub deny: Vec<String>,
+
     /// Stop after so many steps
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,

@@ -82,6 +82,8 @@ pub struct Settings {
     pub permission: Set<Permission>,
     /// Commands that may be run under `edit`.
     pub allow: Set<Vec<String>>,
+    /// Patterns of commands and servers' tools that are never run or called; each place adds its own.
+    pub deny: Set<Vec<String>>,
     /// The most steps of a run.
     pub max_steps: Set<Option<u32>>,
     /// The most dollars of a run.
@@ -169,6 +171,7 @@ impl Default for Settings {
             base_url: Set::default(None),
             permission: Set::default(Permission::default()),
             allow: Set::default(Vec::new()),
+            deny: Set::default(Vec::new()),
             max_steps: Set::default(None),
             max_cost: Set::default(None),
             window: Set::default(None),
@@ -240,6 +243,7 @@ impl Settings {
         self.base_url.take(written.base_url.map(Some), from);
         self.permission.take(written.permission, from);
         self.allow.take(written.allow, from);
+        self.deny(written.deny.unwrap_or_default(), from);
         self.max_steps.take(written.max_steps.map(Some), from);
         self.max_cost.take(written.max_cost.map(Some), from);
         self.window.take(written.window.map(Some), from);
@@ -257,6 +261,14 @@ impl Settings {
         self.models.extend(written.models);
         self.mcp.extend(written.mcp);
         Ok(())
+    }
+
+    /// Denies this, too: nobody takes back what another place denies.
+    pub fn deny(&mut self, patterns: Vec<String>, from: &From) {
+        if !patterns.is_empty() {
+            let all = [self.deny.value.clone(), patterns].concat();
+            self.deny.take(Some(all), from);
+        }
     }
 
     /// What a project may decide: it comes from whoever wrote the repository. It can make permissions and limits

@@ -2,6 +2,7 @@
 //! and run by another, so that whatever is not certain is not read at all.
 
 use super::builtin;
+use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -32,6 +33,15 @@ impl Word {
         self.text.push(c);
     }
 
+    /// What a command is given to read, in the place of a word.
+    fn document() -> Word {
+        Word {
+            text: "<<".to_owned(),
+            is_quoted: true,
+            ..Word::default()
+        }
+    }
+
     fn is_number(&self) -> bool {
         !self.is_quoted && !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
@@ -52,6 +62,8 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
     let mut commands = Vec::new();
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
+    // What ends the texts that begin with the next line.
+    let mut documents: VecDeque<Document> = VecDeque::new();
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -69,7 +81,9 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
                 loop {
                     match chars.next()? {
                         '"' => break,
-                        '$' | '`' => return None,
+                        // `"$(cat <<'EOF' …)"` is a text.
+                        '$' => text.push_str(&substituted(&mut chars)?),
+                        '`' => return None,
                         // Before other characters it stands for itself.
                         '\\' => match chars.next()? {
                             '\n' => {}
@@ -84,8 +98,18 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
                 '\n' => {}
                 next => word.get_or_insert_default().quoted().push(next),
             },
-            '$' | '`' | '(' | ')' | '{' | '}' | '<' | '!' => return None,
-            '#' if word.is_none() => return None,
+            // It turns what the command says round, and changes nothing of what runs.
+            '!' if words.is_empty() && word.is_none() && chars.peek().copied().is_some_and(is_blank) => {}
+            '<' => {
+                if word.take().is_some_and(|word| !word.text.is_empty()) || chars.next() != Some('<') {
+                    return None;
+                }
+                documents.push_back(Document::begin(&mut chars)?);
+                // A pattern for the command alone says nothing of what it is given to read.
+                words.push(Word::document());
+            }
+            '$' | '`' | '(' | ')' | '{' | '}' | '!' => return None,
+            '#' if word.is_none() => while chars.next_if(|&c| c != '\n').is_some() {},
             '>' => {
                 let number = word.take_if(|word| word.is_number());
                 if number.is_some_and(|number| !matches!(number.text.as_str(), "1" | "2")) {
@@ -110,6 +134,11 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
                 if end(&mut commands, &mut words, &mut word).is_none() && c == ';' {
                     return None;
                 }
+                while c == '\n'
+                    && let Some(document) = documents.pop_front()
+                {
+                    document.read(&mut chars)?;
+                }
             }
             c if is_blank(c) => words.extend(word.take()),
             // It looks as if it separated words, and does not.
@@ -117,9 +146,87 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
             c => word.get_or_insert_default().push(c),
         }
     }
+    if !documents.is_empty() {
+        return None;
+    }
     // A line may end in `;` or a line end, so nothing need stand there.
     let _ = end(&mut commands, &mut words, &mut word);
     Some(commands)
+}
+
+/// A text in the lines behind a command (`<<'EOF'`), which the shell gives it to read.
+struct Document {
+    /// The line that ends it.
+    end: String,
+    /// Tabs before each line are left out (`<<-`).
+    is_indented: bool,
+    /// The shell puts nothing into it.
+    is_quoted: bool,
+}
+
+impl Document {
+    /// What stands behind `<<`.
+    fn begin(chars: &mut Peekable<Chars<'_>>) -> Option<Document> {
+        let is_indented = chars.next_if_eq(&'-').is_some();
+        while chars.next_if(|&c| is_blank(c)).is_some() {}
+        let quote = chars.next_if(|c| matches!(c, '\'' | '"'));
+        let mut end = String::new();
+        while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+            end.push(c);
+        }
+        if end.is_empty() || quote.is_some() && chars.next() != quote {
+            return None;
+        }
+        // Anything else would belong to its name.
+        let is_end = |c: char| is_blank(c) || matches!(c, '\n' | ';' | '|' | '&' | '>' | ')');
+        chars.peek().is_some_and(|&c| is_end(c)).then_some(Document {
+            end,
+            is_indented,
+            is_quoted: quote.is_some(),
+        })
+    }
+
+    /// The text, up to the line that ends it; `None` where there is none, or the shell would put something in.
+    fn read(&self, chars: &mut Peekable<Chars<'_>>) -> Option<String> {
+        let mut text = String::new();
+        loop {
+            let mut line = String::new();
+            while let Some(c) = chars.next_if(|&c| c != '\n') {
+                line.push(c);
+            }
+            let is_last = chars.next().is_none();
+            let shown = if self.is_indented {
+                line.trim_start_matches('\t')
+            } else {
+                &line
+            };
+            if shown == self.end {
+                return Some(text);
+            }
+            if is_last || !self.is_quoted && line.contains(['$', '`', '\\']) {
+                return None;
+            }
+            text.push_str(shown);
+            text.push('\n');
+        }
+    }
+}
+
+/// What `$(cat <<'EOF'`, a text, its end and `)` stand for, behind the `$`.
+fn substituted(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
+    for c in "(cat".chars() {
+        chars.next_if_eq(&c)?;
+    }
+    while chars.next_if(|&c| is_blank(c)).is_some() {}
+    (chars.next() == Some('<') && chars.next() == Some('<')).then_some(())?;
+    let document = Document::begin(chars)?;
+    while chars.next_if(|&c| is_blank(c)).is_some() {}
+    chars.next_if_eq(&'\n')?;
+    let text = document.read(chars)?;
+    while chars.next_if(|&c| is_blank(c) || c == '\n').is_some() {}
+    chars.next_if_eq(&')')?;
+    // As a shell leaves out the ends of its last lines.
+    Some(text.trim_end_matches('\n').to_owned())
 }
 
 fn redirection(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
@@ -156,10 +263,15 @@ fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<W
 
 #[cfg(test)]
 mod tests {
-    use crate::permission::allows;
+    use crate::permission::fits_all;
 
     fn may(patterns: &[&str], line: &str) -> bool {
-        allows(&patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(), line)
+        fits_all(
+            &patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(),
+            line,
+            false,
+            |_| false,
+        )
     }
 
     #[test]
@@ -217,7 +329,26 @@ mod tests {
             "./ok.sh >(evil)",
             "./ok.sh <evil",
             "./ok.sh <<<evil",
-            "./ok.sh <<E\nE",
+            "./ok.sh <<E\n$x\nE",
+            "./ok.sh <<E\n`x`\nE",
+            "./ok.sh <<E\na\\\nE\nE",
+            "./ok.sh <<E",
+            "./ok.sh <<E\nx",
+            "./ok.sh <<E\nx\nE\nevil",
+            "./ok.sh <<'E'x\nE",
+            "./ok.sh <<'E'\"\"\nE",
+            "./ok.sh <<'E\nE",
+            "./ok.sh <<\\E\nE",
+            "./ok.sh <<-'E'\n E\n",
+            "./ok.sh 3<<'E'\nE",
+            "./ok.sh \"$(cat <<'E'\nx\nE\n; evil)\"",
+            "./ok.sh \"$(cat x <<'E'\nx\nE\n)\"",
+            "./ok.sh \"$(cat <<E\n$x\nE\n)\"",
+            "./ok.sh $(cat <<'E'\nx\nE\n)",
+            "./ok.sh # x\nevil",
+            "!evil",
+            "! evil",
+            "./ok.sh !evil",
             "!!",
             "./ok.sh !$",
             "alias x=./ok.sh; x",
@@ -259,6 +390,14 @@ mod tests {
             "./ok.sh ~/x a=b",
             "./ok.sh 2>/dev/null | ./ok.sh 1>&2",
             "./ok.sh 'x' '!' '$(x)'",
+            "./ok.sh # ' evil",
+            "./ok.sh x#y",
+            "# evil\n./ok.sh",
+            "! ./ok.sh | ./ok.sh",
+            "./ok.sh <<'E'\n$(evil)\nE",
+            "./ok.sh <<-\"E\" && ./ok.sh\n\tx\n\tE\n./ok.sh",
+            "./ok.sh <<A <<'B'\na\nA\n$b\nB\n",
+            "./ok.sh -m \"$(cat <<'EOF'\nIt's \"done\" (really) $(x).\nEOF\n)\" y",
         ] {
             assert!(may(&["./ok.sh *"], line), "{line}");
         }

@@ -61,6 +61,8 @@ impl Tool for Does {
             None => Err("`what` is missing".to_owned()),
             Some("run") => Ok(vec![Need::Run {
                 command: "rm -rf /".to_owned(),
+                is_elsewhere: false,
+                looks_outside: false,
             }]),
             Some(_) => Ok(Vec::new()),
         }
@@ -225,6 +227,7 @@ impl Stage {
         let rules = Rules {
             permission: Permission::Edit,
             allow: Vec::new(),
+            deny: Vec::new(),
         };
         Stage::with(Arc::new(rules), Arc::new(Nowhere), model, settings)
     }
@@ -238,6 +241,7 @@ impl Stage {
         let rules = Rules {
             permission: Permission::Edit,
             allow: Vec::new(),
+            deny: Vec::new(),
         };
         Stage::with(Arc::new(rules), world, model, settings)
     }

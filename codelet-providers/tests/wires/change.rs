@@ -52,6 +52,7 @@ fn session(model: Box<dyn Model>) -> Session {
         gate: Arc::new(Rules {
             permission: Permission::Edit,
             allow: Vec::new(),
+            deny: Vec::new(),
         }),
         world: Arc::new(Nowhere),
     };

@@ -55,7 +55,7 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
     let title = format!("{} asks to", clean(asked.tool, 1));
     for need in asked.needs {
         match need {
-            Need::Run { command } => {
+            Need::Run { command, .. } => {
                 titled(
                     &format!("{title} run a command in {}", shown(directory)),
                     look,
@@ -259,7 +259,7 @@ fn shown(path: &Path) -> String {
 /// The question in one line, for a log or a narrow place.
 pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
     let what = asked.needs.iter().map(|need| match need {
-        Need::Run { command } => format!("run {command}"),
+        Need::Run { command, .. } => format!("run {command}"),
         Need::Change { path, .. } => format!("change {}", shown(path)),
         Need::Read { path, .. } => format!("look at {}", shown(path)),
         Need::Call { server, parameters, .. } => format!("be called at the server {server} with {parameters}"),

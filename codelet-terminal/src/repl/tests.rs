@@ -196,6 +196,8 @@ fn question(act: impl FnOnce(&mut At)) -> (At, Option<Verdict>) {
     let (gate, mut questions) = Asking::new(Rules::default());
     let needs = [Need::Run {
         command: "cargo test".to_owned(),
+        is_elsewhere: false,
+        looks_outside: false,
     }];
     let mut judged = pin!(gate.judge(Asked {
         tool: "Bash",
@@ -388,6 +390,8 @@ fn a_reason_whose_question_is_gone_is_what_is_being_written() {
         let (gate, mut questions) = Asking::new(Rules::default());
         let needs = [Need::Run {
             command: "cargo test".to_owned(),
+            is_elsewhere: false,
+            looks_outside: false,
         }];
         let mut judged = Box::pin(gate.judge(Asked {
             tool: "Bash",

@@ -51,6 +51,38 @@ impl Watched {
 }
 
 #[test]
+fn nobody_is_asked_about_what_only_looks_within_the_workspace() {
+    let mut watched = Watched::new();
+    std::fs::create_dir_all(watched.trial.workspace.join("sub")).unwrap();
+    std::fs::write(watched.trial.workspace.join("sub/a.txt"), "a").unwrap();
+    std::os::unix::fs::symlink(watched.outside("key"), watched.trial.workspace.join("link")).unwrap();
+    std::os::unix::fs::symlink(&watched.trial.outside, watched.trial.workspace.join("sub/out")).unwrap();
+    for line in [
+        "ls -la",
+        "git status && git diff",
+        "cat sub/a.txt | head -3",
+        "cd sub && cat a.txt",
+        "rg x sub || true",
+    ] {
+        assert!(!watched.asks("Bash", json!({"command": line})), "{line}");
+    }
+    let (key, above) = (watched.outside("key"), "../outside/key".to_owned());
+    for line in [
+        format!("cat {key}"),
+        format!("cat {above}"),
+        format!("grep -f{key} sub/a.txt"),
+        format!("rg --file={key} sub"),
+        "cat link".to_owned(),
+        "cd sub && cat out/key".to_owned(),
+        "cat out/key || cd sub; cat out/key".to_owned(),
+        "ls sub/out".to_owned(),
+        "cat ./*".to_owned(),
+    ] {
+        assert!(watched.asks("Bash", json!({"command": line})), "{line}");
+    }
+}
+
+#[test]
 fn always_for_a_folder_permits_what_is_in_it_and_nothing_beside_it() {
     for (tool, pattern) in [("LS", ""), ("Grep", "x"), ("Glob", "*.md")] {
         let mut watched = Watched::new();
@@ -127,8 +159,8 @@ fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
     }
     // What is bounded is still permitted with other words behind it.
     for (line, other) in [
-        ("/usr/bin/git status", "/usr/bin/git status -s"),
-        ("sha256sum a", "sha256sum b"),
+        ("/usr/bin/git fetch", "/usr/bin/git fetch -p"),
+        ("b3sum a", "b3sum b"),
         ("cargo run", "cargo run -q"),
     ] {
         let mut watched = Watched::new();

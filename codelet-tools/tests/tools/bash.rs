@@ -262,7 +262,11 @@ fn a_shell_reads_a_line_in_the_encoding_in_which_it_was_judged() {
         let trial = Trial::with(Permission::All, |options| {
             options.env = vec![("PATH".into(), "/usr/bin:/bin".into()), (name.into(), value.into())];
         });
-        assert_eq!(run(&trial, "echo ${LC_ALL-none}"), format!("{read_in}\n"), "{name}={value}");
+        assert_eq!(
+            run(&trial, "echo ${LC_ALL-none}"),
+            format!("{read_in}\n"),
+            "{name}={value}"
+        );
     }
 }
 

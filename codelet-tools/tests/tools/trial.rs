@@ -55,6 +55,7 @@ impl Trial {
             rules: Rules {
                 permission,
                 allow: vec!["*".to_owned()],
+                deny: Vec::new(),
             },
         }
     }

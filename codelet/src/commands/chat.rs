@@ -183,6 +183,7 @@ fn begun(
     let (gate, questions) = Asking::new(Rules {
         permission: settings.permission.value,
         allow: settings.allow.value.clone(),
+        deny: settings.deny.value.clone(),
     });
     let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
     let surroundings = Arc::clone(&equipment.surroundings);

@@ -103,6 +103,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         gate: Arc::new(Rules {
             permission: Permission::Edit,
             allow: settings.allow.value.clone(),
+            deny: Vec::new(),
         }),
         world: equipment.surroundings,
     };

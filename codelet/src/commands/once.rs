@@ -76,6 +76,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let rules = Rules {
         permission: settings.permission.value,
         allow: settings.allow.value.clone(),
+        deny: settings.deny.value.clone(),
     };
     let equipment = world::equipment(&settings, &place, &*model);
     for notice in notices.into_iter().chain(equipment.notices).chain(servers.notices) {
@@ -292,6 +293,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
         allow.extend(chat.allow.iter().cloned());
         settings.allow.take(Some(allow), from);
     }
+    settings.deny(chat.deny.clone(), from);
     settings.max_steps.take(chat.max_steps.map(Some), from);
     settings.max_cost.take(chat.max_cost.map(Some), from);
     settings.window.take(chat.window.map(Some), from);

@@ -57,6 +57,10 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             [] => "no commands".to_owned(),
             patterns => patterns.join(", "),
         }),
+        row("deny", &settings.deny, |deny| match deny.as_slice() {
+            [] => "nothing".to_owned(),
+            patterns => patterns.join(", "),
+        }),
         row("max_steps", &settings.max_steps, or("no limit")),
         row("max_cost", &settings.max_cost, or("no limit")),
         row("window", &settings.window, or("the model's")),

@@ -35,6 +35,8 @@ pub(super) struct Written {
     pub permission: Option<Permission>,
     #[serde(deserialize_with = "allow")]
     pub allow: Option<Vec<String>>,
+    #[serde(deserialize_with = "deny")]
+    pub deny: Option<Vec<String>>,
     #[serde(deserialize_with = "max_steps")]
     pub max_steps: Option<u32>,
     #[serde(deserialize_with = "max_cost")]
@@ -343,9 +345,19 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Erro
 }
 
 fn allow<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    patterns("allow", from)
+}
+
+fn deny<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    patterns("deny", from)
+}
+
+fn patterns<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<Option<Vec<String>>, D::Error> {
     let patterns = Vec::<String>::deserialize(from)?;
     match patterns.iter().any(|pattern| pattern.trim().is_empty()) {
-        true => Err(D::Error::custom("allow: expected patterns that are not empty")),
+        true => Err(D::Error::custom(format!(
+            "{name}: expected patterns that are not empty"
+        ))),
         false => Ok(Some(patterns)),
     }
 }

@@ -130,7 +130,7 @@ fn a_draft_that_was_cleared_comes_back_with_up() {
 
 #[test]
 fn a_message_that_begins_like_a_reason_is_not_lost() {
-    let call = Reply::call("Bash", json!({"command": "true"}));
+    let call = Reply::call("Bash", json!({"command": "mkdir -p one"}));
     let (_bench, server, mut terminal) = open([call, Reply::text("It is removed.")]);
     terminal.say("Do it.");
     terminal.see("[y] yes, once");

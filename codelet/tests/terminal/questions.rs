@@ -36,14 +36,14 @@ fn the_end_of_a_long_change_is_unfolded_while_the_question_stands() {
 fn an_answer_that_came_too_early_is_not_sent_with_the_next_prompt() {
     let call = |command: &str| Reply::call("Bash", json!({"command": command}));
     let (_bench, server, mut terminal) = open([
-        call("true one"),
-        call("true two"),
+        call("mkdir one"),
+        call("mkdir two"),
         Reply::text("Done."),
         Reply::text("Next."),
     ]);
     terminal.say("Do both.");
     terminal.answer("y");
-    terminal.see("Permit Bash true two?");
+    terminal.see("Permit Bash mkdir two?");
     terminal.send(b"yyy");
     terminal.wait_until("an empty line and the answers", |screen| {
         screen.contains("[y] yes, once") && screen.lines().any(|line| line.trim_end() == "›")

@@ -868,6 +868,7 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
     everywhere(Vec::new, &[], |_, _, session| {
         session.say("/model anthropic/claude-sonet-5-5");
         session.wait("From here on anthropic/claude-sonet-5-5 is asked at");
+        session.wait("sonnet-5-5?");
         let text = told(session, 1);
         assert!(
             text.contains("claude-sonet-5-5 is in no catalogue: a window of"),
@@ -876,6 +877,7 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
         assert!(text.contains("; did you mean anthropic/claude-sonnet-5-5?"), "{text}");
         session.say("/model anthropic/nothing-of-the-kind");
         session.wait("From here on anthropic/nothing-of-the-kind is asked at");
+        session.wait("lists");
         let text = told(session, 2);
         assert!(text.contains("; /model lists those that are known"), "{text}");
         session.say("exit");
