@@ -365,8 +365,9 @@ fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {
         _ => (&parts[..], false),
     };
     let is_of_beginning = |part: &&str| part.contains('/') && !part.starts_with(['/', '~']);
+    let means_another = is_elsewhere && parts.iter().any(is_of_beginning);
     !parts.is_empty()
-        && !(is_elsewhere && parts.iter().any(is_of_beginning))
+        && !means_another
         && words.len() >= parts.len()
         && (is_open || words.len() == parts.len())
         && parts.iter().zip(words).enumerate().all(|(place, (part, word))| {

@@ -345,8 +345,9 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let means = match permission {
         Permission::Read => "looking at the workspace is free; everything else is asked about",
         Permission::Edit => {
-            "looking at the workspace and changing its files is free; commands and everything outside are asked about. \
-             Commands run in a sandbox: they write in the workspace only, and reach no network and no other program's socket"
+            "looking at the workspace and changing its files is free; other commands and everything outside are asked about. \
+             Commands run in a sandbox: they write in the workspace and where your settings let them (`write`), and reach no other program's socket, \
+             nor the network unless your settings say so (`network`). Those that only look within the workspace run unasked"
         }
         Permission::All => "nothing is asked about, and commands run without a sandbox",
     };

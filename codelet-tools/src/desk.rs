@@ -126,7 +126,7 @@ impl Desk {
     pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
         match permission {
             Permission::All => None,
-            Permission::Edit => Some(self.widest()),
+            Permission::Edit => Some(self.widest().with_network(self.options.has_network)),
             Permission::Read => Some(Sandbox::new(self.beside())),
         }
     }

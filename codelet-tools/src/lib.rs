@@ -99,6 +99,8 @@ pub struct Options {
     pub private: Vec<PathBuf>,
     /// More folders that commands in a sandbox may write to, such as a package manager's cache.
     pub writable: Vec<PathBuf>,
+    /// Whether commands under [`Permission::Edit`] reach the network.
+    pub has_network: bool,
     /// Whether the model takes pictures.
     pub sees_images: bool,
     /// How long a command may take where the call does not say.
@@ -123,6 +125,7 @@ impl Options {
             temporary: PathBuf::from("/tmp"),
             private: Vec::new(),
             writable: Vec::new(),
+            has_network: false,
             sees_images: false,
             bash_timeout: Duration::from_secs(120),
             bash_longest: Duration::from_secs(30 * 60),

@@ -33,6 +33,8 @@ pub struct Sandbox {
     /// Folders and files, with all below them, by names without links: where a command has put a link since, it permits
     /// nothing.
     writable: Vec<PathBuf>,
+    /// Other machines can be reached, and servers of this one.
+    has_network: bool,
 }
 
 /// How much of the sandbox this machine can hold.
@@ -71,7 +73,13 @@ impl Sandbox {
     pub fn new(writable: impl IntoIterator<Item = PathBuf>) -> Self {
         Sandbox {
             writable: writable.into_iter().collect(),
+            has_network: false,
         }
+    }
+
+    /// The same one, from which the network can be reached where that is said. Sockets with names stay out of reach.
+    pub fn with_network(self, has_network: bool) -> Self {
+        Sandbox { has_network, ..self }
     }
 
     /// Whether what is in a place, which is named without links, can be changed from within.
@@ -104,7 +112,7 @@ impl Sandbox {
     pub(crate) fn enter(&self) -> Sandboxing {
         let entered = || -> Result<Option<&'static str>, String> {
             let held = linux::restrict_files(&self.writable)?;
-            linux::restrict_calls(held.names)
+            linux::restrict_calls(held.names, self.has_network)
                 .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
             linux::restrict_privileges()
                 .map_err(|error| format!("a superuser's privileges cannot be given up here ({error})"))?;
@@ -245,15 +253,19 @@ mod linux {
 
     /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
     /// [not ruled](Held::names), only such as reach none. Neither limits and priorities of other processes, nor the kernel's keys.
-    pub(super) fn restrict_calls(has_names: bool) -> Result<(), String> {
+    pub(super) fn restrict_calls(has_names: bool, has_network: bool) -> Result<(), String> {
         let arch: TargetArch = std::env::consts::ARCH
             .try_into()
             .map_err(|_| "no filter for this processor".to_owned())?;
-        let filter = filter(arch, has_names).map_err(|error| error.to_string())?;
+        let filter = filter(arch, has_names, has_network).map_err(|error| error.to_string())?;
         seccompiler::apply_filter(&filter).map_err(|error| error.to_string())
     }
 
-    fn filter(arch: TargetArch, has_names: bool) -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+    fn filter(
+        arch: TargetArch,
+        has_names: bool,
+        has_network: bool,
+    ) -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
         let when = |argument, is, value: libc::c_int| -> Result<SeccompRule, seccompiler::BackendError> {
             let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value as u64)?;
             SeccompRule::new(vec![condition])
@@ -265,9 +277,21 @@ mod linux {
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
                 refused_sockets.push(when(1, SeccompCmpOp::MaskedEq(KIND), kind)?);
             }
-            rules.insert(libc::SYS_connect, Vec::new());
+            // Who reaches the network connects to it; then there is no socket that could reach a name.
+            if !has_network {
+                rules.insert(libc::SYS_connect, Vec::new());
+            }
         }
-        rules.insert(libc::SYS_socket, refused_sockets.clone());
+        let mut families = vec![libc::AF_INET, libc::AF_INET6];
+        families.extend(has_names.then_some(libc::AF_UNIX));
+        let is_other =
+            |&family: &libc::c_int| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64);
+        let others = families.iter().map(is_other).collect::<Result<Vec<_>, _>>()?;
+        let made = match has_network {
+            true => vec![SeccompRule::new(others)?],
+            false => refused_sockets.clone(),
+        };
+        rules.insert(libc::SYS_socket, made);
         rules.insert(libc::SYS_socketpair, refused_sockets);
         for call in [
             libc::SYS_io_uring_setup,
@@ -353,7 +377,7 @@ mod linux {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use std::net::TcpListener;
+        use std::net::{TcpListener, TcpStream};
         use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 
         #[test]
@@ -376,7 +400,7 @@ mod linux {
             python.args(["-c", TRY]).arg(folder.path()).args(REFUSED).args(FREE);
             // A filter holds for its thread, for good.
             let tried = std::thread::spawn(move || {
-                restrict_calls(true).unwrap();
+                restrict_calls(true, false).unwrap();
                 python.output()
             });
             let Ok(output) = tried.join().unwrap() else {
@@ -392,6 +416,22 @@ mod linux {
         }
 
         #[test]
+        fn who_reaches_the_network_reaches_no_socket_with_a_name() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("s");
+            let _listener = UnixListener::bind(&path).unwrap();
+            let server = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = server.local_addr().unwrap();
+            let tried = std::thread::spawn(move || {
+                restrict_calls(false, true).unwrap();
+                assert!(TcpListener::bind("127.0.0.1:0").is_ok() && TcpStream::connect(address).is_ok());
+                assert!(UnixStream::connect(path).is_err() && UnixDatagram::pair().is_err());
+                assert!(UnixStream::pair().is_ok());
+            });
+            tried.join().unwrap();
+        }
+
+        #[test]
         fn where_the_kernel_rules_the_names_of_sockets_the_filter_leaves_them_to_it() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("s");
@@ -400,7 +440,7 @@ mod linux {
                 let path = path.clone();
                 // A filter holds for its thread, for good.
                 let tried = std::thread::spawn(move || {
-                    restrict_calls(has_names).unwrap();
+                    restrict_calls(has_names, false).unwrap();
                     assert!(TcpListener::bind("127.0.0.1:0").is_err());
                     assert!(UnixStream::pair().is_ok());
                     let made = [UnixStream::connect(path).is_ok(), UnixDatagram::pair().is_ok()];

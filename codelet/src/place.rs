@@ -15,6 +15,8 @@ pub struct Place {
     pub home: Option<PathBuf>,
     /// The user's folder of settings.
     pub config: Option<PathBuf>,
+    /// What the user's settings let commands write to besides.
+    pub write: Vec<PathBuf>,
 }
 
 impl Place {
@@ -43,6 +45,7 @@ impl Place {
             directory,
             home,
             config,
+            write: Vec::new(),
         })
     }
 

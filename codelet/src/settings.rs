@@ -82,6 +82,10 @@ pub struct Settings {
     pub permission: Set<Permission>,
     /// Commands that may be run under `edit`.
     pub allow: Set<Vec<String>>,
+    /// Folders that commands may write to besides the workspace.
+    pub write: Set<Vec<PathBuf>>,
+    /// Whether commands reach the network.
+    pub network: Set<bool>,
     /// Patterns of commands and servers' tools that are never run or called; each place adds its own.
     pub deny: Set<Vec<String>>,
     /// The most steps of a run.
@@ -172,6 +176,8 @@ impl Default for Settings {
             permission: Set::default(Permission::default()),
             allow: Set::default(Vec::new()),
             deny: Set::default(Vec::new()),
+            write: Set::default(Vec::new()),
+            network: Set::default(false),
             max_steps: Set::default(None),
             max_cost: Set::default(None),
             window: Set::default(None),
@@ -243,6 +249,8 @@ impl Settings {
         self.base_url.take(written.base_url.map(Some), from);
         self.permission.take(written.permission, from);
         self.allow.take(written.allow, from);
+        self.write.take(written.write, from);
+        self.network.take(written.network, from);
         self.deny(written.deny.unwrap_or_default(), from);
         self.max_steps.take(written.max_steps.map(Some), from);
         self.max_cost.take(written.max_cost.map(Some), from);
@@ -290,6 +298,13 @@ impl Settings {
             written.nonsense = None;
         }
         refuse(&mut written.allow, |_| true, "allow", &mut refused);
+        refuse(&mut written.write, |_| true, "write", &mut refused);
+        refuse(
+            &mut written.network,
+            |network| *network && !self.network.value,
+            "network",
+            &mut refused,
+        );
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
@@ -330,6 +345,18 @@ fn refuse<T>(written: &mut Option<T>, is_wider: impl Fn(&T) -> bool, name: &'sta
     if written.as_ref().is_some_and(is_wider) {
         *written = None;
         refused.push(name);
+    }
+}
+
+/// Whether commands reach the network, by name.
+///
+/// # Errors
+/// When the name says neither.
+pub fn network(name: &str) -> Result<bool, String> {
+    match name {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("network {name:?} is not known, expected off or on")),
     }
 }
 

@@ -163,6 +163,8 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
         options.env.retain(|(name, _)| name != TMPDIR);
     }
     options.temporary = temporary;
+    options.writable.clone_from(&settings.write.value);
+    options.has_network = settings.network.value;
     options.private = private(place, &variable);
     options.sees_images = model.profile().sees_images;
     options
@@ -178,7 +180,11 @@ pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
         "/dev/shm".into(),
     ];
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
-    folders.map(real).into()
+    folders
+        .into_iter()
+        .chain(place.write.iter().cloned())
+        .map(real)
+        .collect()
 }
 
 /// The user's settings, which no call changes unasked, and no command in the sandbox.
@@ -333,6 +339,7 @@ mod tests {
             root: "/srv".into(),
             home: Some("/home/ada".into()),
             config: None,
+            write: Vec::new(),
         };
         let named = |name: &str| match name {
             "XDG_RUNTIME_DIR" => Some("run/1000".to_owned()),
@@ -353,6 +360,7 @@ mod tests {
             root: root.into(),
             home: home.map(PathBuf::from),
             config: None,
+            write: Vec::new(),
         };
         let place = at("/srv/none/work/app", "/srv/none/work/app/src", Some("/home-of/none"));
         for (named, is_refused) in [

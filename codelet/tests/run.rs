@@ -554,6 +554,36 @@ fn what_was_not_permitted_is_told_and_the_task_that_ends_with_it_has_failed() {
 }
 
 #[test]
+fn commands_write_and_reach_what_the_users_settings_let_them_and_no_projects_do() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let line = format!(
+        "touch ~/cache/x && echo wrote; (exec 3<>/dev/tcp/127.0.0.1/{port}) && echo reached; touch ~/other || true"
+    );
+    let settings = "network = \"on\"\nwrite = [\"~/cache\"]\n";
+    for is_users in [true, false] {
+        let bench = Bench::new();
+        std::fs::create_dir_all(bench.home.join("cache")).unwrap();
+        match is_users {
+            true => bench.settings(settings),
+            false => bench.file(".codelet/settings.toml", settings),
+        }
+        let call = Reply::call("Bash", json!({"command": line}));
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([call, Reply::text("Done.")]));
+        let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--allow", "*"]);
+        ended(&output, 0);
+        let record = server.record();
+        let told = record.exchanges[1].request.results()[0].1.to_owned();
+        for word in ["wrote\n", "reached\n"] {
+            assert_eq!(told.contains(word), is_users, "{told}");
+        }
+        assert!(!bench.home.join("other").exists(), "{told}");
+        let refused = stderr(&output).contains("a project may not set write, network");
+        assert_eq!(refused, !is_users, "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn no_child_process_sees_a_key() {
     let bench = Bench::new();
     let replies = [Reply::call("Bash", json!({"command": "env"})), Reply::text("Nothing.")];

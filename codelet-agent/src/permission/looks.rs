@@ -123,7 +123,7 @@ pub(super) fn only_looks(words: &[Word]) -> bool {
         "uniq" => is_certain() && arguments.iter().filter(|word| !word.text.starts_with('-')).count() < 2,
         "ls" => arguments
             .iter()
-            .all(|word| !word.is_home && !(word.is_wild && word.text.contains('/'))),
+            .all(|word| !(word.is_home || word.is_wild && word.text.contains('/'))),
         name => is_among(SAYERS, name) || is_among(PROGRAMS, name) && is_certain() && !is_denied(),
     }
 }

@@ -50,8 +50,9 @@ const TERMINATED: u8 = 143;
 /// # Errors
 /// When nothing can be begun: bad settings, no key, no such folder.
 pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
-    let place = Place::find(chat.directory.as_deref())?;
+    let mut place = Place::find(chat.directory.as_deref())?;
     let settings = once::settings(chat, &place)?;
+    place.write.clone_from(&settings.write.value);
     let transcript = chat
         .transcript
         .as_ref()

@@ -33,8 +33,9 @@ pub const FAREWELL: Duration = Duration::from_millis(300);
 /// When nothing can be begun: bad settings, no prompt, no such folder, a model that nobody can reach by that name. How
 /// the run itself ends is an exit status.
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
-    let place = Place::find(chat.directory.as_deref())?;
+    let mut place = Place::find(chat.directory.as_deref())?;
     let settings = settings(chat, &place)?;
+    place.write.clone_from(&settings.write.value);
     let (text, mut pictures, of_input) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;

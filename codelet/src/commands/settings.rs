@@ -57,6 +57,17 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             [] => "no commands".to_owned(),
             patterns => patterns.join(", "),
         }),
+        row("write", &settings.write, |folders| match folders.as_slice() {
+            [] => "the workspace and temporary files".to_owned(),
+            folders => folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
+        }),
+        row("network", &settings.network, |network| {
+            if *network { "on" } else { "off" }.to_owned()
+        }),
         row("deny", &settings.deny, |deny| match deny.as_slice() {
             [] => "nothing".to_owned(),
             patterns => patterns.join(", "),

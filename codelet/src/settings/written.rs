@@ -4,6 +4,7 @@ use super::{Key, SMALLEST_WINDOW};
 use crate::exit::Failure;
 use crate::input;
 use crate::paint::clean;
+use crate::place::variable;
 use crate::servers::ServerFile;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
@@ -35,6 +36,10 @@ pub(super) struct Written {
     pub permission: Option<Permission>,
     #[serde(deserialize_with = "allow")]
     pub allow: Option<Vec<String>>,
+    #[serde(deserialize_with = "write")]
+    pub write: Option<Vec<PathBuf>>,
+    #[serde(deserialize_with = "network")]
+    pub network: Option<bool>,
     #[serde(deserialize_with = "deny")]
     pub deny: Option<Vec<String>>,
     #[serde(deserialize_with = "max_steps")]
@@ -344,6 +349,27 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Erro
     Filled::deserialize(from).map(|Filled(path)| Some(path.into()))
 }
 
+/// Folders by their whole names, or from the home on.
+fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+    let home = || variable("HOME").map(PathBuf::from);
+    let whole = |name: String| {
+        let folder = match name.strip_prefix("~/") {
+            Some(rest) => home().map(|home| home.join(rest)),
+            None => Some(PathBuf::from(&name)),
+        };
+        let is_wide =
+            |folder: &PathBuf| folder.parent().is_none() || home().is_some_and(|home| home.starts_with(folder));
+        let folder = folder.filter(|folder| folder.is_absolute() && !is_wide(folder));
+        folder.ok_or_else(|| {
+            D::Error::custom(format!(
+                "write: {name:?} is no folder below `~/` or `/`, and not the home"
+            ))
+        })
+    };
+    let folders: Result<Vec<PathBuf>, D::Error> = Vec::<String>::deserialize(from)?.into_iter().map(whole).collect();
+    folders.map(Some)
+}
+
 fn allow<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     patterns("allow", from)
 }
@@ -398,6 +424,7 @@ macro_rules! names {
 
 names! {
     permission: Permission;
+    network: bool;
     summary: SummaryBy;
     economics: Preset;
     background: Background;
