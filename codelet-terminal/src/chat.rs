@@ -2,9 +2,10 @@
 
 use crate::answers;
 use crate::command::{self, Name, Said, dry_run};
+use crate::copied;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::pins;
-use crate::render::figures::{count, dollars, number};
+use crate::render::figures::{self, count, dollars, number};
 use crate::render::look::{Look, Role};
 use crate::render::tool::OWN_ID;
 use codelet_agent::asking::{Asking, Question};
@@ -393,6 +394,7 @@ impl<F: Front> Chat<F> {
             Name::Unpin => self.unpin(arguments),
             Name::Model => self.model(arguments).await,
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
+            Name::Copy => self.copy(arguments),
             Name::Retry => self.retry().await,
             Name::Undo => self.undo(),
             Name::Clear => {
@@ -424,6 +426,26 @@ impl<F: Front> Chat<F> {
             self.missed = Some(Missed::Refused);
         }
         self.interrupted(compacted.was_interrupted);
+    }
+
+    /// Puts the last answer into the clipboard, or a block of code in it.
+    fn copy(&mut self, number: &str) {
+        let (text, what) = match copied::of(&self.session, number) {
+            Ok(found) => found,
+            Err(why) => return self.refuse(Role::Warning, &why),
+        };
+        let text = text.trim_end();
+        if text.len() > copied::MOST {
+            let most = figures::number(copied::MOST as u64);
+            return self.refuse(Role::Warning, &format!("That is more than the {most} bytes that terminals take into their clipboard; /export writes it to a file."));
+        }
+        match self.front.copy(text) {
+            true => self.say(
+                Role::Good,
+                &format!("Copied {what}, {}. (If nothing is in the clipboard, your terminal does not let programs write to it.)", count(text.lines().count() as u64, "line")),
+            ),
+            false => self.refuse(Role::Warning, "There is no terminal here whose clipboard could be written to."),
+        }
     }
 
     /// Sends the last prompt again. What that discards is said before.

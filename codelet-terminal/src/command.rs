@@ -33,6 +33,8 @@ pub enum Name {
     Undo,
     /// Show in full what was folded.
     More,
+    /// Put the last answer into the clipboard.
+    Copy,
     /// Write the conversation to a file.
     Export,
     /// This list.
@@ -55,7 +57,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 18] = [
+pub const COMMANDS: [Entry; 19] = [
     entry(
         Name::Context,
         "context",
@@ -107,6 +109,12 @@ pub const COMMANDS: [Entry; 18] = [
         "more",
         "",
         "show in full what was folded last; again: what was before it",
+    ),
+    entry(
+        Name::Copy,
+        "copy",
+        "[NUMBER]",
+        "put the last answer into the clipboard as it was written, or its code block with this number",
     ),
     entry(
         Name::Retry,

@@ -107,6 +107,9 @@ pub(crate) trait Front {
     /// Shows in full what was folded last; asked again, what lies before it.
     fn unfold(&mut self);
 
+    /// Puts a text into the clipboard of whoever reads; says no where there is none.
+    fn copy(&mut self, text: &str) -> bool;
+
     /// Shows whatever was not shown yet. Nothing comes after it.
     fn close(&mut self);
 }

@@ -21,6 +21,7 @@ mod beginning;
 mod chat;
 pub mod command;
 mod complete;
+mod copied;
 mod editor;
 pub mod finished;
 mod front;

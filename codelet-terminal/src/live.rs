@@ -529,6 +529,8 @@ impl Live {
                 self.unfold();
                 self.change(true);
             }
+            // A terminal that takes no more is noticed when it is drawn next.
+            Told::Copied(text) => drop(self.screen.copy(&text)),
             Told::Over => {}
         }
     }

@@ -411,6 +411,10 @@ impl Front for Plain {
         }
     }
 
+    fn copy(&mut self, _: &str) -> bool {
+        false
+    }
+
     fn unfold(&mut self) {
         match self.renderer.unfold(self.unfolded) {
             Some(mut unfolding) => {

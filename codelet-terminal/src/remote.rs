@@ -38,6 +38,8 @@ pub(crate) enum Told {
     GivenBack,
     /// What was folded last is to be shown.
     Unfold,
+    /// This goes into the clipboard.
+    Copied(String),
     /// Nothing comes after this.
     Over,
 }
@@ -199,6 +201,11 @@ impl Front for Remote {
 
     fn unfold(&mut self) {
         self.tell(Told::Unfold);
+    }
+
+    fn copy(&mut self, text: &str) -> bool {
+        self.tell(Told::Copied(text.to_owned()));
+        true
     }
 
     fn close(&mut self) {

@@ -4,6 +4,8 @@
 
 use crate::render::clean::is_plain;
 use crate::render::wrap::simple;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use std::fmt::Write as _;
@@ -159,6 +161,15 @@ impl<W: Write> Screen<W> {
         out.push_str("\x1b[?25h");
         self.forget();
         self.out.write_all(out.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Puts a text into the terminal's clipboard (OSC 52, which reaches the user's own one through ssh, too).
+    ///
+    /// # Errors
+    /// When the terminal takes no more.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        write!(self.out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
         self.out.flush()
     }
 

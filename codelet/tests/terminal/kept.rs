@@ -3,6 +3,8 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Kind, Session as _, signal};
 use crate::{leave, open, server};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use codelet_testkit::server::{End, Fault, Gate, Refusal, Reply, RetryAfter, Wire, block_on};
 use serde_json::json;
 use std::fs::Permissions;
@@ -219,5 +221,27 @@ fn continue_is_a_prompt_and_retry_sends_the_interrupted_one_again() {
         assert_eq!(said.as_deref(), Some("continue"));
     }
     drop(record);
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn the_last_answer_and_its_code_go_into_the_terminals_clipboard_as_they_were_written() {
+    let answer = "One sentence that is long enough to be wrapped in every window that this test has, so it would have line ends if it \
+                  were copied from the screen.\n\n```sh\ncargo test\n```\n";
+    let (_bench, server, mut terminal) = open([Reply::text(answer)]);
+    terminal.say("/copy");
+    terminal.see("There is no answer to copy.");
+    terminal.say("Say it.");
+    terminal.see("ready");
+    let copied = |text: &str| format!("\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text)).into_bytes();
+    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    terminal.say("/copy");
+    terminal.see("Copied the answer, 5 lines.");
+    assert!(holds(&terminal.bytes(), &copied(answer.trim_end())));
+    terminal.say("/copy 1");
+    terminal.see("Copied code block 1, 1 line.");
+    assert!(holds(&terminal.bytes(), &copied("cargo test")));
+    terminal.say("/copy 2");
+    terminal.see("The last answer has 1 code block");
     leave(&mut terminal, &server);
 }
