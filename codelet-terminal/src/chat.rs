@@ -454,13 +454,13 @@ impl<F: Front> Chat<F> {
             return self.refuse(Role::Warning, "There is no prompt to send again.");
         };
         let prompt = answers::shortened(&turn.prompt);
-        let discarded = match turn.steps {
-            0 => "nothing is discarded".to_owned(),
-            steps => format!(
-                "{} with {} of the conversation {} discarded; files that they changed stay as they are (/undo takes it back)",
+        let discarded = match (turn.steps, turn.calls) {
+            (0, _) => "Nothing is discarded.".to_owned(),
+            (steps, 0) => format!("Discarded: {} (/undo takes it back).", count(steps as u64, "answer")),
+            (steps, calls) => format!(
+                "Discarded: {} with {}; files that they changed stay as they are (/undo takes it back).",
                 count(steps as u64, "answer"),
-                count(turn.calls as u64, "tool call"),
-                if steps == 1 && turn.calls == 0 { "is" } else { "are" },
+                count(calls as u64, "tool call"),
             ),
         };
         self.say(Role::Text, &format!("Sending again: {prompt}\n{discarded}"));

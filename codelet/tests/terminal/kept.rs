@@ -212,7 +212,7 @@ fn continue_is_a_prompt_and_retry_sends_the_interrupted_one_again() {
     terminal.see("ready");
     terminal.say("/retry");
     terminal.see("Sending again: continue");
-    terminal.see("1 answer with 0 tool calls of the conversation");
+    terminal.see("Discarded: 1 answer (/undo takes it back).");
     terminal.see("All of it.");
     terminal.see("ready");
     let record = server.record();

@@ -183,6 +183,6 @@ impl Renderer {
         if self.is_leaving {
             return words;
         }
-        format!("{words}{dot}`continue` takes it back and sends the prompt again, anything else goes on from here")
+        format!("{words}{dot}what you say next goes on from here (`continue` will do); /retry sends the prompt again")
     }
 }
