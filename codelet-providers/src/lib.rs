@@ -46,6 +46,6 @@ pub use body::Thinking;
 pub use catalogue::{Known, known};
 pub use choice::{Choice, ConnectError, Loading, connect, connect_telling};
 pub use marks::Lifetime;
-pub use network::{Network, TimeLimits};
+pub use network::TimeLimits;
 pub use secret::Secret;
 pub use vendor::{Vendor, Wire, vendors};

@@ -144,7 +144,10 @@ fn a_certificate_that_nobody_vouches_for_is_refused_and_nothing_is_sent() {
             "{:?}",
             connected.notices
         );
-        assert_eq!(told(&connected, "garbage"), "its `ca` holds no certificate");
+        assert_eq!(
+            told(&connected, "garbage"),
+            "its `ca` cannot be used: it holds no certificate"
+        );
     });
 }
 
