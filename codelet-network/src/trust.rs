@@ -2,12 +2,13 @@
 //! that is done while the first request gets ready.
 
 use crate::NetworkError;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
 use rustls_native_certs::{CertificateResult, ErrorKind, load_certs_from_paths, load_native_certs};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -41,12 +42,14 @@ struct Read {
     by: TrustedBy,
     store: Arc<RootCertStore>,
     verifier: Arc<WebPkiServerVerifier>,
+    /// Those that the user names, as they are.
+    named: Vec<CertificateDer<'static>>,
 }
 
 impl Default for Trust {
     /// Those that are built in.
     fn default() -> Self {
-        Trust::of(false, || Read::of(TrustedBy::Program, built_in()))
+        Trust::of(false, || Read::of(TrustedBy::Program, built_in(), Vec::new()))
     }
 }
 
@@ -57,8 +60,8 @@ impl Trust {
             let mut store = RootCertStore::empty();
             store.add_parsable_certificates(load_native_certs().certs);
             match store.is_empty() {
-                true => Read::of(TrustedBy::Program, built_in()),
-                false => Read::of(TrustedBy::System, store),
+                true => Read::of(TrustedBy::Program, built_in(), Vec::new()),
+                false => Read::of(TrustedBy::System, store, Vec::new()),
             }
         })
     }
@@ -80,8 +83,8 @@ impl Trust {
                 });
             }
             let mut store = RootCertStore::empty();
-            store.add_parsable_certificates(certificates);
-            Read::of(TrustedBy::User, store)
+            store.add_parsable_certificates(certificates.iter().cloned());
+            Read::of(TrustedBy::User, store, certificates)
         })
     }
 
@@ -95,8 +98,10 @@ impl Trust {
             why,
         };
         let mut more = RootCertStore::empty();
+        let mut named = Vec::new();
         for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
             let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+            named.push(certificate.clone());
             more.add(certificate).map_err(|error| wrong(error.to_string()))?;
         }
         if more.is_empty() {
@@ -107,7 +112,8 @@ impl Trust {
             let read = LazyLock::force(&base).as_ref().map_err(Clone::clone)?;
             let mut store = RootCertStore::clone(&read.store);
             store.extend(more.roots);
-            Read::of(read.by, store)
+            named.extend(read.named.iter().cloned());
+            Read::of(read.by, store, named)
         }))
     }
 
@@ -156,12 +162,17 @@ impl fmt::Debug for Trust {
 }
 
 impl Read {
-    fn of(by: TrustedBy, store: RootCertStore) -> Result<Self, NetworkError> {
+    fn of(by: TrustedBy, store: RootCertStore, named: Vec<CertificateDer<'static>>) -> Result<Self, NetworkError> {
         let store = Arc::new(store);
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::clone(&store), provider())
             .build()
             .map_err(|error| NetworkError::Client { why: error.to_string() })?;
-        Ok(Read { by, store, verifier })
+        Ok(Read {
+            by,
+            store,
+            verifier,
+            named,
+        })
     }
 }
 
@@ -175,8 +186,16 @@ impl ServerCertVerifier for Trust {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let read = self.read().map_err(|error| Error::General(error.to_string()))?;
-        read.verifier
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        let verifier = &read.verifier;
+        match verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            // A server that signs for itself, and whose very certificate the user names, as curl takes it. That it is in
+            // its time was checked before.
+            Err(error) if is_of_authority(&error) && read.named.contains(end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            done => done,
+        }
     }
 
     fn verify_tls12_signature(
@@ -200,6 +219,14 @@ impl ServerCertVerifier for Trust {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         provider().signature_verification_algorithms.supported_schemes()
     }
+}
+
+/// Whether all that is wrong with a server's certificate is that it is an authority's.
+fn is_of_authority(error: &Error) -> bool {
+    let Error::InvalidCertificate(CertificateError::Other(OtherError(why))) = error else {
+        return false;
+    };
+    matches!(why.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
 /// The cryptography behind TLS.
@@ -285,6 +312,32 @@ mod tests {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(rcgen::DnType::CommonName, name);
         params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+    }
+
+    #[test]
+    fn a_server_that_signs_for_itself_is_trusted_where_its_very_certificate_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("server.pem");
+        let made = |year: i32| {
+            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.not_after = rcgen::date_time_ymd(year, 1, 1);
+            params.self_signed(&KeyPair::generate().unwrap()).unwrap()
+        };
+        let (own, other, expired) = (made(4000), made(4000), made(2001));
+        std::fs::write(&file, format!("{}{}", own.pem(), expired.pem())).unwrap();
+        let trust = Trust::named(Some(("SSL_CERT_FILE".to_owned(), file)), None);
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_800_000_000));
+        let is_taken = |certificate: &rcgen::Certificate, host: &'static str| {
+            let host = ServerName::try_from(host).unwrap();
+            trust
+                .verify_server_cert(certificate.der(), &[], &host, &[], now)
+                .is_ok()
+        };
+        assert!(is_taken(&own, "localhost"));
+        assert!(!is_taken(&own, "elsewhere"));
+        assert!(!is_taken(&other, "localhost"));
+        assert!(!is_taken(&expired, "localhost"));
     }
 
     fn of_file(path: &Path) -> Result<usize, String> {

@@ -460,17 +460,21 @@ fn is_login(error: &reqwest::Error) -> bool {
 
 /// Why a server's certificate was not taken.
 fn certificate(error: &reqwest::Error) -> Option<&CertificateError> {
-    causes(error).find_map(|cause| {
-        let inner = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
-        match inner.downcast_ref::<rustls::Error>()? {
-            rustls::Error::InvalidCertificate(why) => Some(why),
-            _ => None,
-        }
+    let held = causes(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    // What an error of the system holds is not among its causes, only the causes of that; and one may hold another.
+    let mut held = held.flat_map(|error| {
+        std::iter::successors(error.get_ref(), |held| held.downcast_ref::<std::io::Error>()?.get_ref())
+    });
+    held.find_map(|held| match held.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(why) => Some(why),
+        _ => None,
     })
 }
 
+/// Whether nobody who is trusted has signed it: nobody of that name, or somebody else of the same name, as an authority
+/// that was made anew.
 fn is_of_a_stranger(why: &CertificateError) -> bool {
-    matches!(why, CertificateError::UnknownIssuer)
+    matches!(why, CertificateError::UnknownIssuer | CertificateError::BadSignature)
 }
 
 fn is_unresolved(error: &reqwest::Error) -> bool {
