@@ -1,5 +1,4 @@
-//! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment and no
-//! file.
+//! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment.
 
 use crate::secret::{Secret, Secrets};
 use crate::sort::{Refusal, sort};

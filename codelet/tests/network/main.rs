@@ -8,10 +8,10 @@ mod front;
 
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY};
-use common::{ended, refused, stderr, stdout};
+use common::{ended, piped, refused, stderr, stdout};
 use front::{Authority, HOST, http_proxy, socks_proxy};
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::Output;
 
 /// What lets somebody in at a proxy, and how it goes over the line.
@@ -364,6 +364,33 @@ fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_o
 }
 
 #[test]
+fn another_vendor_in_a_session_is_asked_at_the_address_of_its_own_variable() {
+    let bench = Bench::new();
+    let (anthropic, openai) = (server(Wire::Anthropic), server(Wire::Chat));
+    let mut command = bench.command(&["--plain"]);
+    command
+        .env("ANTHROPIC_BASE_URL", anthropic.base())
+        .env("ANTHROPIC_API_KEY", KEY);
+    command.env("OPENAI_BASE_URL", openai.base()).env("OPENAI_API_KEY", KEY);
+    let mut child = piped(&mut command);
+    let model = "/model openai-chat/gpt-5";
+    let lines = ["Hello?", model, model, "And you?"].join("\n");
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 0);
+    // Nobody leaves an address that was given without having been told where the conversation goes.
+    let told = format!(
+        "is not asked at {} ($ANTHROPIC_BASE_URL) but at {}",
+        anthropic.base(),
+        openai.base()
+    );
+    let all = [stdout(&output), stderr(&output)].concat().replace('\n', " ");
+    assert!(all.contains(&told), "{all}");
+    assert_eq!(anthropic.record().exchanges.len(), 1);
+    assert_eq!(openai.record().exchanges.len(), 1);
+}
+
+#[test]
 fn a_gateways_token_goes_as_bearer_and_no_key_beside_it() {
     let (bench, server) = (
         Bench::new(),
@@ -428,5 +455,4 @@ fn a_projects_file_sets_neither_address_nor_proxy_nor_certificates() {
         bench.file(".codelet/settings.toml", &format!("{name} = \"http://evil.test\""));
         refused(&run(&bench, &["-p", "Hello?"], &variables), &["unknown field"]);
     }
-    assert!(Path::new(&bench.work).is_dir());
 }
