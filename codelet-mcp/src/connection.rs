@@ -130,7 +130,7 @@ impl Connection {
                 headers,
                 authorities,
             } => {
-                let http = http::open(url, headers, authorities)?;
+                let http = http::open(url, headers, authorities, &options.network)?;
                 let client = serve_client_with_lifecycle(config, http, mode).await;
                 (client.map_err(|error| trouble(&error, None))?, None)
             }

@@ -3,14 +3,12 @@
 use crate::Trouble;
 use crate::pipe::LONGEST;
 use crate::text::one_line;
-use reqwest::Client;
-use reqwest::StatusCode;
+use codelet_network::{Network, NetworkError};
 use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::{Client, StatusCode, Url};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::FixedInterval;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
@@ -26,9 +24,14 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(crate) type Http = StreamableHttpClientTransport<Client>;
 
 /// Gets ready to speak to a server; nothing is sent yet.
-pub(crate) fn open(url: &str, headers: &[(String, String)], authorities: &str) -> Result<Http, Trouble> {
+pub(crate) fn open(
+    url: &str,
+    headers: &[(String, String)],
+    authorities: &str,
+    network: &Network,
+) -> Result<Http, Trouble> {
     let unusable = |what: String| Trouble::Unreachable(what);
-    let address = reqwest::Url::parse(url).map_err(|error| unusable(format!("its address is no URL: {error}")))?;
+    let address = Url::parse(url).map_err(|error| unusable(format!("its address is no URL: {error}")))?;
     if !matches!(address.scheme(), "http" | "https") || !address.has_host() {
         return Err(unusable("its address has to begin with https:// or http://".to_owned()));
     }
@@ -46,7 +49,10 @@ pub(crate) fn open(url: &str, headers: &[(String, String)], authorities: &str) -
         .custom_headers(all)
         .max_sse_event_size(LONGEST);
     config.retry_config = Arc::new(retry());
-    Ok(StreamableHttpClientTransport::with_client(client(authorities)?, config))
+    Ok(StreamableHttpClientTransport::with_client(
+        client(network, &address, authorities)?,
+        config,
+    ))
 }
 
 fn retry() -> FixedInterval {
@@ -56,39 +62,23 @@ fn retry() -> FixedInterval {
     retry
 }
 
-/// A client that trusts the usual certificates and these, follows nobody elsewhere with the headers, and reads no
-/// environment.
-fn client(authorities: &str) -> Result<Client, Trouble> {
-    let unusable = |error: &(dyn Error + 'static)| Trouble::Unreachable(cause(error));
-    let mut roots = rustls::RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
-    let usual = roots.len();
-    for authority in CertificateDer::pem_slice_iter(authorities.as_bytes()) {
-        let told = |why: String| Trouble::Unreachable(format!("its `ca` cannot be used: {why}"));
-        let authority = authority.map_err(|error| told(one_line(&error.to_string(), 100)))?;
-        roots
-            .add(authority)
-            .map_err(|error| told(one_line(&error.to_string(), 100)))?;
+/// A client for this server that trusts these certificates besides the usual ones.
+fn client(network: &Network, address: &Url, authorities: &str) -> Result<Client, Trouble> {
+    let told = |error: NetworkError| Trouble::Unreachable(one_line(&error.to_string(), 300));
+    let mut network = network.clone();
+    if !authorities.is_empty() {
+        network.trust = network
+            .trust
+            .and("its `ca` cannot be used", authorities)
+            .map_err(told)?;
     }
-    if !authorities.is_empty() && roots.len() == usual {
-        return Err(Trouble::Unreachable("its `ca` holds no certificate".to_owned()));
-    }
-    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(&error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
+    let (builder, _) = network.client(address).map_err(told)?;
+    let built = builder
         .connect_timeout(CONNECT)
-        .redirect(reqwest::redirect::Policy::none())
         // A connection whose last answer was not read to its end stalls the next request.
         .pool_max_idle_per_host(0)
-        .user_agent(concat!("codelet/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| unusable(&error))
+        .build();
+    built.map_err(|error| Trouble::Unreachable(cause(&error)))
 }
 
 /// What went wrong: the innermost cause, as those around it repeat the address, which may hold a secret.

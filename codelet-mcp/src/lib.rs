@@ -7,8 +7,7 @@
 //! more, and what it started ends with the session.
 //!
 //! The list of tools stands at the head of what a provider caches, so it is made once, by [`connect`], and does not change.
-//! Nothing here reads the environment of the process or a file: what servers may know comes in as [`Server`] and
-//! [`Options`].
+//! Nothing here reads the environment of the process: what servers may know comes in as [`Server`] and [`Options`].
 //!
 //! Start with [`connect`].
 //!
@@ -37,6 +36,7 @@ pub use connect::{Connected, Servers, connect};
 pub use name::is_name;
 pub use program::end_all;
 
+use codelet_network::Network;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -104,6 +104,8 @@ pub struct Options {
     pub mark: Option<OsString>,
     /// Whether the model takes pictures.
     pub sees_images: bool,
+    /// How servers that run somewhere are reached, beside their addresses.
+    pub network: Network,
 }
 
 /// Why a server is not of use.

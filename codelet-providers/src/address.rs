@@ -5,6 +5,7 @@ use crate::secret::Secret;
 use crate::vendor::Wire;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use codelet_network::is_own_machine;
 use percent_encoding::percent_decode_str;
 use rig_core::http_client::{HeaderMap, HeaderValue};
 use rig_reqwest::reqwest::Url;
@@ -52,6 +53,14 @@ pub fn secrets(address: &str) -> Vec<String> {
         found.extend([value.to_owned(), decoded(value)]);
     }
     found
+}
+
+/// The same of a proxy, whose address may stand without `http://`.
+pub fn secrets_of_proxy(address: &str) -> Vec<String> {
+    match address.contains("://") {
+        true => secrets(address),
+        false => secrets(&format!("http://{}", address.trim())),
+    }
 }
 
 /// Whether what is sent to an address can be read on the way: it begins with `http://`, and leads to another machine.
@@ -130,17 +139,9 @@ pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
     }
 }
 
-/// Whether a server is on the user's own machine.
-pub(crate) fn is_own_machine(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_loopback = host
-        .parse::<std::net::IpAddr>()
-        .is_ok_and(|address| address.is_loopback());
-    is_loopback || host == "localhost" || host.ends_with(".localhost")
-}
-
-/// The headers of every request; none when the key is no text that a header can carry.
-pub(crate) fn headers(wire: Wire, key: Option<&Secret>) -> Option<HeaderMap> {
+/// The headers of every request; none when the key is no text that a header can carry. A token goes as `Bearer` on every
+/// wire.
+pub(crate) fn headers(wire: Wire, key: Option<&Secret>, is_token: bool) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     headers.insert("accept", HeaderValue::from_static("text/event-stream"));
@@ -149,9 +150,9 @@ pub(crate) fn headers(wire: Wire, key: Option<&Secret>) -> Option<HeaderMap> {
     }
     if let Some(key) = key {
         let (name, value) = match wire {
-            Wire::Anthropic => ("x-api-key", key.expose().to_owned()),
-            Wire::Gemini => ("x-goog-api-key", key.expose().to_owned()),
-            Wire::Responses | Wire::Chat => ("authorization", format!("Bearer {}", key.expose())),
+            Wire::Anthropic if !is_token => ("x-api-key", key.expose().to_owned()),
+            Wire::Gemini if !is_token => ("x-goog-api-key", key.expose().to_owned()),
+            _ => ("authorization", format!("Bearer {}", key.expose())),
         };
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);

@@ -4,7 +4,7 @@ use crate::address;
 use crate::body::{Settings, Thinking};
 use crate::catalogue::{self, Known, Thinks};
 use crate::marks::Lifetime;
-use crate::network::{self, Line, Network, TimeLimits};
+use crate::network::{self, Line, TimeLimits};
 use crate::provider::Provider;
 use crate::secret::{Secret, Secrets};
 use crate::vendor::{self, Vendor, Wire};
@@ -12,6 +12,7 @@ use crate::window;
 use codelet_agent::model::{Model, Profile, SAFE_OUTPUT, SAFE_WINDOW};
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
+use codelet_network::{Network, Proxy, is_own_machine};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub struct Choice {
     pub wire: Option<Wire>,
     /// The key.
     pub key: Option<Secret>,
+    /// It is a token, which goes in the header `Authorization` whatever the form.
+    pub is_token: bool,
     /// The window, in tokens, instead of what is known.
     pub window: Option<Tokens>,
     /// The window is at most this, in tokens, however large it is known to be.
@@ -122,7 +125,7 @@ pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
 pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, ConnectError> {
     let (vendor, name) = split(choice)?;
     let wire = choice.wire.unwrap_or(vendor.wire);
-    let is_given = choice.base_url.is_some();
+    let is_given = choice.base_url.as_ref().is_some_and(|url| !vendor.is_at(url));
     let base = choice.base_url.as_deref().unwrap_or(vendor.base_url);
     let base = address::base(base, wire)?;
     let key = choice.key.clone().filter(|key| !key.is_empty());
@@ -130,14 +133,21 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         let vendor = vendor.name;
         return Err(ConnectError::NoKey { vendor, variable });
     }
-    let is_local = vendor.is_local || address::is_own_machine(&base);
+    let is_local = vendor.is_local || is_own_machine(&base);
     let usual = if is_local { TimeLimits::LOCAL } else { TimeLimits::CLOUD };
     let limits = choice.limits.unwrap_or(usual);
+    let unusable = |why| ConnectError::Network { why };
+    let (client, proxy) = network::client(&choice.network, &base, limits).map_err(unusable)?;
+    let headers = address::headers(wire, key.as_ref(), choice.is_token);
     let line = Line {
-        client: network::client(&choice.network, limits).map_err(|why| ConnectError::Network { why })?,
+        client,
         url: address::endpoint(&base, wire, name),
-        secrets: Secrets::of(key.as_ref(), &base),
-        headers: address::headers(wire, key.as_ref()).ok_or(ConnectError::BadKey { vendor: vendor.name })?,
+        secrets: Secrets::of(
+            key.as_ref(),
+            std::iter::once(&base).chain(proxy.as_ref().map(Proxy::url)),
+        ),
+        proxy,
+        headers: headers.ok_or(ConnectError::BadKey { vendor: vendor.name })?,
         key,
         limits,
         per_token: match choice.limits {
@@ -178,6 +188,9 @@ const COMPATIBLE: &Vendor = &Vendor {
     base_url: "",
     wire: Wire::Chat,
     keys: &[],
+    tokens: &[],
+    base_url_variable: None,
+    usual_model: "",
     is_local: false,
 };
 

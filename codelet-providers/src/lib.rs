@@ -6,7 +6,7 @@
 //! taken from the frames as they come, also of a reply that is cut.
 //!
 //! One request is one request: nothing is retried, repaired or compacted here, nobody but the provider is talked to, and
-//! no environment and no file is read. The HTTP client and the framing of streams come from a library, none of whose
+//! no environment and no file is read, but for the certificates that a [`Choice`] trusts. The HTTP client and the framing of streams come from a library, none of whose
 //! types leave this crate.
 //!
 //! Where to read on: `provider` (one exchange), `body` (what goes out), `frames` (what comes back), `sort` (errors).
@@ -46,6 +46,6 @@ pub use body::Thinking;
 pub use catalogue::{Known, known};
 pub use choice::{Choice, ConnectError, Loading, connect, connect_telling};
 pub use marks::Lifetime;
-pub use network::{Network, TimeLimits};
+pub use network::TimeLimits;
 pub use secret::Secret;
 pub use vendor::{Vendor, Wire, vendors};

@@ -1,21 +1,19 @@
-//! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment and no
-//! file.
+//! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment.
 
 use crate::secret::{Secret, Secrets};
 use crate::sort::{Refusal, sort};
 use crate::wait::Received;
 use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;
+use codelet_network::{Network, Proxy};
 use futures_util::stream;
 use rig_core::http_client::HeaderMap;
 use rig_core::http_client::framing::SseFramer;
-use rig_reqwest::reqwest::{self, Body, Client, Proxy, Response, Url, header};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use rig_reqwest::reqwest::{self, Body, Client, Response, Url, header};
+use rustls::CertificateError;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -64,46 +62,11 @@ pub(crate) const READING: Duration = Duration::from_millis(33);
 /// Nobody waits longer than this for the first byte, however long the prompt is.
 const LONGEST_READING: Duration = Duration::from_secs(900);
 
-/// How a provider is reached, beside its address.
-#[derive(Clone, Debug, Default)]
-pub struct Network {
-    /// The proxy to go through, as a URL (what `HTTPS_PROXY` usually holds).
-    pub proxy: Option<String>,
-    /// Hosts that are reached without the proxy, with commas between (what `NO_PROXY` usually holds).
-    pub no_proxy: Option<String>,
-    /// Certificates in PEM that are trusted beside the usual ones.
-    pub certificates: Option<Vec<u8>>,
-}
-
-/// The client that all requests to one provider share.
-pub(crate) fn client(network: &Network, limits: TimeLimits) -> Result<Client, String> {
-    let mut roots = rustls::RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
-    for certificate in CertificateDer::pem_slice_iter(network.certificates.as_deref().unwrap_or_default()) {
-        let certificate = certificate.map_err(|error| format!("the certificates are no PEM: {error}"))?;
-        roots
-            .add(certificate)
-            .map_err(|error| format!("a certificate cannot be used: {error}"))?;
-    }
-    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let mut builder = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
-        .connect_timeout(limits.connect)
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("codelet/", env!("CARGO_PKG_VERSION")));
-    if let Some(url) = network.proxy.as_deref().filter(|url| !url.is_empty()) {
-        // The address may hold a password: it is not repeated.
-        let proxy = Proxy::all(url).map_err(|_| "the proxy's address is no URL".to_owned())?;
-        let direct = network.no_proxy.as_deref().and_then(reqwest::NoProxy::from_string);
-        builder = builder.proxy(proxy.no_proxy(direct));
-    }
-    builder.build().map_err(|error| cause(&error))
+/// The client that all requests to one provider share, and the proxy that they go through.
+pub(crate) fn client(network: &Network, base: &Url, limits: TimeLimits) -> Result<(Client, Option<Proxy>), String> {
+    let (builder, proxy) = network.client(base).map_err(|error| error.to_string())?;
+    let client = builder.connect_timeout(limits.connect).build();
+    Ok((client.map_err(|error| cause(&error))?, proxy))
 }
 
 /// A request that is ready to be sent.
@@ -111,6 +74,8 @@ pub(crate) fn client(network: &Network, limits: TimeLimits) -> Result<Client, St
 pub(crate) struct Line {
     pub client: Client,
     pub url: Url,
+    /// The proxy that it goes through.
+    pub proxy: Option<Proxy>,
     pub headers: HeaderMap,
     pub key: Option<Secret>,
     /// What no error may show: the key, and what the address holds besides the way.
@@ -218,6 +183,11 @@ impl Line {
             .await
             .map(|(body, _)| body)
             .unwrap_or_default();
+        if let (407, Some(proxy)) = (status, &self.proxy) {
+            return ModelError::Refused {
+                said: wants_login(proxy),
+            };
+        }
         if (300..400).contains(&status) {
             return ModelError::Refused {
                 said: format!(
@@ -247,6 +217,14 @@ impl Line {
         let why = self.scrub(&cause(error));
         let place = self.place();
         let said = match error {
+            error if error.is_connect() && certificate(error).is_some_and(is_of_a_stranger) => format!(
+                "no trusted authority has signed the certificate of {place} ({why}): if your company has its own, name the file \
+                 of its certificate (PEM) in SSL_CERT_FILE"
+            ),
+            error if let (true, Some(proxy)) = (error.is_connect(), &self.proxy) => match is_login(error) {
+                true => wants_login(proxy),
+                false => format!("could not connect to {place} through the proxy {proxy} ({why})"),
+            },
             error if error.is_connect() && is_unresolved(error) => {
                 let host = self.url.host_str().unwrap_or("?");
                 format!("nobody knows the host {host}: check its name and the network")
@@ -465,6 +443,37 @@ fn cause(error: &reqwest::Error) -> String {
 /// What led to an error, from the nearest to the innermost.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     std::iter::successors(std::error::Error::source(error), |cause| cause.source())
+}
+
+/// What a proxy is told about that lets nobody through without a name.
+fn wants_login(proxy: &Proxy) -> String {
+    format!(
+        "the proxy {proxy} wants a name and a password, or others: write them into the variable, as http://NAME:PASSWORD@HOST:PORT"
+    )
+}
+
+/// Whether a proxy wants a name and a password.
+fn is_login(error: &reqwest::Error) -> bool {
+    causes(error).any(|cause| cause.to_string().contains("proxy authorization required"))
+}
+
+/// Why a server's certificate was not taken.
+fn certificate(error: &reqwest::Error) -> Option<&CertificateError> {
+    let held = causes(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    // What an error of the system holds is not among its causes, only the causes of that; and one may hold another.
+    let mut held = held.flat_map(|error| {
+        std::iter::successors(error.get_ref(), |held| held.downcast_ref::<std::io::Error>()?.get_ref())
+    });
+    held.find_map(|held| match held.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(why) => Some(why),
+        _ => None,
+    })
+}
+
+/// Whether nobody who is trusted has signed it: nobody of that name, or somebody else of the same name, as an authority
+/// that was made anew.
+fn is_of_a_stranger(why: &CertificateError) -> bool {
+    matches!(why, CertificateError::UnknownIssuer | CertificateError::BadSignature)
 }
 
 fn is_unresolved(error: &reqwest::Error) -> bool {

@@ -105,10 +105,12 @@ impl Secret {
 pub(crate) struct Secrets(Vec<Secret>);
 
 impl Secrets {
-    /// Those of a request with this key to this address, each in every form in which it goes over the line.
-    pub(crate) fn of(key: Option<&Secret>, url: &Url) -> Secrets {
+    /// Those of a request with this key to these addresses, the server's and a proxy's, each in every form in which it goes
+    /// over the line.
+    pub(crate) fn of<'a>(key: Option<&Secret>, urls: impl IntoIterator<Item = &'a Url>) -> Secrets {
         let key = key.map(|key| key.expose().to_owned());
-        let found: Vec<String> = key.into_iter().chain(address::secrets(url.as_str())).collect();
+        let held = urls.into_iter().flat_map(|url| address::secrets(url.as_str()));
+        let found: Vec<String> = key.into_iter().chain(held).collect();
         let mut secrets: Vec<Secret> = Vec::new();
         for secret in found.iter().map(|text| Secret::new(text)) {
             if !secret.is_empty() && !secrets.contains(&secret) {
@@ -166,7 +168,7 @@ mod tests {
     fn what_an_address_holds_besides_the_way_is_in_no_error() {
         let key = Secret::new("sk-proj-0123456789");
         let url = Url::parse("https://ada:pass%20word%21@gate.example/v1?api_key=query%2Bsecret&alt=1").unwrap();
-        let secrets = Secrets::of(Some(&key), &url);
+        let secrets = Secrets::of(Some(&key), [&url]);
         let basic = "YWRhOnBhc3Mgd29yZCE=";
         for secret in [
             "pass%20word%21",
@@ -187,7 +189,7 @@ mod tests {
             "ada at gate.example/v1, alt=1"
         );
         let token = Url::parse("https://token-0123@gate.example").unwrap();
-        assert_eq!(Secrets::of(None, &token).scrub("bad token-0123"), "bad [key]");
+        assert_eq!(Secrets::of(None, [&token]).scrub("bad token-0123"), "bad [key]");
     }
 
     #[test]

@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn the_key_is_in_no_error() {
         let key = Secret::new("sk-ant-0123456789abcdefghijklmnopqrstuvwxyz");
-        let secrets = Secrets::of(Some(&key), &"https://gate.example".parse().unwrap());
+        let secrets = Secrets::of(Some(&key), [&"https://gate.example".parse().unwrap()]);
         let body = format!("{{\"error\":{{\"message\":\"no such key {}\"}}}}", key.expose());
         for status in [400, 401, 403, 404, 413, 429, 500] {
             let refusal = Refusal {

@@ -1,5 +1,7 @@
 //! Whom a model is asked through: addresses, wires, the names of keys.
 
+use crate::address;
+
 /// The form of requests and replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Wire {
@@ -24,50 +26,81 @@ pub struct Vendor {
     pub wire: Wire,
     /// The names under which users keep its key, the usual one first; none where it needs no key.
     pub keys: &'static [&'static str],
+    /// The names under which users keep a token that is sent in place of the key, as gateways give them.
+    pub tokens: &'static [&'static str],
+    /// The name under which users keep another address, for this vendor's models alone.
+    pub base_url_variable: Option<&'static str>,
+    /// The model that is asked where nobody names one; empty where nobody can say which there is.
+    pub usual_model: &'static str,
     /// It runs on the user's own machine: slow to answer, with a window that it tells itself.
     pub is_local: bool,
 }
 
+/// In the order in which they are looked at where nobody names a model.
 const VENDORS: &[Vendor] = &[
-    cloud(
-        "anthropic",
-        "https://api.anthropic.com",
-        Wire::Anthropic,
-        &["ANTHROPIC_API_KEY"],
-    ),
-    cloud(
-        "openai",
-        "https://api.openai.com/v1",
-        Wire::Responses,
-        &["OPENAI_API_KEY"],
-    ),
-    cloud(
-        "openai-chat",
-        "https://api.openai.com/v1",
-        Wire::Chat,
-        &["OPENAI_API_KEY"],
-    ),
+    Vendor {
+        tokens: &["ANTHROPIC_AUTH_TOKEN"],
+        base_url_variable: Some("ANTHROPIC_BASE_URL"),
+        ..cloud(
+            "anthropic",
+            "https://api.anthropic.com",
+            Wire::Anthropic,
+            &["ANTHROPIC_API_KEY"],
+            "claude-sonnet-5-5",
+        )
+    },
+    Vendor {
+        base_url_variable: Some("OPENAI_BASE_URL"),
+        ..cloud(
+            "openai",
+            "https://api.openai.com/v1",
+            Wire::Responses,
+            &["OPENAI_API_KEY"],
+            "gpt-6.2-sol",
+        )
+    },
+    Vendor {
+        base_url_variable: Some("OPENAI_BASE_URL"),
+        ..cloud(
+            "openai-chat",
+            "https://api.openai.com/v1",
+            Wire::Chat,
+            &["OPENAI_API_KEY"],
+            "gpt-6.2-sol",
+        )
+    },
     cloud(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta",
         Wire::Gemini,
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        "gemini-3.8-flash",
     ),
     cloud(
         "openrouter",
         "https://openrouter.ai/api/v1",
         Wire::Chat,
         &["OPENROUTER_API_KEY"],
+        "anthropic/claude-sonnet-5.5",
     ),
     cloud(
         "deepseek",
         "https://api.deepseek.com/v1",
         Wire::Chat,
         &["DEEPSEEK_API_KEY"],
+        "deepseek-v4-pro",
     ),
     local("ollama", "http://127.0.0.1:11434/v1"),
     local("llamacpp", "http://127.0.0.1:8080/v1"),
 ];
+
+impl Vendor {
+    /// Whether this address is the vendor's own.
+    pub fn is_at(&self, address: &str) -> bool {
+        let base = |address| address::base(address, self.wire).ok();
+        base(address).is_some_and(|given| Some(given) == base(self.base_url))
+    }
+}
 
 /// The vendors that are known by name.
 pub fn vendors() -> impl Iterator<Item = &'static Vendor> {
@@ -84,12 +117,21 @@ pub fn find(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
 }
 
-const fn cloud(name: &'static str, base_url: &'static str, wire: Wire, keys: &'static [&'static str]) -> Vendor {
+const fn cloud(
+    name: &'static str,
+    base_url: &'static str,
+    wire: Wire,
+    keys: &'static [&'static str],
+    usual_model: &'static str,
+) -> Vendor {
     Vendor {
         name,
         base_url,
         wire,
         keys,
+        tokens: &[],
+        base_url_variable: None,
+        usual_model,
         is_local: false,
     }
 }
@@ -100,6 +142,34 @@ const fn local(name: &'static str, base_url: &'static str) -> Vendor {
         base_url,
         wire: Wire::Chat,
         keys: &[],
+        tokens: &[],
+        base_url_variable: None,
+        usual_model: "",
         is_local: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_model_of_each_vendor_is_listed_with_its_price() {
+        for vendor in vendors().filter(|vendor| !vendor.usual_model.is_empty() && vendor.name != "openai-chat") {
+            let known = crate::catalogue::find(vendor.name, vendor.usual_model);
+            assert!(known.is_some_and(|known| known.price.is_some()), "{}", vendor.name);
+        }
+    }
+
+    #[test]
+    fn an_address_is_the_vendors_own_however_it_is_written() {
+        for (name, address, is) in [
+            ("anthropic", "https://api.anthropic.com/v1/", true),
+            ("openai", "https://api.openai.com", true),
+            ("openai", "https://eu.api.openai.com/v1", false),
+            ("anthropic", "no address", false),
+        ] {
+            assert_eq!(find(name).unwrap().is_at(address), is, "{name} {address}");
+        }
     }
 }

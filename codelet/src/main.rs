@@ -11,6 +11,7 @@ mod input;
 mod live_page;
 mod loading;
 mod local;
+mod network;
 mod output;
 mod paint;
 mod pictures;

@@ -3,7 +3,7 @@
 use crate::exit::words;
 use crate::input;
 use crate::paint::clean;
-use crate::settings::{Key, LONGEST_WAIT};
+use crate::settings::{Key, LONGEST_WAIT, LookUp};
 use codelet_mcp::{Reach, Server};
 use codelet_providers::address;
 use codelet_tools::secrets::{credential, is_secret, is_secret_name};
@@ -241,9 +241,6 @@ fn shown(argument: &str) -> String {
         false => argument.to_owned(),
     }
 }
-
-/// Finds the value of a variable.
-type LookUp<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// What the settings come to.
 pub struct Named {

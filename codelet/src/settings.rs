@@ -10,6 +10,7 @@ use codelet_agent::retry::Patience;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
 use codelet_context::price::{self, PriceCard};
+use codelet_providers::vendor::{self, Vendor};
 use codelet_terminal::render::Background;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,8 +21,6 @@ use written::{MOST, Written};
 
 /// The smallest window that a user may name, in tokens: the system prompt and the definitions of tools fill a third of it.
 pub const SMALLEST_WINDOW: u64 = 4_000;
-/// The model that is asked where nobody says which.
-pub const MODEL: &str = "anthropic/claude-sonnet-5-5";
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -171,7 +170,7 @@ impl Places {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            model: Set::default(MODEL.to_owned()),
+            model: Set::default(vendor::vendors().next().map_or(String::new(), usual_model)),
             base_url: Set::default(None),
             permission: Set::default(Permission::default()),
             allow: Set::default(Vec::new()),
@@ -333,6 +332,82 @@ impl Settings {
         }
         written
     }
+}
+
+/// What the environment says where no file and no option does.
+impl Settings {
+    /// Takes the model of the first vendor that can be asked, and the address of the model's vendor, where nobody has named
+    /// another. Files and the command line come before.
+    pub fn heed(&mut self, variable: &LookUp<'_>) {
+        if self.model.from == From::Default {
+            let asked = || vendor::vendors().filter(|vendor| !vendor.usual_model.is_empty());
+            let with_key = asked().find_map(|vendor| Some((vendor, self.key(vendor, variable)?.from)));
+            let found = with_key.or_else(|| asked().find_map(|vendor| Some((vendor, address(vendor, variable)?.from))));
+            if let Some((vendor, from)) = found {
+                self.model.take(Some(usual_model(vendor)), &from);
+            }
+        }
+        if self.base_url.value.is_none()
+            && let Some(vendor) = self.vendor()
+            && let Some(found) = address(vendor, variable)
+        {
+            self.base_url = found;
+        }
+    }
+
+    /// The vendor of the model; none where its name names none.
+    pub fn vendor(&self) -> Option<&'static Vendor> {
+        self.model
+            .value
+            .split_once('/')
+            .and_then(|(vendor, _)| vendor::find(vendor))
+    }
+
+    /// What lets somebody in at a vendor, the environment before the settings, and a token before a key: who has both has
+    /// the token from a gateway, which wants no other.
+    pub fn key(&self, vendor: &Vendor, variable: &LookUp<'_>) -> Option<Login> {
+        let from_environment = vendor.tokens.iter().chain(vendor.keys).find_map(|name| {
+            Some(Login {
+                key: Key::new(variable(name)?),
+                is_token: vendor.tokens.contains(name),
+                from: From::Environment((*name).to_owned()),
+            })
+        });
+        from_environment.or_else(|| {
+            Some(Login {
+                key: self.keys.get(vendor.name)?.clone(),
+                is_token: false,
+                from: From::File(self.user_file.clone()?),
+            })
+        })
+    }
+}
+
+/// Finds the value of a variable.
+pub type LookUp<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// What lets somebody in at a vendor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Login {
+    /// The key or token.
+    pub key: Key,
+    /// It is a token.
+    pub is_token: bool,
+    /// Where it comes from.
+    pub from: From,
+}
+
+/// The address that a variable names for a vendor's models.
+pub fn address(vendor: &Vendor, variable: &LookUp<'_>) -> Option<Set<Option<String>>> {
+    let name = vendor.base_url_variable?;
+    Some(Set {
+        value: Some(variable(name)?),
+        from: From::Environment(name.to_owned()),
+    })
+}
+
+fn usual_model(vendor: &Vendor) -> String {
+    format!("{}/{}", vendor.name, vendor.usual_model)
 }
 
 /// A bound that is wanted, where it lies below the one that there is.

@@ -1,9 +1,10 @@
 //! Introduces everyone to everyone: the model that is asked, the tools, and the world around them, from the settings.
 
 use crate::exit::Failure;
+use crate::network;
 use crate::place::{Place, variable};
 use crate::servers::{self, ServerFile};
-use crate::settings::{From, Key, Settings};
+use crate::settings::{Login, Settings};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
@@ -11,7 +12,7 @@ use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::Connected;
-use codelet_providers::{Choice, Loading, Secret, TimeLimits, address, catalogue, vendor};
+use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue, vendor};
 use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
@@ -28,13 +29,12 @@ use std::time::{Duration, SystemTime};
 pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
     let file = settings.models.get(name);
-    let base_url = settings.base_url.value.clone();
-    let vendor = name.split_once('/').and_then(|(vendor, _)| vendor::find(vendor));
-    let key = vendor.and_then(|vendor| key(settings, vendor.name, vendor.keys));
+    let login = settings.vendor().and_then(|vendor| key(settings, vendor));
     let choice = Choice {
         model: name.clone(),
-        base_url,
-        key: key.map(|(key, _)| Secret::new(key.reveal())),
+        base_url: settings.base_url.value.clone(),
+        is_token: login.as_ref().is_some_and(|login| login.is_token),
+        key: login.map(|login| Secret::new(login.key.reveal())),
         window: settings
             .window
             .value
@@ -52,6 +52,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
                 ..TimeLimits::CLOUD
             }
         }),
+        network: network::network(&variable),
         ..Choice::default()
     };
     let connected = codelet_providers::connect_telling(&choice, told).await;
@@ -65,6 +66,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
             codelet_providers::ConnectError::UnknownVendor { .. } => format!("{error} (--base-url)"),
+            codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),
             error => error.to_string(),
         })
     })?;
@@ -76,16 +78,9 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
     Ok(model)
 }
 
-/// A key, and where it comes from: the environment before the settings.
-pub fn key(settings: &Settings, vendor: &str, variables: &[&str]) -> Option<(Key, From)> {
-    let from_environment = variables
-        .iter()
-        .find_map(|name| Some((Key::new(variable(name)?), From::Environment((*name).to_owned()))));
-    from_environment.or_else(|| {
-        let key = settings.keys.get(vendor)?.clone();
-        let path = settings.user_file.clone()?;
-        Some((key, From::File(path)))
-    })
+/// What lets the user in at a vendor, and where it comes from.
+pub fn key(settings: &Settings, vendor: &Vendor) -> Option<Login> {
+    settings.key(vendor, &variable)
 }
 
 /// The price card that the user's files give: from the file of cards, with the figures of the settings over it, or over
@@ -138,9 +133,12 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
         vendor::vendors()
-            .flat_map(|vendor| vendor.keys)
+            .flat_map(|vendor| vendor.keys.iter().chain(vendor.tokens))
             .filter_map(|name| variable(name)),
     );
+    let proxies = network::proxies(&variable);
+    let proxies = [proxies.http, proxies.https].into_iter().flatten();
+    secrets.extend(proxies.flat_map(|proxy| address::secrets_of_proxy(&proxy.value)));
     secrets.extend(settings.mcp.values().flat_map(ServerFile::secrets));
     secrets.extend(settings.base_url.value.iter().flat_map(|url| address::secrets(url)));
     let environment: Vec<_> = std::env::vars_os().collect();
@@ -264,6 +262,7 @@ pub async fn servers(settings: &Settings, place: &Place, model: &dyn Model, inte
         secrets: options.secrets.into_iter().chain(named.secrets).collect(),
         mark: Some(codelet_tools::MARK.into()),
         sees_images: options.sees_images,
+        network: network::network(&variable),
     };
     let mut connected = codelet_mcp::connect(named.servers, options, interrupt).await;
     connected.notices.splice(0..0, named.notices);

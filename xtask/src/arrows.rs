@@ -85,6 +85,21 @@ const ARROWS: &[Arrow] = &[
         why: "a vendor's JSON is written and read by the formats",
     },
     Arrow {
+        from: "codelet-providers",
+        to: "codelet-network",
+        why: "providers are reached through the user's proxy, and by certificates that the user trusts",
+    },
+    Arrow {
+        from: "codelet-mcp",
+        to: "codelet-network",
+        why: "servers of tools are reached by the same rules as providers",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-network",
+        why: "the binary says which proxy and certificates the environment names",
+    },
+    Arrow {
         from: "codelet-tools",
         to: "codelet-agent",
         why: "the tools implement what the loop asks of them",

@@ -102,6 +102,7 @@ pub fn options() -> Options {
         secrets: vec!["sk-secret-0123456789".to_owned()],
         mark: Some("CODELET_CALL".into()),
         sees_images: true,
+        ..Options::default()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Servers behind TLS, with certificates of an authority that nobody knows, and servers that want a login.
 
-use crate::kit::{call, connected, run, web};
-use codelet_mcp::{Connected, Reach, Server};
+use crate::kit::{call, connected, options, run, web};
+use codelet_agent::interrupt::Interrupt;
+use codelet_mcp::{Connected, Options, Reach, Server, connect};
+use codelet_network::{Named, Network, Proxies, Trust};
 use codelet_testkit::mcp::{Http, Manner};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -124,6 +126,63 @@ fn a_server_behind_tls_is_used_if_its_certificate_is_trusted() {
 }
 
 #[test]
+fn a_server_elsewhere_is_reached_through_the_users_proxy_and_trusts_whom_the_user_trusts() {
+    run(async {
+        let http = Http::start(Manner::Good, false);
+        let behind = behind_tls(&http);
+        let (tell, heard) = std::sync::mpsc::channel();
+        // Every host is the server behind TLS.
+        let proxy = listen(move |stream| {
+            let mut client = BufReader::new(stream);
+            let Some(asked) = message(&mut client)? else {
+                return Ok(());
+            };
+            tell.send(String::from_utf8_lossy(&asked).into_owned())
+                .map_err(io::Error::other)?;
+            client.get_mut().write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+            let server = TcpStream::connect(("127.0.0.1", behind))?;
+            let (mut there, mut back) = (server.try_clone()?, server);
+            let (mut from, mut to) = (client.get_ref().try_clone()?, client.into_inner());
+            std::thread::spawn(move || io::copy(&mut from, &mut there));
+            io::copy(&mut back, &mut to).map(drop)
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        std::fs::write(&file, AUTHORITY).unwrap();
+        let proxies = Proxies {
+            https: Some(Named {
+                value: format!("http://127.0.0.1:{proxy}"),
+                name: "https_proxy".to_owned(),
+            }),
+            ..Proxies::default()
+        };
+        let options = Options {
+            network: Network {
+                proxies,
+                trust: Trust::named(Some(("SSL_CERT_FILE".to_owned(), file)), None),
+            },
+            ..options()
+        };
+        // In the test's certificate stands only this name, and what is on this machine is reached without a proxy.
+        let tools = at("tools", "https://tools.test/mcp".to_owned(), "");
+        let here = at("here", format!("https://localhost:{behind}/mcp"), "");
+        let connected = connect(vec![tools, here], options, &Interrupt::new()).await;
+        assert!(
+            told(&connected, "tools").contains("not valid for name"),
+            "{:?}",
+            connected.notices
+        );
+        assert_eq!(call(&connected, "here__echo", "direct").await.text.as_str(), "direct");
+        let asked: Vec<String> = heard.try_iter().collect();
+        assert!(!asked.is_empty());
+        assert!(
+            asked.iter().all(|asked| asked.starts_with("CONNECT tools.test:443 ")),
+            "{asked:?}"
+        );
+    });
+}
+
+#[test]
 fn a_certificate_that_nobody_vouches_for_is_refused_and_nothing_is_sent() {
     run(async {
         let http = Http::start(Manner::Good, false);
@@ -144,7 +203,10 @@ fn a_certificate_that_nobody_vouches_for_is_refused_and_nothing_is_sent() {
             "{:?}",
             connected.notices
         );
-        assert_eq!(told(&connected, "garbage"), "its `ca` holds no certificate");
+        assert_eq!(
+            told(&connected, "garbage"),
+            "its `ca` cannot be used: it holds no certificate"
+        );
     });
 }
 

@@ -7,7 +7,7 @@ use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
-use crate::settings::Settings;
+use crate::settings::{Login, Settings};
 use crate::takeover::{self, Recorded};
 use crate::world::Equipment;
 use crate::{input, loading, local, pictures, transcript, world};
@@ -251,11 +251,9 @@ async fn signalled() -> u8 {
 /// What to do where there is no key and no server: four lines. `None` where somebody can be asked.
 fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let name = &settings.model.value;
-    let vendor = name.split_once('/').and_then(|(vendor, _)| vendor::find(vendor))?;
-    if vendor.keys.is_empty() || settings.base_url.value.is_some() {
-        return None;
-    }
-    if world::key(settings, vendor.name, vendor.keys).is_some() {
+    let vendor = settings.vendor()?;
+    let is_elsewhere = settings.base_url.value.as_ref().is_some_and(|url| !vendor.is_at(url));
+    if vendor.keys.is_empty() || is_elsewhere || world::key(settings, vendor).is_some() {
         return None;
     }
     let servers: Vec<String> = local::servers(&settings.local_ports.value)
@@ -286,12 +284,10 @@ fn other_keys(settings: &Settings, missing: &Vendor) -> String {
     let others = || vendor::vendors().filter(|other| !other.keys.is_empty() && other.keys != missing.keys);
     let mut has: Vec<String> = Vec::new();
     for other in others() {
-        let Some((_, from)) = world::key(settings, other.name, other.keys) else {
+        let Some(Login { from, .. }) = world::key(settings, other) else {
             continue;
         };
-        let known = catalogue::known().find(|known| known.vendor == other.name);
-        let model = known.map_or("NAME", |known| known.model);
-        let told = format!("{from} has a key: codelet --model {}/{model}", other.name);
+        let told = format!("{from} has a key: codelet --model {}/{}", other.name, other.usual_model);
         // Some vendors can be asked in two ways with one key.
         let is_told = has.iter().any(|before| before.starts_with(&format!("{from} ")));
         if !is_told {
@@ -326,9 +322,7 @@ fn usual_places(ports: &[u16]) -> String {
 /// Models of vendors whose key is set.
 fn known_models(settings: &Settings) -> Vec<String> {
     catalogue::known()
-        .filter(|known| {
-            vendor::find(known.vendor).is_some_and(|vendor| world::key(settings, vendor.name, vendor.keys).is_some())
-        })
+        .filter(|known| vendor::find(known.vendor).is_some_and(|vendor| world::key(settings, vendor).is_some()))
         .map(|known| format!("{}/{}", known.vendor, known.model))
         .collect()
 }

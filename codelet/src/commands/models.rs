@@ -48,7 +48,12 @@ pub fn run() -> Result<(), Failure> {
             "\nTokens, and US dollars per million of them. Any other model of these vendors can be named too:"
         )?;
         for vendor in codelet_providers::vendor::vendors() {
-            let key = match vendor.keys.iter().find(|name| variable(name).is_some()) {
+            let key = match vendor
+                .tokens
+                .iter()
+                .chain(vendor.keys)
+                .find(|name| variable(name).is_some())
+            {
                 Some(name) => format!("${name} is set"),
                 None if vendor.keys.is_empty() => "needs no key".to_owned(),
                 None => format!("set ${}", vendor.keys.join(" or $")),

@@ -6,7 +6,7 @@ use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::output::Pinned;
 use crate::paint::{Ink, Look};
 use crate::pictures::Pictures;
-use crate::place::Place;
+use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
 use crate::{input, loading, pictures, takeover, transcript, world};
@@ -17,7 +17,7 @@ use codelet_agent::permission::Rules;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
-use codelet_providers::{address, vendor};
+use codelet_providers::address;
 use rustix::process::{Resource, Signal, getrlimit};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -279,7 +279,7 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
     Ok(interrupt)
 }
 
-/// The settings of the files, with what the command line says over them.
+/// The settings of the files, with what the command line says over them, and what the environment says where neither does.
 ///
 /// # Errors
 /// When a settings file is wrong.
@@ -302,6 +302,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     settings.summary.take(chat.summary, from);
     settings.economics.take(chat.economics, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
+    settings.heed(&variable);
     Ok(settings)
 }
 
@@ -415,9 +416,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
 /// The warning about an address to which an API key would go unencrypted. It is due before anything is asked there.
 pub fn in_the_clear(settings: &Settings) -> Option<String> {
     let url = settings.base_url.value.as_deref()?;
-    let (vendor, _) = settings.model.value.split_once('/')?;
-    let vendor = vendor::find(vendor)?;
-    world::key(settings, vendor.name, vendor.keys)?;
+    world::key(settings, settings.vendor()?)?;
     address::is_in_the_clear(url).then(|| {
         format!(
             "the API key and the conversation go unencrypted to {}; anybody on the way can read them: use https:// if the server has it",

@@ -2,12 +2,14 @@
 
 use crate::args;
 use crate::exit::Failure;
+use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, width};
-use crate::place::Place;
-use crate::settings::{Set, Settings};
+use crate::place::{Place, variable};
+use crate::settings::{self, From, Set, Settings};
 use crate::world;
 use codelet_agent::session::SummaryBy;
+use codelet_network::{Named, NetworkError, TrustedBy};
 use codelet_providers::address;
 use codelet_terminal::render::Background;
 use codelet_tools::secrets::Secrets;
@@ -18,7 +20,8 @@ use codelet_tools::secrets::Secrets;
 /// When a settings file is wrong, or there is no such folder.
 pub fn run(args: &args::Place) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
-    let settings = Settings::read(&place.settings())?;
+    let mut settings = Settings::read(&place.settings())?;
+    settings.heed(&variable);
     let secrets = Secrets::new(&world::secrets(&settings));
     let mut rows = rows(&settings, &place);
     for [_, value, _] in &mut rows {
@@ -52,6 +55,9 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row("base_url", &settings.base_url, |url| {
             url.as_deref().map_or("the vendor's".to_owned(), address::shown)
         }),
+    ];
+    rows.extend(addresses(settings));
+    rows.extend([
         row("permission", &settings.permission, ToString::to_string),
         row("allow", &settings.allow, |allow| match allow.as_slice() {
             [] => "no commands".to_owned(),
@@ -106,10 +112,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row("local_ports", &settings.local_ports, |ports| {
             ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
         }),
-    ];
+    ]);
+    rows.extend(network());
     for vendor in codelet_providers::vendor::vendors() {
-        let (value, from) = match crate::world::key(settings, vendor.name, vendor.keys) {
-            Some((_, from)) => ("set", from.to_string()),
+        let (value, from) = match crate::world::key(settings, vendor) {
+            Some(login) => ("set", login.from.to_string()),
             None => ("not set", format!("${}", vendor.keys.join(" or $"))),
         };
         if !vendor.keys.is_empty() {
@@ -130,4 +137,61 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         rows.push([name.to_owned(), there.to_owned(), clean(&path.display().to_string())]);
     }
     rows
+}
+
+/// The addresses that variables name for the models of a vendor, other than the one that is asked.
+fn addresses(settings: &Settings) -> Vec<[String; 3]> {
+    let mut rows: Vec<[String; 3]> = Vec::new();
+    for vendor in codelet_providers::vendor::vendors() {
+        let Some(found) = settings::address(vendor, &variable) else {
+            continue;
+        };
+        let from = found.from.to_string();
+        // Some vendors are asked in two ways, and at one address.
+        if found.from == settings.base_url.from || rows.iter().any(|[_, _, told]| *told == from) {
+            continue;
+        }
+        let url = clean(&address::shown(found.value.as_deref().unwrap_or_default()));
+        let is_of_model = settings
+            .vendor()
+            .is_some_and(|asked| asked.base_url_variable == vendor.base_url_variable);
+        let value = if is_of_model {
+            format!("{url}, not used: base_url is")
+        } else {
+            url
+        };
+        rows.push([format!("base_url of {}", vendor.name), value, from]);
+    }
+    rows
+}
+
+/// The proxies and certificates with which servers are reached.
+fn network() -> Vec<[String; 3]> {
+    let network = network::network(&variable);
+    let row = |name: &str, named: &Option<Named>, show: &dyn Fn(&Named) -> String| {
+        let (value, from) = match named {
+            Some(named) => (clean(&show(named)), format!("${}", named.name)),
+            None => ("none".to_owned(), From::Default.to_string()),
+        };
+        [name.to_owned(), value, from]
+    };
+    let unusable = |error: NetworkError| format!("cannot be used: {error}");
+    let proxy = |named: &Named| named.proxy().map_or_else(unusable, |proxy| proxy.shown());
+    let proxies = &network.proxies;
+    let certificates = match network.trust.count() {
+        Ok((count, TrustedBy::User)) => format!("{count} of your own"),
+        Ok((count, TrustedBy::System)) => format!("{count} of the system"),
+        Ok((count, TrustedBy::Program)) => format!("{count} built in"),
+        Err(error) => unusable(error),
+    };
+    let from = match network::certificate_variables(&variable).as_slice() {
+        [] => From::Default.to_string(),
+        names => format!("${}", names.join(" and $")),
+    };
+    vec![
+        row("proxy for http", &proxies.http, &proxy),
+        row("proxy for https", &proxies.https, &proxy),
+        row("no proxy for", &proxies.direct, &|named| named.value.clone()),
+        ["certificates".to_owned(), clean(&certificates), from],
+    ]
 }

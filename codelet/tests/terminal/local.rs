@@ -39,7 +39,9 @@ fn listens(answer: Option<(&'static str, &'static str)>) -> u16 {
 /// The four lines, where these ports are looked at.
 fn told(ports: &[u16], environment: &[(&str, &str)]) -> String {
     let bench = Bench::new();
-    bench.settings(&format!("local_ports = {ports:?}\n"));
+    bench.settings(&format!(
+        "model = \"anthropic/claude-sonnet-5-5\"\nlocal_ports = {ports:?}\n"
+    ));
     let mut command = bench.command(&[]);
     command.envs(environment.iter().copied()).stdin(Stdio::null());
     let output = command.output().unwrap();

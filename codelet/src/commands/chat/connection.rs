@@ -1,10 +1,10 @@
 //! `/model`: another model in a session, and where it is asked.
 
 use crate::exit::Failure;
-use crate::settings::{From, Settings};
+use crate::place::variable;
+use crate::settings::{From, Set, Settings};
 use crate::{loading, world};
-use codelet_providers::vendor::{self, Vendor};
-use codelet_providers::{Loading, address};
+use codelet_providers::{Loading, address, vendor};
 use codelet_terminal::{Connect, Found};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,15 +27,17 @@ pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connec
         let (tools, away) = (tools.clone(), Rc::clone(&away));
         let is_elsewhere = is_elsewhere(&settings.model.value, &name);
         let wanted = away.borrow_mut().wanted.take();
+        settings.model.take(Some(name), &From::CommandLine);
         if is_elsewhere {
-            let is_new = !away.borrow().has_left && wanted.as_ref() != Some(&name);
-            if is_new && let Some(told) = held(&settings, &name) {
-                away.borrow_mut().wanted = Some(name);
+            let left = std::mem::replace(&mut settings.base_url, Settings::default().base_url);
+            settings.heed(&variable);
+            let name = &settings.model.value;
+            let is_new = !away.borrow().has_left && wanted.as_ref() != Some(name);
+            if is_new && let Some(told) = held(&settings, &left) {
+                away.borrow_mut().wanted = Some(name.clone());
                 return Box::pin(async { Ok(Found::Held(told)) });
             }
-            settings.base_url.value = None;
         }
-        settings.model.value = name;
         Box::pin(async move {
             let mut is_told = false;
             let mut waits = |loading: Loading| {
@@ -58,30 +60,27 @@ pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connec
     })
 }
 
-/// The vendor of a name, if there is one.
-fn vendor_of(name: &str) -> Option<&'static Vendor> {
-    name.split_once('/').and_then(|(vendor, _)| vendor::find(vendor))
-}
-
 /// Whether this model is not asked at the address that was given for the first one. Names without a known vendor are the
 /// server's own.
 fn is_elsewhere(first: &str, name: &str) -> bool {
-    let vendor = |name| vendor_of(name).map(|vendor| vendor.name);
+    let vendor = |name: &str| vendor::find(name.split_once('/')?.0).map(|vendor| vendor.name);
     vendor(first) != vendor(name)
 }
 
-/// What is told before an address is left that somebody gave. `None` where none was, or nobody could be asked elsewhere.
-fn held(settings: &Settings, name: &str) -> Option<String> {
-    let vendor = vendor_of(name)?;
-    let given = address::shown(settings.base_url.value.as_deref()?);
-    if !vendor.keys.is_empty() && world::key(settings, vendor.name, vendor.keys).is_none() {
+/// What is told before an address is left that somebody gave, for the model of these settings. `None` where none was, or
+/// nobody could be asked elsewhere.
+fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
+    let vendor = settings.vendor()?;
+    let given = address::shown(left.value.as_deref()?);
+    if !vendor.keys.is_empty() && world::key(settings, vendor).is_none() {
         return None;
     }
-    let from = match &settings.base_url.from {
+    let from = match &left.from {
         From::CommandLine => "--base-url".to_owned(),
+        From::Environment(name) => format!("${name}"),
         from => format!("base_url, {from}"),
     };
-    let there = vendor.base_url;
+    let (name, there) = (&settings.model.value, asked_at(settings));
     Some(format!(
         "Nothing is changed yet: {name} is not asked at {given} ({from}) but at {there}, where the whole conversation would go. \
          The same command again does that."
@@ -91,7 +90,7 @@ fn held(settings: &Settings, name: &str) -> Option<String> {
 /// Where the model of these settings is asked.
 fn asked_at(settings: &Settings) -> String {
     let given = settings.base_url.value.as_deref();
-    let usual = vendor_of(&settings.model.value).map_or("", |vendor| vendor.base_url);
+    let usual = settings.vendor().map_or("", |vendor| vendor.base_url);
     address::shown(given.unwrap_or(usual))
 }
 
