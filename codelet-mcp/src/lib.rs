@@ -30,6 +30,7 @@ mod name;
 mod pipe;
 mod program;
 mod remote;
+mod schema;
 mod text;
 mod tool;
 
