@@ -37,6 +37,11 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
+    /// The server's own name, for a person.
+    pub(crate) fn shown(&self) -> String {
+        one_line(&self.tool, 40)
+    }
+
     /// A call's parameters under the server's own names.
     pub(crate) fn own_names(&self, parameters: &Map<String, Value>) -> Map<String, Value> {
         let own = |name: &String| self.renamed.iter().find(|(shown, _)| shown == name);
@@ -159,7 +164,8 @@ impl Left {
     }
 }
 
-fn names(names: &[String]) -> String {
+/// Names in one line, the first few of them.
+pub(crate) fn names(names: &[String]) -> String {
     let mut shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
         shown.push_str(" and more");

@@ -2,6 +2,7 @@
 
 use crate::Trouble;
 use crate::pipe::LONGEST;
+use crate::redirect::{self, Following};
 use crate::text::one_line;
 use reqwest::Client;
 use reqwest::StatusCode;
@@ -23,7 +24,7 @@ const AGAIN: usize = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Messages over HTTP.
-pub(crate) type Http = StreamableHttpClientTransport<Client>;
+pub(crate) type Http = StreamableHttpClientTransport<Following>;
 
 /// Gets ready to speak to a server; nothing is sent yet.
 pub(crate) fn open(url: &str, headers: &[(String, String)], authorities: &str) -> Result<Http, Trouble> {
@@ -46,7 +47,10 @@ pub(crate) fn open(url: &str, headers: &[(String, String)], authorities: &str) -
         .custom_headers(all)
         .max_sse_event_size(LONGEST);
     config.retry_config = Arc::new(retry());
-    Ok(StreamableHttpClientTransport::with_client(client(authorities)?, config))
+    Ok(StreamableHttpClientTransport::with_client(
+        Following(client(authorities)?),
+        config,
+    ))
 }
 
 fn retry() -> FixedInterval {
@@ -56,7 +60,7 @@ fn retry() -> FixedInterval {
     retry
 }
 
-/// A client that trusts the usual certificates and these, follows nobody elsewhere with the headers, and reads no
+/// A client that trusts the usual certificates and these, follows nobody to another server, and reads no
 /// environment.
 fn client(authorities: &str) -> Result<Client, Trouble> {
     let unusable = |error: &(dyn Error + 'static)| Trouble::Unreachable(cause(error));
@@ -83,7 +87,7 @@ fn client(authorities: &str) -> Result<Client, Trouble> {
         .tls_backend_preconfigured(tls)
         .no_proxy()
         .connect_timeout(CONNECT)
-        .redirect(reqwest::redirect::Policy::none())
+        .redirect(redirect::policy())
         // A connection whose last answer was not read to its end stalls the next request.
         .pool_max_idle_per_host(0)
         .user_agent(concat!("codelet/", env!("CARGO_PKG_VERSION")))

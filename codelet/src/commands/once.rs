@@ -82,11 +82,12 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     }
     let parts = Parts {
         model,
-        tools: equipment.tools.into_iter().chain(servers.tools).collect(),
+        tools: equipment.tools,
         gate: Arc::new(rules),
         world: equipment.surroundings,
     };
-    let session = Session::new(parts, session_settings(&settings));
+    let mut session = Session::new(parts, session_settings(&settings));
+    session.served_by(servers.offers);
     let asked = Asked {
         prompt: pictures.with(text),
         output: chat.output,
