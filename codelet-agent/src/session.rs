@@ -12,7 +12,7 @@ use crate::permission::Gate;
 use crate::run::{Ending, Limits};
 use crate::step;
 use crate::surroundings::Surroundings;
-use crate::tool::{Call, Live, Output, Tool};
+use crate::tool::{Call, Live, Output, Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Due, Earlier, Refusal};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{
@@ -117,6 +117,9 @@ pub struct Session {
     pub(crate) conversation: Conversation,
     pub(crate) parts: Parts,
     pub(crate) specs: Arc<[ToolSpec]>,
+    /// How many of the tools are the session's own; those of the source stand behind them.
+    own_tools: usize,
+    source: Option<Arc<dyn ToolSource>>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
     /// The bill as the last run began.
@@ -170,6 +173,7 @@ impl Session {
         let config = config(profile);
         let economics = economics(&*parts.model, settings.economics);
         let mut conversation = Conversation::new(config, weight(&specs)).under(economics);
+        let own_tools = parts.tools.len();
         let system = match &settings.append_system {
             Some(more) => format!("{SYSTEM_PROMPT}\n{more}"),
             None => SYSTEM_PROMPT.to_owned(),
@@ -179,6 +183,8 @@ impl Session {
             conversation,
             parts,
             specs,
+            own_tools,
+            source: None,
             settings,
             bill: Bill::default(),
             bill_before: Bill::default(),
@@ -262,6 +268,47 @@ impl Session {
         (self.unwritten, self.has_thought) = (0, false);
     }
 
+    /// Takes further tools from here. They may become others between two prompts.
+    pub fn served_by(&mut self, source: Arc<dyn ToolSource>) {
+        self.take_tools(source.tools());
+        self.source = Some(source);
+    }
+
+    /// Puts these tools in the place of the source's. Says whether the model is told anything else than before.
+    fn take_tools(&mut self, tools: Vec<Arc<dyn Tool>>) -> bool {
+        self.parts.tools.truncate(self.own_tools);
+        self.parts.tools.extend(tools);
+        let specs: Arc<[ToolSpec]> = self.parts.tools.iter().map(|tool| tool.spec().clone()).collect();
+        if specs == self.specs {
+            return false;
+        }
+        self.specs = specs;
+        self.conversation.has_other_tools(weight(&self.specs));
+        true
+    }
+
+    /// Asks the source for its tools before a prompt, and never within one: a request in the middle of a run extends the one
+    /// before it, which the provider has in its cache.
+    async fn refresh_tools(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
+        let Some(source) = self.source.clone() else { return };
+        let refreshed = tokio::select! {
+            biased;
+            () = interrupt.thrown() => return,
+            refreshed = source.refresh() => refreshed,
+            never = self.glances.given(self) => match never {},
+        };
+        for notice in refreshed.notices {
+            listener.on(Event::Notice(notice));
+        }
+        let is_changed = refreshed.tools.is_some_and(|tools| self.take_tools(tools));
+        if is_changed && self.sent.is_some() {
+            let told = "the tools have changed, so the provider can use nothing of its cache for the next request";
+            listener.on(Event::Notice(told.to_owned()));
+            // What is sent next begins otherwise than what was sent.
+            (self.sent, self.asked) = (None, None);
+        }
+    }
+
     /// Whether the provider's cache has expired since the last request began, by the lifetime on the model's price card.
     pub fn is_cold(&self) -> bool {
         let lives = self.conversation.economics().card.expires_after();
@@ -283,6 +330,7 @@ impl Session {
     pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         self.beside.clear();
         self.is_held_up = false;
+        self.refresh_tools(interrupt, listener).await;
         let (before, messages) = (
             self.conversation.earlier(),
             self.conversation.history().messages().len(),

@@ -36,6 +36,25 @@ pub trait Tool: Send + Sync {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output>;
 }
 
+/// Somebody who offers tools that may become others while a session lives.
+pub trait ToolSource: Send + Sync {
+    /// The tools as they were read last.
+    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Reads them again where they may have changed. Asked before each prompt, so it takes no time where nothing has; giving
+    /// it up loses nothing.
+    fn refresh(&self) -> BoxFuture<'_, Refreshed>;
+}
+
+/// What came of reading tools again.
+#[derive(Default)]
+pub struct Refreshed {
+    /// All tools, where some of them are others than before.
+    pub tools: Option<Vec<Arc<dyn Tool>>>,
+    /// What the user should know.
+    pub notices: Vec<String>,
+}
+
 /// What a call needs to be permitted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Need {

@@ -85,6 +85,36 @@ fn breaks_stay_on_record_when_the_user_begins_anew_or_asks_another_model() {
 }
 
 #[test]
+fn other_tools_are_a_break_of_their_own_and_weigh_what_they_weigh() {
+    let report = |fresh: Tokens, read: Tokens| Report {
+        usage: Usage::from_exclusive(fresh, 0, read, 50),
+        reasoning: 0,
+        is_whole: true,
+    };
+    let mut conversation = stale(30);
+    conversation.sending(false);
+    conversation.replied(says(vec![run("again", "ls")]), report(1_000, 31_000));
+    let (before, earlier) = (conversation.state("", 0).current, conversation.earlier());
+    conversation.has_other_tools(4_000);
+    let more = conversation.state("", 0).current;
+    assert!((before + 2_000..before + 8_000).contains(&more), "{before} {more}");
+    // Another change before an answer is the same one.
+    conversation.has_other_tools(1_000);
+    assert!(conversation.state("", 0).current < more);
+    let causes: Vec<Cause> = conversation.breaks().iter().map(|it| it.cause).collect();
+    assert_eq!(causes, [Cause::Tools]);
+    // Whoever goes back to an earlier prompt has the tools of now.
+    conversation.restore(earlier);
+    assert!(conversation.state("", 0).current > before);
+    conversation.append(answers(vec![result("again", "a b c")]));
+    conversation.sending(false);
+    conversation.replied(says(vec![run("other", "ls")]), report(33_100, 0));
+    let breaks = conversation.breaks();
+    assert_eq!(breaks.len(), 1, "{breaks:?}");
+    assert!(breaks[0].actual.unwrap() > 0.0);
+}
+
+#[test]
 fn a_conversation_that_is_left_takes_the_edits_with_it_that_no_request_has_followed() {
     let causes =
         |conversation: &Conversation| -> Vec<Cause> { conversation.breaks().iter().map(|it| it.cause).collect() };

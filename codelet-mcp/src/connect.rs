@@ -1,24 +1,21 @@
 //! The servers of a session: all started at once, each waited for as long as it may take, and ended together.
 
-use crate::connection::defined;
+use crate::connection::{About, defined};
+use crate::define::Defined;
+use crate::offers::{Offer, Offers};
 use crate::remote::{Remote, in_words, open};
 use crate::text::{Secrets, Tail};
-use crate::tool::RemoteTool;
 use crate::{Options, Reach, Server};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::tool::Tool;
 use futures_util::future::join_all;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The most tools of all servers: some vendors take 128 in a request, and the session has its own.
-const MOST_TOOLS: usize = 112;
+use std::time::{Duration, Instant};
 
 /// What came of connecting.
 #[derive(Default)]
 pub struct Connected {
-    /// The tools of the servers that are there, in the order of the servers, then of their names.
-    pub tools: Vec<Arc<dyn Tool>>,
+    /// The tools of the servers that are there.
+    pub offers: Arc<Offers>,
     /// What the user should know, without secrets.
     pub notices: Vec<String>,
     /// The servers, to end them in order.
@@ -37,81 +34,101 @@ impl Servers {
 }
 
 /// Connects to all servers at once, and waits until each is ready or its time is over. A server that is not ready is
-/// left out, with a notice: the list of tools does not change later. When the user interrupts, nobody is waited for any
+/// left out, with a notice. When the user interrupts, nobody is waited for any
 /// more, so that those are left out, too, which are not ready then.
 pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Connected {
     if servers.is_empty() {
         return Connected::default();
     }
+    let tried = try_all(servers, options, interrupt).await;
+    let mut notices = Vec::new();
+    let mut offers = Vec::new();
+    let mut remotes = Vec::new();
+    for tried in tried {
+        notices.extend(tried.notices());
+        if let Ok(there) = tried.came {
+            remotes.push(there.remote.clone());
+            offers.push(Offer::new(there.remote, there.defined));
+        }
+    }
+    let (offers, over) = Offers::new(offers);
+    notices.extend(over);
+    Connected {
+        offers: Arc::new(offers),
+        notices,
+        servers: Servers(remotes),
+    }
+}
+
+/// What came of trying a server.
+pub(crate) struct Tried {
+    pub name: String,
+    pub took: Duration,
+    /// The server, or why it is of no use.
+    pub came: Result<There, String>,
+}
+
+/// A server that is there.
+pub(crate) struct There {
+    pub remote: Arc<Remote>,
+    pub about: About,
+    pub defined: Vec<Defined>,
+    /// What is odd about it.
+    pub oddities: Vec<String>,
+}
+
+impl Tried {
+    fn notices(&self) -> Vec<String> {
+        let told: &[String] = match &self.came {
+            Ok(there) => &there.oddities,
+            Err(why) => std::slice::from_ref(why),
+        };
+        let told = told.iter();
+        told.map(|what| format!("MCP server {}: {what}", self.name)).collect()
+    }
+}
+
+/// Tries all servers at once, each for as long as it may take to be ready, or until the user interrupts.
+pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Vec<Tried> {
     let options = Arc::new(options);
     let each = servers.into_iter().map(|server| {
-        let skipped = One {
-            notices: vec![format!(
-                "MCP server {}: it was not waited for; its tools are left out",
-                server.name
-            )],
-            ..One::default()
-        };
+        let name = server.name.clone();
         let one = one(server, options.clone());
         async move {
-            tokio::select! {
+            let began = Instant::now();
+            let came = tokio::select! {
                 biased;
                 one = one => one,
-                () = interrupt.thrown() => skipped,
+                () = interrupt.thrown() => Err("it was not waited for; its tools are left out".to_owned()),
+            };
+            Tried {
+                name,
+                took: began.elapsed(),
+                came,
             }
         }
     });
-    let each = join_all(each).await;
-    let mut connected = Connected::default();
-    for One { tools, notices, remote } in each {
-        let room = MOST_TOOLS - connected.tools.len();
-        connected.notices.extend(notices);
-        if let (Some(remote), true) = (&remote, tools.len() > room) {
-            let (name, left) = (&remote.server.name, tools.len() - room);
-            connected.notices.push(format!(
-                "MCP server {name}: {left} of its tools are left out: {MOST_TOOLS} are the most of all servers together"
-            ));
-        }
-        connected
-            .tools
-            .extend(tools.into_iter().take(room).map(|tool| Arc::new(tool) as Arc<dyn Tool>));
-        connected.servers.0.extend(remote);
-    }
-    connected
+    join_all(each).await
 }
 
-#[derive(Default)]
-struct One {
-    tools: Vec<RemoteTool>,
-    notices: Vec<String>,
-    remote: Option<Arc<Remote>>,
-}
-
-async fn one(server: Server, options: Arc<Options>) -> One {
+async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
     let secrets = secrets(&server, &options);
     let told = Tail::default();
-    let tell = |what: String| secrets.hide(format!("MCP server {}: {what}", server.name));
-    let (connection, list) = match open(&server, &options, &told).await {
-        Ok(opened) => opened,
-        Err(trouble) => {
-            return One {
-                notices: vec![tell(in_words(&trouble, &told))],
-                ..One::default()
-            };
-        }
-    };
-    let (defined, notices) = defined(&server, list, &secrets);
-    let mut notices: Vec<String> = notices.into_iter().map(tell).collect();
-    if defined.is_empty() && notices.is_empty() {
-        notices.push(tell("it has no tools that are wanted".to_owned()));
+    let opened = open(&server, &options, &told).await;
+    let (connection, list) = opened.map_err(|trouble| secrets.hide(in_words(&trouble, &told)))?;
+    let (defined, mut oddities) = defined(&server, list, &secrets);
+    if defined.is_empty() && oddities.is_empty() {
+        oddities.push("it has no tools that are wanted".to_owned());
     }
+    let oddities = oddities.into_iter().map(|what| secrets.hide(what)).collect();
+    let about = connection.about();
     let remote = Arc::new(Remote::new(server, options, secrets, connection));
-    let tools = defined.into_iter().map(|tool| RemoteTool::new(tool, remote.clone()));
-    One {
-        tools: tools.collect(),
-        notices,
-        remote: Some(remote),
-    }
+    Ok(There {
+        remote,
+        about,
+        defined,
+        oddities,
+    })
 }
 
 /// What must not be shown: the keys of the session, and the headers of this server. What a program gets in its

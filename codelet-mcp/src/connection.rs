@@ -1,22 +1,25 @@
 //! One connection to a server, from its first word to its last.
 
+use crate::changes::Changes;
 use crate::define::{self, Defined};
 use crate::pipe::Pipe;
 use crate::program::{Program, Start};
 use crate::text::{Secrets, Tail, one_line};
 use crate::{Options, Reach, Server, Trouble, http};
 use codelet_agent::interrupt::Interrupt;
+use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
     ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RoleClient, RunningService, ServiceError,
-    serve_client_with_lifecycle,
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, PeerRequestOptions, RoleClient, RunningService,
+    ServiceError, serve_client_with_lifecycle,
 };
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Pages of a list of tools; a server may say for ever that there is another.
@@ -30,9 +33,39 @@ const FAREWELL: Duration = Duration::from_millis(20);
 
 /// A connection that stands. Dropping it ends the program behind it.
 pub(crate) struct Connection {
-    client: RunningService<RoleClient, ClientConfig>,
+    client: RunningService<RoleClient, Ears>,
     program: Option<Program>,
+    changes: Arc<Changes>,
+    /// It may change its tools and says so only to who subscribes for that, so that it is asked each time.
+    is_silent: bool,
     told: Tail,
+}
+
+/// What is heard of a server beside its answers. A program's notices are heard by its pipe already.
+struct Ears {
+    config: ClientConfig,
+    changes: Arc<Changes>,
+}
+
+impl ClientHandler for Ears {
+    fn get_info(&self) -> ClientConfig {
+        self.config.clone()
+    }
+
+    fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) -> impl Future<Output = ()> + Send + '_ {
+        self.changes.hear();
+        std::future::ready(())
+    }
+}
+
+/// What a server says of itself.
+pub(crate) struct About {
+    /// Its name and version; empty where it gives none.
+    pub name: String,
+    /// The version of the protocol.
+    pub protocol: String,
+    /// What it offers besides tools.
+    pub others: Vec<&'static str>,
 }
 
 /// What a server lists as its tools.
@@ -66,7 +99,14 @@ impl Connection {
         };
         let (connection, first) = match Self::greet(server, options, told, ClientLifecycleMode::Initialize).await {
             Err(Trouble::Refused(why)) => match Self::greet(server, options, told, newest).await {
-                Ok(connection) => (connection, None),
+                Ok(mut connection) => {
+                    let tools = connection
+                        .client
+                        .peer_info()
+                        .and_then(|info| info.capabilities.tools.clone());
+                    connection.is_silent = tools.is_some_and(|tools| tools.list_changed == Some(true));
+                    (connection, None)
+                }
                 Err(_) => return Err(Trouble::Refused(why)),
             },
             greeted => {
@@ -92,7 +132,11 @@ impl Connection {
         mode: ClientLifecycleMode,
     ) -> Result<Self, Trouble> {
         let own = Implementation::new("codelet", env!("CARGO_PKG_VERSION"));
-        let config = ClientConfig::new(ClientCapabilities::default(), own);
+        let changes = Arc::new(Changes::default());
+        let ears = Ears {
+            config: ClientConfig::new(ClientCapabilities::default(), own),
+            changes: changes.clone(),
+        };
         let (client, program) = match &server.reach {
             Reach::Program {
                 command,
@@ -116,8 +160,8 @@ impl Connection {
                     let program = command.split(" -").next().unwrap_or_default();
                     Trouble::Unreachable(format!("{} could not be started: {why}", one_line(program, 100)))
                 })?;
-                let pipe = Pipe::new(ends, told.clone());
-                match serve_client_with_lifecycle(config, pipe, mode).await {
+                let pipe = Pipe::new(ends, changes.clone(), told.clone());
+                match serve_client_with_lifecycle(ears, pipe, mode).await {
                     Ok(client) => (client, Some(program)),
                     Err(error) => {
                         program.last_words(LAST_WORDS).await;
@@ -131,12 +175,66 @@ impl Connection {
                 authorities,
             } => {
                 let http = http::open(url, headers, authorities, &options.network)?;
-                let client = serve_client_with_lifecycle(config, http, mode).await;
+                let client = serve_client_with_lifecycle(ears, http, mode).await;
                 (client.map_err(|error| trouble(&error, None))?, None)
             }
         };
         let told = told.clone();
-        Ok(Connection { client, program, told })
+        Ok(Connection {
+            client,
+            program,
+            changes,
+            is_silent: false,
+            told,
+        })
+    }
+
+    /// What the server says of itself.
+    pub(crate) fn about(&self) -> About {
+        let Some(info) = self.client.peer_info() else {
+            return About {
+                name: String::new(),
+                protocol: String::new(),
+                others: Vec::new(),
+            };
+        };
+        let name = info
+            .server_info
+            .as_ref()
+            .map(|own| format!("{} {}", own.name, own.version));
+        let capabilities = &info.capabilities;
+        let others = [
+            ("prompts", capabilities.prompts.is_some()),
+            ("resources", capabilities.resources.is_some()),
+        ];
+        About {
+            name: one_line(&name.unwrap_or_default(), 80),
+            protocol: one_line(info.protocol_version.as_str(), 40),
+            others: others
+                .into_iter()
+                .filter(|(_, is_there)| *is_there)
+                .map(|(what, _)| what)
+                .collect(),
+        }
+    }
+
+    /// Whether the list of tools may be another than the one that was read last.
+    pub(crate) fn may_have_changed(&self) -> bool {
+        self.is_silent || self.changes.are_unread()
+    }
+
+    /// Has the list of tools read again with the next prompt.
+    pub(crate) fn distrust_list(&self) {
+        self.changes.hear();
+    }
+
+    /// Reads the list of tools again, within this time. What the server says of changes meanwhile is heeded later.
+    pub(crate) async fn list_again(&self, most: Duration) -> Result<List, Trouble> {
+        let heard = self.changes.heard();
+        let list = tokio::time::timeout(most, self.tools()).await;
+        // A list that cannot be read is not asked for again until the server says anew that it has changed.
+        self.changes.were_read(heard);
+        list.unwrap_or(Err(Trouble::Slow(most)))
     }
 
     fn version(&self) -> Option<ProtocolVersion> {
@@ -145,6 +243,13 @@ impl Connection {
 
     /// The server's list of tools.
     async fn tools(&self) -> Result<List, Trouble> {
+        let heard = self.changes.heard();
+        let list = self.pages().await;
+        self.changes.were_read(heard);
+        list
+    }
+
+    async fn pages(&self) -> Result<List, Trouble> {
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
         let mut asked_for = HashSet::new();

@@ -1,6 +1,7 @@
 //! What a server says of its tools, cut down to what a model may be told of them.
 
 use crate::name;
+use crate::schema;
 use crate::text::{one_line, plain};
 use codelet_agent::model::ToolSpec;
 use serde_json::{Map, Value, json};
@@ -22,7 +23,7 @@ const LONGEST_NAME: usize = 64;
 /// Names in a notice.
 const NAMED: usize = 5;
 /// Keys that some vendors refuse at the top of a schema. The server judges the parameters in any case.
-const REFUSED: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "$schema"];
+const REFUSED: [&str; 2] = ["not", "enum"];
 
 /// A tool, as its server defines it.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,6 +37,11 @@ pub(crate) struct Defined {
 }
 
 impl Defined {
+    /// The server's own name, for a person.
+    pub(crate) fn shown(&self) -> String {
+        one_line(&self.tool, 40)
+    }
+
     /// A call's parameters under the server's own names.
     pub(crate) fn own_names(&self, parameters: &Map<String, Value>) -> Map<String, Value> {
         let own = |name: &String| self.renamed.iter().find(|(shown, _)| shown == name);
@@ -62,7 +68,7 @@ struct Left {
 /// said.
 pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> (Vec<Defined>, Vec<String>) {
     let mut left = Left::default();
-    let mut found: Vec<(String, String, Schema)> = Vec::new();
+    let mut found: Vec<(String, String, Map<String, Value>)> = Vec::new();
     let mut own = HashSet::new();
     for entry in list {
         let Some((tool, description, schema)) = read(entry) else {
@@ -84,12 +90,24 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
     let mut defined: Vec<Defined> = Vec::new();
     let mut weight = 0;
     for (tool, description, schema) in found {
+        if schema::own_size(&schema) > SCHEMA {
+            left.large.push(one_line(&tool, 40));
+            continue;
+        }
+        if defined.len() >= MOST_TOOLS {
+            left.over += 1;
+            continue;
+        }
+        let Some(schema) = schema_for_all(schema) else {
+            left.unreadable += 1;
+            continue;
+        };
         let size = schema.value.to_string().len();
         if size > SCHEMA {
             left.large.push(one_line(&tool, 40));
             continue;
         }
-        if defined.len() >= MOST_TOOLS || weight + size + description.len() > ALL {
+        if weight + size + description.len() > ALL {
             left.over += 1;
             continue;
         }
@@ -146,7 +164,8 @@ impl Left {
     }
 }
 
-fn names(names: &[String]) -> String {
+/// Names in one line, the first few of them.
+pub(crate) fn names(names: &[String]) -> String {
     let mut shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
         shown.push_str(" and more");
@@ -155,7 +174,7 @@ fn names(names: &[String]) -> String {
 }
 
 /// Name, description and schema of an entry.
-fn read(entry: Value) -> Option<(String, String, Schema)> {
+fn read(entry: Value) -> Option<(String, String, Map<String, Value>)> {
     let Value::Object(mut entry) = entry else { return None };
     let Some(Value::String(tool)) = entry.remove("name") else {
         return None;
@@ -170,7 +189,7 @@ fn read(entry: Value) -> Option<(String, String, Schema)> {
     let Some(Value::Object(schema)) = entry.remove("inputSchema") else {
         return None;
     };
-    Some((tool, description(&described), schema_for_all(schema)?))
+    Some((tool, description(&described), schema))
 }
 
 fn description(text: &str) -> String {
@@ -193,14 +212,15 @@ struct Schema {
 }
 
 /// A schema that every vendor takes: an object with properties. `None` for one that is about something else.
-fn schema_for_all(mut schema: Map<String, Value>) -> Option<Schema> {
-    match schema.get("type") {
-        None => {
-            schema.insert("type".to_owned(), json!("object"));
-        }
-        Some(Value::String(kind)) if kind == "object" => {}
-        Some(_) => return None,
+fn schema_for_all(schema: Map<String, Value>) -> Option<Schema> {
+    let mut schema = schema::flat(schema, SCHEMA);
+    if schema
+        .get("type")
+        .is_some_and(|kind| !schema::is_or_has(kind, "object"))
+    {
+        return None;
     }
+    schema.insert("type".to_owned(), json!("object"));
     for key in REFUSED {
         schema.shift_remove(key);
     }

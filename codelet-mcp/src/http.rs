@@ -2,6 +2,7 @@
 
 use crate::Trouble;
 use crate::pipe::LONGEST;
+use crate::redirect::{self, Following};
 use crate::text::one_line;
 use codelet_network::{Network, NetworkError};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -21,7 +22,7 @@ const AGAIN: usize = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Messages over HTTP.
-pub(crate) type Http = StreamableHttpClientTransport<Client>;
+pub(crate) type Http = StreamableHttpClientTransport<Following>;
 
 /// Gets ready to speak to a server; nothing is sent yet.
 pub(crate) fn open(
@@ -50,7 +51,7 @@ pub(crate) fn open(
         .max_sse_event_size(LONGEST);
     config.retry_config = Arc::new(retry());
     Ok(StreamableHttpClientTransport::with_client(
-        client(network, &address, authorities)?,
+        Following(client(network, &address, authorities)?),
         config,
     ))
 }
@@ -75,6 +76,7 @@ fn client(network: &Network, address: &Url, authorities: &str) -> Result<Client,
     let (builder, _) = network.client(address).map_err(told)?;
     let built = builder
         .connect_timeout(CONNECT)
+        .redirect(redirect::policy())
         // A connection whose last answer was not read to its end stalls the next request.
         .pool_max_idle_per_host(0)
         .build();

@@ -6,34 +6,43 @@
 //! call has to be permitted, ends in time, and ends at once when the user interrupts. A server that dies is started once
 //! more, and what it started ends with the session.
 //!
-//! The list of tools stands at the head of what a provider caches, so it is made once, by [`connect`], and does not change.
+//! The list of tools stands at the head of what a provider caches, so it is made by [`connect`], and changes only between two
+//! prompts, when a server has said so and its list really is another.
 //! Nothing here reads the environment of the process: what servers may know comes in as [`Server`] and [`Options`].
 //!
 //! Start with [`connect`].
 //!
 //! ```
 //! use codelet_agent::interrupt::Interrupt;
+//! use codelet_agent::tool::ToolSource;
 //! use codelet_mcp::{Options, connect};
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 //! let connected = runtime.block_on(connect(Vec::new(), Options::default(), &Interrupt::new()));
-//! assert!(connected.tools.is_empty() && connected.notices.is_empty());
+//! assert!(connected.offers.tools().is_empty() && connected.notices.is_empty());
 //! ```
 
 mod answer;
+mod changes;
+mod check;
 mod connect;
 mod connection;
 mod define;
 mod http;
 mod name;
+mod offers;
 mod pipe;
 mod program;
+mod redirect;
 mod remote;
+mod schema;
 mod text;
 mod tool;
 
+pub use check::{Checked, Found, check};
 pub use connect::{Connected, Servers, connect};
 pub use name::is_name;
+pub use offers::Offers;
 pub use program::end_all;
 
 use codelet_network::Network;

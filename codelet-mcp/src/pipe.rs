@@ -1,5 +1,6 @@
 //! Messages over the pipes of a program: one JSON object a line, bounded, whatever else comes in between.
 
+use crate::changes::{Changes, LIST_CHANGED};
 use crate::program::Ends;
 use crate::text::Tail;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
@@ -40,11 +41,12 @@ pub(crate) struct Pipe {
     heard: usize,
     /// What was asked and not answered.
     asked: HashSet<RequestId>,
+    changes: Arc<Changes>,
     told: Tail,
 }
 
 impl Pipe {
-    pub(crate) fn new(ends: Ends, told: Tail) -> Self {
+    pub(crate) fn new(ends: Ends, changes: Arc<Changes>, told: Tail) -> Self {
         Pipe {
             input: Arc::new(Mutex::new(Some(ends.input))),
             output: ends.output,
@@ -54,16 +56,18 @@ impl Pipe {
             questions: Arc::default(),
             heard: 0,
             asked: HashSet::new(),
+            changes,
             told,
         }
     }
 
-    /// The next message among what was read. Notices are none: nothing here waits for one.
+    /// The next message among what was read. Notices are none: that the tools have changed is noted, and nothing waits for
+    /// another.
     fn next(&mut self) -> Option<ServerJsonRpcMessage> {
         while let Some(at) = self.read[self.searched..].iter().position(|&byte| byte == b'\n') {
             let end = self.searched + at;
             let line = &self.read[self.done..end];
-            let message = message(line);
+            let message = message(line, &self.changes);
             if message.is_none() && !is_notice(line) {
                 self.told.push(line);
                 self.told.push(b"\n");
@@ -114,12 +118,15 @@ impl Pipe {
     }
 }
 
-/// A line as a message, if it is one that is waited for.
-fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+/// A line as a message, if it is one that is waited for. A notice that the tools have changed is noted.
+fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
         return unreadable(line).map(JsonRpcMessage::Error);
     };
-    if value.get("method").is_some() && value.get("id").is_none() {
+    if let (Some(method), None) = (value.get("method"), value.get("id")) {
+        if method == LIST_CHANGED {
+            changes.hear();
+        }
         return None;
     }
     serde_json::from_value(value).ok()

@@ -51,6 +51,20 @@ impl Remote {
         }
     }
 
+    /// A notice for the user, without secrets.
+    pub(crate) fn tell(&self, what: &str) -> String {
+        self.secrets.hide(format!("MCP server {}: {what}", self.server.name))
+    }
+
+    /// Reads the list of tools again if it may have changed, within the time that the server has to be ready. One that is
+    /// gone is not started for that.
+    pub(crate) async fn list_again(&self) -> Option<Result<List, String>> {
+        let connection = self.state.lock().await.connection.clone();
+        let connection = connection.filter(|connection| connection.may_have_changed() && !connection.is_closed())?;
+        let list = connection.list_again(self.server.start).await;
+        Some(list.map_err(|trouble| trouble.to_string()))
+    }
+
     /// Whether the server is a program, which this process starts.
     pub(crate) fn server_is_program(&self) -> bool {
         matches!(self.server.reach, Reach::Program { .. })
@@ -84,6 +98,8 @@ impl Remote {
         state.was_restarted = true;
         match opened {
             Ok((connection, _)) => {
+                // It may offer other tools than the one before it.
+                connection.distrust_list();
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());
                 Ok(connection)

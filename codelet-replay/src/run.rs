@@ -86,7 +86,7 @@ pub enum Cause {
     Planned,
     /// The entries had expired.
     Cold,
-    /// Another model was asked, which has a cache of its own.
+    /// Another model was asked, which has a cache of its own, or with other tools.
     Elsewhere,
     /// Nothing was edited and nothing had expired.
     Unplanned,
@@ -187,7 +187,7 @@ pub struct Sums {
     pub planned: u64,
     /// Requests that broke it because the cache had expired.
     pub cold: u64,
-    /// Requests that broke it because they went to another model.
+    /// Requests that broke it because they went to another model or held other tools.
     pub elsewhere: u64,
     /// Requests that broke it for no known reason.
     pub unplanned: u64,

@@ -167,12 +167,43 @@ pub enum Command {
     Settings(Place),
     /// List the models that are known, with their windows and prices
     Models,
+    /// Check MCP servers, whose tools a session can use
+    ///
+    /// Starts them as a session does, and says what each offers, how long it takes to be ready, and what is wrong with it.
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Print what a shell needs to complete this command line
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(Completions),
     /// Print the manual page, of the program or of one command
     #[command(after_help = MAN_HELP)]
     Man(Man),
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Mcp {
+    /// List the servers of the settings, and try each of them
+    #[command(after_help = MCP_LIST_HELP)]
+    List(Place),
+    /// Try one server and show its tools
+    #[command(after_help = MCP_TEST_HELP)]
+    Test(McpTest),
+}
+
+const MCP_LIST_HELP: &str = "\
+Exit status: 0 if every server that is enabled works, 1 if one does not, 2 if the settings are wrong.";
+
+const MCP_TEST_HELP: &str = "\
+Exit status: 0 if the server works, 1 if it does not, 2 if the settings are wrong or name no such server.";
+
+#[derive(Args, Debug)]
+pub struct McpTest {
+    /// The server's name in the settings, where it stands as [mcp.NAME]
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    #[command(flatten)]
+    pub place: Place,
 }
 
 const COMPLETIONS_HELP: &str = "\

@@ -73,8 +73,8 @@ fn menu(began: Instant) -> ExitCode {
             return ended(done.map(|()| Exit::Done));
         }
     };
-    if args.command.is_none() {
-        // A session has keys.
+    if matches!(args.command, None | Some(Command::Mcp(_))) {
+        // A session has keys, and so has who reaches servers.
         codelet_tools::sandbox::conceal_process();
     }
     let done = match args.command {
@@ -88,6 +88,7 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),
         Some(Command::Completions(args)) => commands::completions::run(&args).map(|()| Exit::Done),
         Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
+        Some(Command::Mcp(args)) => commands::mcp::run(&args),
         Some(Command::Models) => commands::models::run().map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => match commands::chat::run(&args.chat) {

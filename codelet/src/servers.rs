@@ -90,6 +90,19 @@ impl ServerFile {
         Ok(())
     }
 
+    /// Whether sessions use it.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled != Some(false)
+    }
+
+    /// The same, used by sessions.
+    pub fn enabled(&self) -> Self {
+        ServerFile {
+            enabled: None,
+            ..self.clone()
+        }
+    }
+
     /// Whether a key stands in it, and not only the name of the variable that holds it.
     pub fn holds_keys(&self) -> bool {
         let is_there = |value: &str| !value.is_empty() && !value.contains("${");
@@ -149,7 +162,7 @@ impl ServerFile {
         if !names.is_empty() {
             shown.push_str(&format!(" (sets {})", names.join(", ")));
         }
-        if self.enabled == Some(false) {
+        if !self.is_enabled() {
             shown.push_str(", not used");
         }
         shown
@@ -246,10 +259,21 @@ fn shown(argument: &str) -> String {
 pub struct Named {
     /// The servers that can be tried.
     pub servers: Vec<Server>,
+    /// The names of those that cannot be, each with the reason.
+    pub unusable: Vec<(String, String)>,
     /// Values that came from variables, which are to be shown nowhere.
     pub secrets: Vec<String>,
-    /// What the user should know.
+    /// What the user should know of the others.
     pub notices: Vec<String>,
+}
+
+impl Named {
+    /// All that the user of a session should know.
+    pub fn told(&self) -> Vec<String> {
+        let unusable = self.unusable.iter();
+        let unusable = unusable.map(|(name, why)| format!("MCP server {name}: {why}, so it is not used"));
+        unusable.chain(self.notices.iter().cloned()).collect()
+    }
 }
 
 /// The servers of the settings, for a session in this directory and with this environment. `look_up` finds the variables
@@ -262,18 +286,17 @@ pub fn named(
 ) -> Named {
     let mut named = Named {
         servers: Vec::new(),
+        unusable: Vec::new(),
         secrets: Vec::new(),
         notices: Vec::new(),
     };
-    for (name, file) in files.iter().filter(|(_, file)| file.enabled != Some(false)) {
+    for (name, file) in files.iter().filter(|(_, file)| file.is_enabled()) {
         match file.server(name, directory, environment, look_up) {
             Ok(server) => {
                 named.notices.extend(in_the_clear(name, &server));
                 named.servers.push(server);
             }
-            Err(why) => named
-                .notices
-                .push(format!("MCP server {name}: {why}, so it is not used")),
+            Err(why) => named.unusable.push((name.clone(), why)),
         }
         for (name, value) in &file.env {
             let Ok(value) = expand(value.reveal(), look_up) else {
@@ -397,7 +420,7 @@ mod tests {
         let named = named(&files.into(), Path::new("/"), &[], &variables);
         assert!(named.servers.is_empty());
         assert_eq!(
-            named.notices,
+            named.told(),
             [
                 "MCP server a: the variable NONE is not set, so it is not used",
                 "MCP server c: ca: /no/such.pem: no such file, so it is not used"

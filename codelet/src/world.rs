@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::network;
 use crate::place::{Place, variable};
-use crate::servers::{self, ServerFile};
+use crate::servers::{self, Named, ServerFile};
 use crate::settings::{Login, Settings};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -17,6 +17,7 @@ use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
 use rustix::fs::Access;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -147,7 +148,7 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
 }
 
 /// What the tools are to know of their session.
-fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_tools::Options {
+fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_tools::Options {
     let mut options = codelet_tools::Options::new(&place.root);
     options.directory.clone_from(&place.directory);
     options.home.clone_from(&place.home);
@@ -164,7 +165,7 @@ fn options(settings: &Settings, place: &Place, model: &dyn Model) -> codelet_too
     options.writable.clone_from(&settings.write.value);
     options.has_network = settings.network.value;
     options.private = private(place, &variable);
-    options.sees_images = model.profile().sees_images;
+    options.sees_images = sees_images;
     options
 }
 
@@ -255,23 +256,39 @@ pub async fn servers(settings: &Settings, place: &Place, model: &dyn Model, inte
     if settings.mcp.is_empty() {
         return Connected::default();
     }
-    let options = options(settings, place, model);
+    let (named, options) = named_servers(settings, &settings.mcp, place, model.profile().sees_images);
+    let told = named.told();
+    let mut connected = codelet_mcp::connect(named.servers, options, interrupt).await;
+    connected.notices.splice(0..0, told);
+    connected
+}
+
+/// Some servers of the settings, and what they have in common.
+pub fn named_servers(
+    settings: &Settings,
+    files: &BTreeMap<String, ServerFile>,
+    place: &Place,
+    sees_images: bool,
+) -> (Named, codelet_mcp::Options) {
+    let options = options(settings, place, sees_images);
     let environment = codelet_tools::environment(&options);
-    let named = servers::named(&settings.mcp, &place.directory, &environment, &variable);
+    let named = servers::named(files, &place.directory, &environment, &variable);
     let options = codelet_mcp::Options {
-        secrets: options.secrets.into_iter().chain(named.secrets).collect(),
+        secrets: options
+            .secrets
+            .into_iter()
+            .chain(named.secrets.iter().cloned())
+            .collect(),
         mark: Some(codelet_tools::MARK.into()),
-        sees_images: options.sees_images,
+        sees_images,
         network: network::network(&variable),
     };
-    let mut connected = codelet_mcp::connect(named.servers, options, interrupt).await;
-    connected.notices.splice(0..0, named.notices);
-    connected
+    (named, options)
 }
 
 /// The tools and the world, as the settings want them.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
-    let mut options = options(settings, place, model);
+    let mut options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
     let runs_commands =
         settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);

@@ -14,6 +14,8 @@ pub enum Cause {
     Cleared,
     /// Another model is asked, which has a cache of its own.
     Model,
+    /// The tools changed, whose definitions stand before all messages.
+    Tools,
     /// The cache had expired, and nothing was edited.
     Expired,
     /// Nobody knows: the cache was warm, and what was sent extended what it held.
@@ -28,9 +30,15 @@ impl Cause {
             Cause::Undone => "undone",
             Cause::Cleared => "cleared",
             Cause::Model => "model",
+            Cause::Tools => "tools",
             Cause::Expired => "expired",
             Cause::Unplanned => "unplanned",
         }
+    }
+
+    /// Whether nothing of what was sent before can be read again, whatever is edited.
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self, Cause::Model | Cause::Tools)
     }
 }
 
@@ -84,7 +92,7 @@ impl Break {
 pub struct BreakTotals {
     /// Edits, and those that were taken back.
     pub edits: u64,
-    /// Conversations that were cleared, and changes of the model.
+    /// Conversations that were cleared, and changes of the model or the tools.
     pub anew: u64,
     /// Expired caches that no edit made use of.
     pub expired: u64,
@@ -104,7 +112,7 @@ pub fn totals(breaks: &[Break]) -> BreakTotals {
     for it in breaks {
         match it.cause {
             Cause::Edit(_) | Cause::Undone => totals.edits += 1,
-            Cause::Cleared | Cause::Model => totals.anew += 1,
+            Cause::Cleared | Cause::Model | Cause::Tools => totals.anew += 1,
             Cause::Expired => totals.expired += 1,
             Cause::Unplanned => totals.unplanned += 1,
         }

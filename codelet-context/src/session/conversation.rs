@@ -10,7 +10,7 @@ mod undo;
 mod warned;
 mod withdraw;
 
-use crate::budget::breaks::Break;
+use crate::budget::breaks::{Break, Cause};
 use crate::budget::economics::{Economics, Edges};
 use crate::budget::economy::Economy;
 use crate::budget::least;
@@ -378,10 +378,26 @@ impl Conversation {
 
     /// The next request goes to another model than the last one, which has nothing of it in its cache.
     pub fn goes_elsewhere(&mut self) {
-        self.economy.goes_elsewhere();
+        self.economy.goes_elsewhere(Cause::Model);
     }
 
-    /// Every break of the prefix so far, oldest first: edits, other models and conversations, expired caches, and those that
+    /// The definitions of the tools are others from here on. They stand before all messages, so nothing of the last request can
+    /// be read from a cache. `overhead` estimates what each request holds beside its messages, in tokens.
+    pub fn has_other_tools(&mut self, overhead: Tokens) {
+        self.weighs_beside(overhead);
+        self.economy.goes_elsewhere(Cause::Tools);
+    }
+
+    fn weighs_beside(&mut self, overhead: Tokens) {
+        match overhead.checked_sub(self.overhead) {
+            Some(more) => self.occupancy.appended(more),
+            None => self.occupancy.removed(self.occupancy.scale(self.overhead - overhead)),
+        }
+        self.overhead = overhead;
+        self.economy.weighs_beside(overhead);
+    }
+
+    /// Every break of the prefix so far, oldest first: edits, other models, tools and conversations, expired caches, and those that
     /// nobody planned.
     pub fn breaks(&self) -> &[Break] {
         self.economy.breaks()

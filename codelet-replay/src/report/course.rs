@@ -136,7 +136,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
             });
         }
         // A recording is played with one model.
-        let elsewhere = (sums.elsewhere > 0).then_some(("elsewhere", "◇", "another model asked"));
+        let elsewhere = (sums.elsewhere > 0).then_some(("elsewhere", "◇", "another model or other tools"));
         let known = [("planned", "◆", "broken by an edit"), ("cold", "○", "expired")];
         let unknown = ("unplanned", "✕", "broken for no known reason");
         for (class, sign, words) in known.into_iter().chain(elsewhere).chain([unknown]) {
@@ -384,7 +384,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
         number(sums.cold),
         match sums.elsewhere {
             0 => String::new(),
-            some => format!("{} by asking another model, ", number(some)),
+            some => format!("{} by asking another model or with other tools, ", number(some)),
         },
         number(sums.unplanned),
     );
@@ -408,7 +408,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
             (crate::run::Cause::Planned, None) => "edit".to_owned(),
             (crate::run::Cause::Cold, Some(edit)) => format!("expired; edit ({})", edit.reason),
             (crate::run::Cause::Cold, None) => "expired".to_owned(),
-            (crate::run::Cause::Elsewhere, _) => "another model".to_owned(),
+            (crate::run::Cause::Elsewhere, _) => "another model or other tools".to_owned(),
             (crate::run::Cause::Unplanned, _) => "not known".to_owned(),
         };
         vec![

@@ -259,7 +259,7 @@ fn edits<'a>(run: &mut Run, ledger: impl Iterator<Item = (usize, &'a Break)>) ->
         let cause = match it.cause {
             _ if it.is_cold => Cause::Cold,
             breaks::Cause::Edit(_) | breaks::Cause::Undone | breaks::Cause::Cleared => Cause::Planned,
-            breaks::Cause::Model => Cause::Elsewhere,
+            breaks::Cause::Model | breaks::Cause::Tools => Cause::Elsewhere,
             breaks::Cause::Expired => Cause::Cold,
             breaks::Cause::Unplanned => Cause::Unplanned,
         };

@@ -168,6 +168,7 @@ fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
         Cause::Undone => "undone: what was removed is sent again".to_owned(),
         Cause::Cleared => "cleared: nothing of it is sent again".to_owned(),
         Cause::Model => "another model, with a cache of its own".to_owned(),
+        Cause::Tools => "other tools, which stand before all that is cached".to_owned(),
         Cause::Expired => "the cache had expired".to_owned(),
         Cause::Unplanned => "nobody knows why".to_owned(),
     };

@@ -18,7 +18,7 @@ use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
-use codelet_mcp::Servers;
+use codelet_mcp::{Offers, Servers};
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
@@ -124,7 +124,7 @@ fn live(
             settings,
             place,
             (model, equipment, shell),
-            (connected.tools, connected.notices),
+            (connected.offers, connected.notices),
         );
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
@@ -177,7 +177,7 @@ fn begun(
     settings: &Settings,
     place: &Place,
     (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
-    (tools, told): (Vec<Arc<dyn Tool>>, Vec<String>),
+    (offers, told): (Arc<Offers>, Vec<String>),
 ) -> Begun {
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
@@ -191,12 +191,13 @@ fn begun(
     let mut session = Session::new(
         Parts {
             model,
-            tools: equipment.tools.into_iter().chain(tools).collect(),
+            tools: equipment.tools,
             gate: Arc::new(gate.clone()),
             world: Arc::clone(&surroundings),
         },
         once::session_settings(settings),
     );
+    session.served_by(offers);
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
     let exported_from = place.clone();

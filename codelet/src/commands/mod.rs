@@ -7,6 +7,7 @@ pub mod demo;
 pub mod formats;
 pub mod inspect;
 pub mod man;
+pub mod mcp;
 pub mod models;
 pub mod once;
 pub mod replay;

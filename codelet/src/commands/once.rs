@@ -85,11 +85,12 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     }
     let parts = Parts {
         model,
-        tools: equipment.tools.into_iter().chain(servers.tools).collect(),
+        tools: equipment.tools,
         gate: Arc::new(rules),
         world: equipment.surroundings,
     };
     let mut session = Session::new(parts, session_settings(&settings));
+    session.served_by(servers.offers);
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
         front.on(Event::Notice(taken.told));

@@ -21,8 +21,8 @@ impl Economy {
         self.seen.clone_from(&later.seen);
         self.sent = self.sent.min(alike(&self.seen, messages));
         self.unsent = Unsent::default();
-        // Another model is asked still.
-        self.open = self.unsent_break(|it| it.cause == Cause::Model);
+        // Another model is asked still, or with other tools.
+        self.open = self.unsent_break(|it| it.cause.is_whole());
     }
 
     /// This is a session's next conversation: what was recorded of the one before stays on record, and that its messages are
@@ -53,13 +53,13 @@ impl Economy {
         });
     }
 
-    /// The next request goes to another model than the last one: nothing of it can be read there.
-    pub fn goes_elsewhere(&mut self) {
+    /// The next request goes to another model than the last one, or holds other tools: nothing of it can be read again.
+    pub fn goes_elsewhere(&mut self, cause: Cause) {
         if self.seen.is_empty() {
             return;
         }
         // Of two changes with no answer between them, the first has cost nothing.
-        if let Some(at) = self.unsent_break(|it| it.cause == Cause::Model) {
+        if let Some(at) = self.unsent_break(|it| it.cause.is_whole()) {
             self.breaks.remove(at);
         }
         // Nor has an edit: what it left would have to be written there without it too.
@@ -71,7 +71,7 @@ impl Economy {
         let again = self.sent_again();
         self.breaks.push(Break {
             request: self.requests + 1,
-            cause: Cause::Model,
+            cause,
             removed: 0,
             restored: 0,
             rewritten: again as Tokens,
@@ -80,6 +80,11 @@ impl Economy {
             actual: None,
             is_cold: false,
         });
+    }
+
+    /// What each request holds beside the messages weighs so much from here on.
+    pub fn weighs_beside(&mut self, overhead: Tokens) {
+        self.overhead = overhead as f64;
     }
 
     /// The place of the newest break of a kind that no request has followed.
@@ -112,8 +117,8 @@ impl Economy {
 
     /// Puts a break on record, with all that was changed since the last request; what it is expected to cost, in dollars.
     pub(super) fn broken(&mut self, cause: Cause, tail: f64, is_cold: bool) -> f64 {
-        let elsewhere = self.unsent_break(|it| it.cause == Cause::Model);
-        // Of what was never sent, and of what another model is sent, nothing could be read without the edit either.
+        let elsewhere = self.unsent_break(|it| it.cause.is_whole());
+        // Of what was never sent, and of what another model is sent or goes with other tools, nothing could be read without the edit either.
         let is_free = elsewhere.is_some() || self.seen.is_empty();
         let tail = if is_free { 0.0 } else { tail };
         let cost = self.cost_of(tail);
@@ -141,7 +146,7 @@ impl Economy {
 
     /// The next request finds the cache expired: what was edited before it has cost nothing.
     pub(super) fn expired(&mut self) {
-        if self.unsent_break(|it| it.cause == Cause::Model).is_some() || self.seen.is_empty() {
+        if self.unsent_break(|it| it.cause.is_whole()).is_some() || self.seen.is_empty() {
             return;
         }
         let Some(at) = self.unsent_break(Break::is_edit) else {

@@ -61,7 +61,7 @@ impl Conversation {
     }
 
     /// Goes back to how this conversation was then. What was said goes; what the user and the provider have settled since
-    /// stays: pins, the focus, the model with its prices, the bill, and a limit that was learned. What is estimated goes
+    /// stays: pins, the focus, the model with its prices, the tools, the bill, and a limit that was learned. What is estimated goes
     /// back too, so that the same prompt makes the same request. Everything that was ever removed can still be read back.
     /// Takes time in proportion to the bytes of what was said until then.
     pub fn restore(&mut self, earlier: Earlier) {
@@ -74,6 +74,9 @@ impl Conversation {
         self.tracker.keep_bill(&later.tracker);
         self.economy.keep_breaks(&later.economy, &self.view.messages);
         self.config = later.config;
+        if self.overhead != later.overhead {
+            self.weighs_beside(later.overhead);
+        }
         let economics = later.economy.economics();
         if economics != self.economy.economics() || !self.economy.is_for(self.config.window()) {
             self.set_economics(economics.clone());

@@ -1,0 +1,154 @@
+//! The tools of all servers of a session, and what becomes of them when a server says that its list has changed.
+
+use crate::connection::{List, defined};
+use crate::define::{Defined, names};
+use crate::remote::Remote;
+use crate::tool::RemoteTool;
+use codelet_agent::tool::{Refreshed, Tool, ToolSource};
+use futures_util::future::{BoxFuture, join_all};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most tools of all servers: some vendors take 128 in a request, and the session has its own.
+const MOST_TOOLS: usize = 112;
+/// The most changes of one server's list in a session: with each, the provider reads the whole conversation anew.
+const MOST_CHANGES: usize = 50;
+
+/// The tools of all servers, in the order of the servers, then of their names.
+#[derive(Default)]
+pub struct Offers(Mutex<Vec<Offer>>);
+
+/// What one server offers.
+pub(crate) struct Offer {
+    remote: Arc<Remote>,
+    defined: Vec<Defined>,
+    tools: Vec<Arc<dyn Tool>>,
+    /// How often it has become another.
+    changes: usize,
+}
+
+impl Offers {
+    /// The tools of these servers, and what the user should know of that.
+    pub(crate) fn new(offers: Vec<Offer>) -> (Self, Vec<String>) {
+        let (_, notices) = bounded(&offers);
+        (Offers(Mutex::new(offers)), notices)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Offer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ToolSource for Offers {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        bounded(&self.lock()).0
+    }
+
+    fn refresh(&self) -> BoxFuture<'_, Refreshed> {
+        Box::pin(async move {
+            let remotes: Vec<Option<Arc<Remote>>> = self.lock().iter().map(Offer::heeded).collect();
+            let lists = join_all(remotes.iter().map(async |remote| remote.as_ref()?.list_again().await)).await;
+            let mut offers = self.lock();
+            let mut notices = Vec::new();
+            let mut is_changed = false;
+            for (offer, list) in offers.iter_mut().zip(lists) {
+                let told = match list {
+                    None => continue,
+                    Some(Err(why)) => vec![format!(
+                        "its tools have changed, and the list cannot be read: {why}; they stay as they were"
+                    )],
+                    Some(Ok(list)) => {
+                        let Some(told) = offer.take(list) else { continue };
+                        is_changed = true;
+                        told
+                    }
+                };
+                notices.extend(told.into_iter().map(|what| offer.remote.tell(&what)));
+            }
+            if !is_changed {
+                return Refreshed { tools: None, notices };
+            }
+            let (tools, over) = bounded(&offers);
+            notices.extend(over);
+            Refreshed {
+                tools: Some(tools),
+                notices,
+            }
+        })
+    }
+}
+
+impl Offer {
+    pub(crate) fn new(remote: Arc<Remote>, defined: Vec<Defined>) -> Self {
+        Offer {
+            tools: tools(&remote, &defined),
+            remote,
+            defined,
+            changes: 0,
+        }
+    }
+
+    /// The server, unless its list has changed so often that it is not read any more.
+    fn heeded(&self) -> Option<Arc<Remote>> {
+        (self.changes < MOST_CHANGES).then(|| self.remote.clone())
+    }
+
+    /// Takes another list. Says what is to be told of that; `None` where it is the same.
+    fn take(&mut self, list: List) -> Option<Vec<String>> {
+        let (defined, notices) = defined(&self.remote.server, list, &self.remote.secrets);
+        if defined == self.defined {
+            return None;
+        }
+        let mut told = vec![difference(&self.defined, &defined)];
+        told.extend(notices);
+        self.changes += 1;
+        if self.changes == MOST_CHANGES {
+            told.push(format!(
+                "its tools have changed {MOST_CHANGES} times: from here on they stay as they are"
+            ));
+        }
+        self.tools = tools(&self.remote, &defined);
+        self.defined = defined;
+        Some(told)
+    }
+}
+
+fn tools(remote: &Arc<Remote>, defined: &[Defined]) -> Vec<Arc<dyn Tool>> {
+    let tools = defined.iter().cloned();
+    tools
+        .map(|tool| Arc::new(RemoteTool::new(tool, remote.clone())) as Arc<dyn Tool>)
+        .collect()
+}
+
+/// The first tools of all, as many as there may be, and what is told of those beyond.
+fn bounded(offers: &[Offer]) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+    let (mut tools, mut notices) = (Vec::new(), Vec::new());
+    for offer in offers {
+        let room = MOST_TOOLS - tools.len();
+        if let Some(left) = offer.tools.len().checked_sub(room).filter(|&left| left > 0) {
+            notices.push(offer.remote.tell(&format!(
+                "{left} of its tools are left out: {MOST_TOOLS} are the most of all servers together"
+            )));
+        }
+        tools.extend(offer.tools.iter().take(room).cloned());
+    }
+    (tools, notices)
+}
+
+/// What has changed from one list to the next, for a person.
+fn difference(before: &[Defined], after: &[Defined]) -> String {
+    let find = |list: &[Defined], tool: &str| list.iter().find(|other| other.tool == tool).cloned();
+    let (mut new, mut others) = (Vec::new(), Vec::new());
+    for tool in after {
+        match find(before, &tool.tool) {
+            None => new.push(tool.shown()),
+            Some(known) if known != *tool => others.push(tool.shown()),
+            Some(_) => {}
+        }
+    }
+    let gone = before.iter().filter(|tool| find(after, &tool.tool).is_none());
+    let gone: Vec<String> = gone.map(Defined::shown).collect();
+    let parts = [("new", new), ("gone", gone), ("different", others)];
+    let parts = parts.iter().filter(|(_, tools)| !tools.is_empty());
+    let parts: Vec<String> = parts.map(|(what, tools)| format!("{what}: {}", names(tools))).collect();
+    format!("its tools have changed ({})", parts.join("; "))
+}

@@ -1,0 +1,158 @@
+//! Redirects of a server on the web: followed on its own origin, with the request as it was, and nowhere else: another
+//! server gets neither the headers nor what is said.
+
+use futures_util::stream::BoxStream;
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode, Url};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::Arc;
+
+/// The most redirects of one request.
+const MOST: usize = 5;
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Asked<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+/// Why a request was not answered where it was sent.
+#[derive(Debug, thiserror::Error)]
+enum Redirected {
+    #[error("it redirects each request to another of its own addresses, and that again")]
+    Here(Url),
+    #[error(
+        "it redirects to another server, {0}, which is sent nothing; if that is the right one, name its address as `url`"
+    )]
+    Elsewhere(String),
+}
+
+/// A policy for the client within [`Following`]: it follows nothing itself, since it would turn a message into a mere look
+/// at the new address after some statuses.
+pub(crate) fn policy() -> Policy {
+    Policy::custom(|attempt| {
+        let (from, to) = (attempt.previous().last().map(Url::origin), attempt.url().clone());
+        match from {
+            // The answer is elsewhere, where nobody is to be asked the same again.
+            _ if attempt.status() == StatusCode::SEE_OTHER => attempt.stop(),
+            Some(from) if from == to.origin() => attempt.error(Redirected::Here(to)),
+            _ => attempt.error(Redirected::Elsewhere(to.origin().ascii_serialization())),
+        }
+    })
+}
+
+/// A client that makes a request again where its server redirects it to.
+#[derive(Clone)]
+pub(crate) struct Following(pub Client);
+
+/// Asks at an address, and where it is redirected to on the same origin.
+async fn follow<T, F: Future<Output = Asked<T>>>(uri: Arc<str>, ask: impl Fn(Arc<str>) -> F) -> Asked<T> {
+    let mut uri = uri;
+    for _ in 0..MOST {
+        let asked = ask(uri).await;
+        match asked.as_ref().err().and_then(moved) {
+            Some(to) => uri = to.as_str().into(),
+            None => return asked,
+        }
+    }
+    ask(uri).await
+}
+
+/// Where a request is to be made again, if that is why it failed.
+fn moved(error: &StreamableHttpError<reqwest::Error>) -> Option<&Url> {
+    let StreamableHttpError::Client(error) = error else {
+        return None;
+    };
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    match causes.find_map(|cause| cause.downcast_ref())? {
+        Redirected::Here(to) => Some(to),
+        Redirected::Elsewhere(_) => None,
+    }
+}
+
+impl StreamableHttpClient for Following {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Asked<StreamableHttpPostResponse> {
+        let ask = |uri| {
+            let (message, session, token) = (message.clone(), session.clone(), token.clone());
+            self.0.post_message(uri, message, session, token, headers.clone())
+        };
+        follow(uri, ask).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Asked<StreamableHttpPostResponse> {
+        let ask = |uri| {
+            let (message, session, token) = (message.clone(), session.clone(), token.clone());
+            self.0
+                .post_message_with_max_sse_event_size(uri, message, session, token, headers.clone(), most)
+        };
+        follow(uri, ask).await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Asked<()> {
+        let ask = |uri| {
+            self.0
+                .delete_session(uri, session.clone(), token.clone(), headers.clone())
+        };
+        follow(uri, ask).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Asked<Events> {
+        let ask = |uri| {
+            let (session, last, token) = (session.clone(), last.clone(), token.clone());
+            self.0.get_stream(uri, session, last, token, headers.clone())
+        };
+        follow(uri, ask).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        most: usize,
+    ) -> Asked<Events> {
+        let ask = |uri| {
+            let (session, last, token) = (session.clone(), last.clone(), token.clone());
+            self.0
+                .get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), most)
+        };
+        follow(uri, ask).await
+    }
+}

@@ -1,0 +1,194 @@
+//! `codelet mcp`: the MCP servers of the settings on trial.
+
+use crate::args::{self, Mcp};
+use crate::commands::once;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::paint::{Ink, Look, clean, clip, count};
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::servers::ServerFile;
+use crate::settings::Settings;
+use crate::world;
+use codelet_agent::model::ToolSpec;
+use codelet_mcp::{Checked, Found};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Tries servers and prints what each offers, how long it took, and what is wrong with it.
+///
+/// # Errors
+/// When a settings file is wrong or names no such server, or there is no such folder.
+pub fn run(args: &Mcp) -> Result<Exit, Failure> {
+    match args {
+        Mcp::List(place) => list(place),
+        Mcp::Test(args) => test(&args.name, &args.place),
+    }
+}
+
+fn list(args: &args::Place) -> Result<Exit, Failure> {
+    let place = Place::find(args.directory.as_deref())?;
+    let settings = Settings::read(&place.settings())?;
+    super::warn(&Look::stderr(), &settings.notices);
+    if settings.mcp.is_empty() {
+        let told = format!("No MCP servers: name one in {}, as [mcp.NAME].", file(&settings));
+        Output::Stdout.write(|out| writeln!(out, "{told}"))?;
+        return Ok(Exit::Done);
+    }
+    let Some(checked) = check(&settings, &settings.mcp, &place)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let look = Look::stdout();
+    let mut text = String::new();
+    for (name, server) in &settings.mcp {
+        match checked.iter().find(|checked| checked.name == *name) {
+            Some(checked) => text.push_str(&summary(checked, server, &look)),
+            None => {
+                let shown = clean(&server.show());
+                let _ = writeln!(text, "{}: disabled\n  {shown}", look.ink(Ink::Cyan, name));
+            }
+        }
+    }
+    Output::Stdout.write(|out| write!(out, "{text}"))?;
+    Ok(status(&checked))
+}
+
+fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
+    let place = Place::find(args.directory.as_deref())?;
+    let settings = Settings::read(&place.settings())?;
+    super::warn(&Look::stderr(), &settings.notices);
+    let Some(server) = settings.mcp.get(name) else {
+        let names: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
+        let known = match names.as_slice() {
+            [] => "it names none".to_owned(),
+            names => format!("it names {}", names.join(", ")),
+        };
+        let (name, file) = (clean(name), file(&settings));
+        return Err(Failure::Told(format!(
+            "no MCP server is named {name} in {file}: {known}"
+        )));
+    };
+    // One that is disabled is tried, too: perhaps it works by now.
+    let one = BTreeMap::from([(name.to_owned(), server.enabled())]);
+    let Some(checked) = check(&settings, &one, &place)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let look = Look::stdout();
+    let mut text = String::new();
+    for checked in &checked {
+        text.push_str(&summary(checked, server, &look));
+        if let Ok(found) = &checked.found {
+            text.push_str(&details(found, &look));
+        }
+    }
+    Output::Stdout.write(|out| write!(out, "{text}"))?;
+    Ok(status(&checked))
+}
+
+/// The file in which servers are named.
+fn file(settings: &Settings) -> String {
+    let file = settings.user_file.as_ref();
+    file.map_or("your settings".to_owned(), |path| clean(&path.display().to_string()))
+}
+
+fn status(checked: &[Checked]) -> Exit {
+    match checked.iter().all(|checked| checked.found.is_ok()) {
+        true => Exit::Done,
+        false => Exit::Failed,
+    }
+}
+
+/// What came of trying servers, by their names; `None` where the user has interrupted.
+fn check(
+    settings: &Settings,
+    files: &BTreeMap<String, ServerFile>,
+    place: &Place,
+) -> Result<Option<Vec<Checked>>, Failure> {
+    let runtime = once::runtime()?;
+    let interrupt = once::heed_signals()?;
+    let (named, options) = world::named_servers(settings, files, place, true);
+    super::warn(&Look::stderr(), &named.notices);
+    let progress = Progress::start("connecting to MCP servers");
+    let mut checked = runtime.block_on(codelet_mcp::check(named.servers, options, &interrupt, once::FAREWELL));
+    drop(progress);
+    // A server that does not end must not keep the process.
+    runtime.shutdown_background();
+    if interrupt.is_thrown() {
+        return Ok(None);
+    }
+    let unusable = named.unusable.into_iter().map(|(name, why)| Checked {
+        name,
+        took: Duration::ZERO,
+        found: Err(why),
+    });
+    checked.extend(unusable);
+    Ok(Some(checked))
+}
+
+/// Whether a server works, how it is reached, and what is wrong.
+fn summary(checked: &Checked, server: &ServerFile, look: &Look) -> String {
+    let (state, told) = match &checked.found {
+        Ok(found) => (works(found, checked.took), &found.notices[..]),
+        Err(why) => (
+            format!("{} ({})", look.ink(Ink::Red, "does not work"), seconds(checked.took)),
+            std::slice::from_ref(why),
+        ),
+    };
+    let label = match &checked.found {
+        Ok(_) => look.ink(Ink::Yellow, "note:"),
+        Err(_) => look.ink(Ink::Red, "error:"),
+    };
+    let mut text = format!("{}: {state}\n", look.ink(Ink::Cyan, &checked.name));
+    let _ = writeln!(text, "  {}", clean(&server.show()));
+    for what in told {
+        let _ = writeln!(text, "  {label} {}", clean(what));
+    }
+    text
+}
+
+fn works(found: &Found, took: Duration) -> String {
+    let mut text = format!(
+        "works, {}, ready in {}",
+        count(found.tools.len(), "tool"),
+        seconds(took)
+    );
+    if !found.others.is_empty() {
+        let _ = write!(text, " (its {} are not used)", found.others.join(" and "));
+    }
+    text
+}
+
+fn seconds(took: Duration) -> String {
+    format!("{:.2} s", took.as_secs_f64())
+}
+
+/// What a server calls itself, and its tools with their parameters.
+fn details(found: &Found, look: &Look) -> String {
+    let mut text = String::new();
+    if !found.title.is_empty() {
+        let _ = writeln!(text, "  server: {}", clean(&found.title));
+    }
+    let _ = writeln!(text, "  protocol: {}", clean(&found.protocol));
+    for tool in &found.tools {
+        let _ = writeln!(text, "  {}({})", look.ink(Ink::Green, &tool.name), parameters(tool));
+        let first = tool.description.lines().next().unwrap_or_default();
+        let _ = writeln!(text, "    {}", clip(&clean(first), look.width.saturating_sub(5)));
+    }
+    text
+}
+
+/// The names of a tool's parameters; those that may be left out with a question mark.
+fn parameters(tool: &ToolSpec) -> String {
+    let required = tool.parameters.get("required").and_then(|required| required.as_array());
+    let is_required = |name: &str| required.is_some_and(|required| required.iter().any(|other| other == name));
+    let properties = tool.parameters.get("properties").and_then(|all| all.as_object());
+    let names = properties
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| match is_required(name) {
+            true => name.clone(),
+            false => format!("{name}?"),
+        });
+    clean(&names.collect::<Vec<_>>().join(", "))
+}
