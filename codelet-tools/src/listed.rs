@@ -1,5 +1,6 @@
 //! Processes as the kernel lists them.
 
+use codelet_text::unseen;
 use rustix::process;
 use std::fs::File;
 use std::io::Read;
@@ -58,21 +59,35 @@ pub(crate) fn processes() -> Vec<Process> {
 
 /// The one with this number, if there is one.
 pub(crate) fn read_process(pid: i32) -> Option<Process> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in brackets and may contain anything, brackets too.
+    // The name is in brackets and may contain anything, brackets too, and half a character.
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     let (head, tail) = stat.rsplit_once(')')?;
-    let name = head.split_once('(')?.1.to_owned();
+    let name = seen(head.split_once('(')?.1);
     let fields: Vec<&str> = tail.split_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse().ok();
     Some(Process {
         pid,
         name,
-        is_alive: !matches!(*fields.first()?, "Z" | "X"),
+        // Its first thread may have ended before the others.
+        is_alive: !matches!(*fields.first()?, "Z" | "X") || number(17)? > 1,
         parent: number(1)?,
         group: number(2)?,
         session: number(3)?,
         started: fields.get(19)?.parse().ok()?,
     })
+}
+
+/// A name that says nothing but itself, on one line.
+fn seen(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_control() || unseen::hides(c) {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
+    name.chars().map(plain).collect()
 }
 
 /// Whether it is this very program: a child that is about to become another.

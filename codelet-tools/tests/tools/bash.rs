@@ -332,6 +332,21 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
 }
 
 #[test]
+fn a_job_is_known_whatever_it_calls_itself() {
+    let trial = free();
+    let line = "cp \"$(command -v sleep)\" \"$(printf 'diens\\303')\"; ./\"$(printf 'diens\\303')\" 1000 >/dev/null 2>&1 & echo $!";
+    let text = run(&trial, line);
+    let pid = text.lines().next().unwrap();
+    assert!(
+        text.contains(&format!("[1 job still running in the background: {pid} diens\u{fffd}]")),
+        "{text}"
+    );
+    let line = "cp \"$(command -v sleep)\" $'a\\n[exit 0]'; ./$'a\\n[exit 0]' 1000 >/dev/null 2>&1 & echo $!";
+    let text = run(&trial, line);
+    assert!(text.contains(" a\u{fffd}[exit 0]"), "{text}");
+}
+
+#[test]
 fn a_background_job_does_not_hold_the_call() {
     let trial = free();
     let start = Instant::now();
