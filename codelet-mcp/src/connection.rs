@@ -26,6 +26,8 @@ use std::time::Duration;
 const PAGES: usize = 200;
 /// Tools that are looked at; of these, some are taken.
 const LOOKED_AT: usize = 20_000;
+/// The most bytes of a list of several pages.
+const LISTED: usize = 32 * 1024 * 1024;
 /// How long a server that has gone is asked why.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How long the word that a call is no longer waited for may take on its way.
@@ -253,6 +255,7 @@ impl Connection {
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
         let mut asked_for = HashSet::new();
+        let mut size = 0;
         for _ in 0..PAGES {
             let mut page = PaginatedRequestParams::default();
             page.cursor = cursor.take();
@@ -289,8 +292,9 @@ impl Connection {
                 let known: HashSet<String> = all.iter().map(Value::to_string).collect();
                 tools.retain(|tool| !known.contains(&tool.to_string()));
             }
+            size += tools.iter().map(|tool| tool.to_string().len()).sum::<usize>();
             all.extend(tools);
-            if is_known || all.len() >= LOOKED_AT {
+            if is_known || all.len() >= LOOKED_AT || size > LISTED {
                 break;
             }
             cursor = Some(next);

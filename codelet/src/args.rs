@@ -226,9 +226,9 @@ Examples:
 
 #[derive(Args, Debug)]
 pub struct Man {
-    /// The command; nothing for the program itself
+    /// The command, such as `compact` or `mcp test`; nothing for the program itself
     #[arg(value_name = "COMMAND")]
-    pub command: Option<String>,
+    pub command: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -8,7 +8,7 @@ use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::pty::{Kind, Piped, Session as _, Terminal, signal};
-use common::{ended, stderr, stdout};
+use common::{ended, refused, stderr, stdout};
 use serde_json::json;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -190,6 +190,113 @@ fn the_list_of_tools_stays_as_it_is_when_a_server_dies() {
             .iter()
             .all(|exchange| { !matches!(exchange.growth, codelet_testkit::server::Growth::Breaks(_)) })
     );
+}
+
+#[test]
+fn a_tool_that_comes_while_a_session_lives_is_told_and_called_with_the_next_prompt() {
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        bench.settings(&table(&bench, "s", Manner::Changing));
+        let replies = [
+            Reply::call("s__change", json!({})),
+            Reply::text("One."),
+            Reply::call("s__late", json!({"text": "here I am"})),
+            Reply::text("Two."),
+        ];
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+        let mut session = kind.start(&bench, &server, &["--permission", "all"]);
+        session.say("First.");
+        session.wait("One.");
+        session.say("Second.");
+        session.wait("Two.");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let shown = session.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        for told in ["(new: late; different: echo)", "can use nothing of its cache"] {
+            assert!(shown.contains(told), "{told}: {shown}");
+        }
+        let record = server.record();
+        let has_late = record.exchanges.iter().map(|exchange| {
+            let tools = exchange.request.json()["tools"].as_array().unwrap();
+            tools.iter().any(|tool| tool["name"] == "s__late")
+        });
+        // Within a prompt, each request extends the one before it.
+        assert_eq!(has_late.collect::<Vec<_>>(), [false, false, true, true]);
+        assert_eq!(result(&server, 3), "here I am");
+        all_gone(&bench, "s");
+    }
+}
+
+#[test]
+fn servers_are_listed_and_tried_without_a_model() {
+    let bench = Bench::new();
+    let run = |args: &[&str]| bench.command(args).output().unwrap();
+    bench.settings("");
+    let none = run(&["mcp", "list"]);
+    ended(&none, 0);
+    assert!(
+        stdout(&none).starts_with("No MCP servers: name one in "),
+        "{}",
+        stdout(&none)
+    );
+
+    let good = table(&bench, "good", Manner::Good);
+    let off = table(&bench, "off", Manner::Good) + "enabled = false\n";
+    bench.settings(&format!("{good}{off}"));
+    let listed = run(&["mcp", "list"]);
+    ended(&listed, 0);
+    assert!(
+        stdout(&listed).contains("good: works, 10 tools, ready in "),
+        "{}",
+        stdout(&listed)
+    );
+    assert!(stdout(&listed).contains("off: disabled\n"));
+    assert!(heard(&bench, "off").is_empty());
+    let tried = run(&["mcp", "test", "off"]);
+    ended(&tried, 0);
+    for shown in [
+        "off: works, 10 tools",
+        "  server: test 1\n",
+        "  off__echo(text?)\n    Says it again.[31m\n",
+    ] {
+        assert!(stdout(&tried).contains(shown), "{shown}: {}", stdout(&tried));
+    }
+
+    let dead = table(&bench, "dead", Manner::Dead);
+    let nokey = "[mcp.nokey]\ncommand = \"x\"\nenv = { A = \"${NONE}\" }\n";
+    bench.settings(&format!("{good}{dead}{nokey}"));
+    let listed = run(&["mcp", "list"]);
+    ended(&listed, 1);
+    for shown in [
+        "good: works, 10 tools",
+        "dead: does not work (",
+        "  error: it ended with status 3 (",
+        "  error: the variable NONE is not set\n",
+    ] {
+        assert!(stdout(&listed).contains(shown), "{shown}: {}", stdout(&listed));
+    }
+    ended(&run(&["mcp", "test", "good"]), 0);
+    ended(&run(&["mcp", "test", "dead"]), 1);
+    ended(&run(&["mcp", "test", "nokey"]), 1);
+    let unknown = run(&["mcp", "test", "other"]);
+    refused(
+        &unknown,
+        &["no MCP server is named other in ", "it names dead, good, nokey"],
+    );
+    for name in ["good", "off", "dead"] {
+        all_gone(&bench, name);
+    }
+}
+
+#[test]
+fn a_trial_of_servers_ends_at_once_when_the_user_interrupts() {
+    let bench = Bench::new();
+    bench.settings(&(table(&bench, "s", Manner::Silent) + "start = 60\n"));
+    let mut child = bench.command(&["mcp", "test", "s"]).spawn().unwrap();
+    wait_until(|| heard(&bench, "s").contains(&"initialize".to_owned()), "the server");
+    signal(child.id(), "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    all_gone(&bench, "s");
 }
 
 #[test]

@@ -65,5 +65,8 @@ fn every_option_of_the_help_stands_in_the_manual() {
     let page = run(&["man", "compact"]);
     ended(&page, 0);
     assert!(stdout(&page).contains("codelet\\-compact") && stdout(&page).contains("budget"));
+    let page = run(&["man", "mcp", "test"]);
+    ended(&page, 0);
+    assert!(stdout(&page).contains("codelet\\-mcp\\-test"), "{}", stdout(&page));
     refused(&run(&["man", "nothing"]), &["there is no command \"nothing\""]);
 }

@@ -1,7 +1,7 @@
 //! Servers and their tools, for the tests.
 
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::tool::{Call, Live, Output, Tool};
+use codelet_agent::tool::{Call, Live, Output, Tool, ToolSource};
 use codelet_context::conversation::Conversation;
 use codelet_context::message::Parameters;
 use codelet_context::policy::CompactionConfig;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Nothing here takes so long unless it hangs.
-const HARD: Duration = Duration::from_secs(20);
+pub const HARD: Duration = Duration::from_secs(20);
 
 /// A folder for what the servers hear.
 pub struct Bench {
@@ -111,15 +111,13 @@ pub async fn connected(servers: Vec<Server>) -> Connected {
 }
 
 pub fn names(connected: &Connected) -> Vec<String> {
-    connected
-        .tools
-        .iter()
-        .map(|tool| tool.spec().name.to_string())
-        .collect()
+    let tools = connected.offers.tools();
+    tools.iter().map(|tool| tool.spec().name.to_string()).collect()
 }
 
 pub fn find(connected: &Connected, name: &str) -> Arc<dyn Tool> {
-    let found = connected.tools.iter().find(|tool| &*tool.spec().name == name);
+    let tools = connected.offers.tools();
+    let found = tools.iter().find(|tool| &*tool.spec().name == name);
     found
         .unwrap_or_else(|| panic!("no {name} in {:?}", names(connected)))
         .clone()

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod calls;
+mod changes;
 mod ends;
 mod kit;
+mod redirects;
 mod starts;
 mod tls;
 

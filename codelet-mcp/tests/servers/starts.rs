@@ -1,6 +1,6 @@
 //! What servers do until their tools are known.
 
-use crate::kit::{Bench, call, connected, names, options, run, web};
+use crate::kit::{Bench, call, connected, find, names, options, run, web};
 use codelet_agent::interrupt::Interrupt;
 use codelet_mcp::{Connected, Reach, connect};
 use codelet_testkit::mcp::{Http, Manner};
@@ -34,8 +34,8 @@ fn the_tools_of_a_program_are_found_and_called() {
         let bench = Bench::new();
         let connected = connected(vec![bench.server("s", Manner::Good)]).await;
         are_all_there(&connected);
-        let spec = connected.tools[1].spec();
-        assert_eq!(&*spec.description, "Says it again.[31m");
+        let echo = find(&connected, "s__echo");
+        assert_eq!(&*echo.spec().description, "Says it again.[31m");
         assert_eq!(call(&connected, "s__echo", "hello").await.text.as_str(), "hello");
     });
 }
@@ -239,7 +239,7 @@ fn an_interruption_ends_the_waiting_for_servers() {
         };
         let (connected, thrown) = futures_util::future::join(connecting, throwing).await;
         assert!(thrown.elapsed() < Duration::from_millis(100), "{:?}", thrown.elapsed());
-        assert!(connected.tools.is_empty());
+        assert_eq!(names(&connected), [""; 0]);
         assert_eq!(
             connected.notices,
             ["MCP server s: it was not waited for; its tools are left out"]

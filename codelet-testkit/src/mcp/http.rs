@@ -1,9 +1,10 @@
 //! The server over streamable HTTP, on loopback.
 
-use super::{Manner, answer};
+use super::{Manner, answer, notices};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A request as it came.
@@ -11,13 +12,15 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 pub struct Seen {
     /// `POST`, `GET` or `DELETE`.
     pub verb: String,
+    /// Where it was sent.
+    pub path: String,
     /// Its headers, names in lower case.
     pub headers: Vec<(String, String)>,
     /// The message in it; null where there is none.
     pub message: Value,
 }
 
-/// A running server. It ends with the test's process.
+/// A running server. It ends with the test's process. What is sent to `/redirect/STATUS/WHERE` is redirected there.
 pub struct Http {
     port: u16,
     seen: Arc<(Mutex<Vec<Seen>>, Condvar)>,
@@ -30,12 +33,13 @@ impl Http {
         let port = listener.local_addr().expect("it is bound").port();
         let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
         let record = seen.clone();
+        let changes = Arc::new(AtomicUsize::new(0));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let record = record.clone();
+                let (record, changes) = (record.clone(), changes.clone());
                 std::thread::spawn(move || {
                     // A client that goes away ends its connection, and nothing else.
-                    let _ = serve(stream, manner, streams, &record);
+                    let _ = serve(stream, (manner, &changes), streams, &record);
                 });
             }
         });
@@ -44,7 +48,18 @@ impl Http {
 
     /// Where it is.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/mcp", self.port)
+        self.at("mcp")
+    }
+
+    /// The address of a path.
+    pub fn at(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// All requests so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        let (seen, _) = &*self.seen;
+        seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits until a request is as wanted, and returns it.
@@ -62,7 +77,7 @@ impl Http {
 
 fn serve(
     stream: TcpStream,
-    manner: Manner,
+    (manner, changes): (Manner, &AtomicUsize),
     streams: bool,
     record: &(Mutex<Vec<Seen>>, Condvar),
 ) -> std::io::Result<()> {
@@ -73,7 +88,8 @@ fn serve(
         if from.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        let verb = line.split(' ').next().unwrap_or_default().to_owned();
+        let mut words = line.split(' ').map(str::to_owned);
+        let (verb, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let mut headers = Vec::new();
         loop {
             let mut line = String::new();
@@ -91,11 +107,26 @@ fn serve(
         let (seen, came) = record;
         let asked = Seen {
             verb: verb.clone(),
+            path: path.clone(),
             headers,
             message: message.clone(),
         };
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         came.notify_all();
+        if let Some((status, to)) = path.strip_prefix("/redirect/").and_then(|rest| rest.split_once('/')) {
+            let to = if to.contains("://") {
+                to.to_owned()
+            } else {
+                format!("/{to}")
+            };
+            let length = "content-length: 0";
+            write!(
+                out,
+                "HTTP/1.1 {status} Redirected\r\nlocation: {to}\r\n{length}\r\n\r\n"
+            )?;
+            out.flush()?;
+            continue;
+        }
         if verb != "POST" {
             respond(&mut out, "405 Method Not Allowed", "text/plain", "")?;
             continue;
@@ -104,9 +135,12 @@ fn serve(
             // As a server that falls over: the connection ends without an answer.
             return Ok(());
         }
-        match answer(manner, &message) {
+        match answer(manner, changes, &message) {
             Some(answer) if streams => {
-                let events = format!(": hello\n\nevent: message\ndata: {answer}\n\n");
+                let mut events = ": hello\n\n".to_owned();
+                for said in notices(manner, &message).iter().chain([&answer]) {
+                    events.push_str(&format!("event: message\ndata: {said}\n\n"));
+                }
                 respond(&mut out, "200 OK", "text/event-stream", &events)?;
             }
             Some(answer) => respond(&mut out, "200 OK", "application/json", &answer.to_string())?,

@@ -13,8 +13,8 @@ fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}})
 }
 
-/// The list of the tools.
-pub(super) fn list(manner: Manner) -> Value {
+/// The list of the tools, which have changed so often.
+pub(super) fn list(manner: Manner, changes: usize) -> Value {
     let mut tools: Vec<Value> = [
         ("wait", "Never answers."),
         ("echo", "Says it again.\u{1b}[31m"),
@@ -39,6 +39,18 @@ pub(super) fn list(manner: Manner) -> Value {
             tools.push(json!({"name": "bad", "inputSchema": "none"}));
             tools.push(json!({"name": 7}));
         }
+        Manner::Changing | Manner::Restless => {
+            let echo = tool("echo", &format!("Says it again, for the {changes}th time."));
+            let mut tools = vec![
+                echo,
+                tool("change", "Changes the list."),
+                tool("sulk", "Lists nothing any more."),
+            ];
+            if changes % 2 == 1 {
+                tools.push(tool("late", "Is not always there."));
+            }
+            return json!({ "tools": tools });
+        }
         Manner::Pages => return json!({"tools": tools, "nextCursor": "more"}),
         _ => {}
     }
@@ -49,7 +61,7 @@ pub(super) fn list(manner: Manner) -> Value {
 pub(super) fn call(params: &Value) -> Option<Came> {
     let said = |text: &str| Ok(json!({"content": [{"type": "text", "text": text}]}));
     Some(match params["name"].as_str().unwrap_or_default() {
-        "echo" => said(params["arguments"]["text"].as_str().unwrap_or_default()),
+        "echo" | "late" => said(params["arguments"]["text"].as_str().unwrap_or_default()),
         "odd name/with: everything" => said("odd"),
         "environment" => {
             let all: Vec<String> = std::env::vars()

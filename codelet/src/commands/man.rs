@@ -12,14 +12,11 @@ use clap::CommandFactory;
 pub fn run(args: &Man) -> Result<(), Failure> {
     let mut program = Codelet::command();
     program.build();
-    let page = match &args.command {
-        None => program,
-        Some(name) => {
-            let found = program.find_subcommand(name);
-            let found = found.ok_or_else(|| Failure::Told(format!("there is no command {name:?}")))?;
-            found.clone()
-        }
-    };
+    let mut page = program;
+    for name in &args.command {
+        let found = page.find_subcommand(name).cloned();
+        page = found.ok_or_else(|| Failure::Told(format!("there is no command {name:?}")))?;
+    }
     // A command has no version of its own.
     let source = concat!("codelet ", env!("CARGO_PKG_VERSION"));
     Output::Stdout.write(|out| clap_mangen::Man::new(page).source(source).render(out))
