@@ -11,7 +11,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// Done, also when there was nothing to do. Of a run: the model gave its final answer.
     Done = 0,
-    /// The task failed: the model declined, a limit was reached, or the same call failed again and again.
+    /// The task failed: the model declined, a limit was reached, or the same call failed again and again. Of a trial of servers:
+    /// one does not work.
     Failed = 1,
     /// Bad usage or settings, unreadable input, or output that could not be written.
     Usage = 2,
