@@ -5,11 +5,13 @@ use codelet_agent::tool::{Output, PICTURE};
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image};
 use codelet_text::short::grouped;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The most pictures of one answer.
 const PICTURES: usize = 8;
+/// The most resources that are listed.
+const RESOURCES: usize = 500;
 /// Forms of pictures that every vendor takes.
 const FORMS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -39,6 +41,37 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
         images: answer.images,
         ..Output::success(text)
     }
+}
+
+/// What was read or listed of a server's resources, as the result of a tool.
+pub(crate) fn of_resources(mut result: Value) -> Value {
+    if let Some(Value::Array(contents)) = result.get_mut("contents").map(Value::take) {
+        let blocks = contents
+            .into_iter()
+            .map(|resource| json!({"type": "resource", "resource": resource}));
+        return json!({"content": blocks.collect::<Vec<_>>()});
+    }
+    let Some(Value::Array(resources)) = result.get_mut("resources").map(Value::take) else {
+        return json!({"content": [], "isError": true});
+    };
+    let word = |resource: &Value, name: &str, most| {
+        let word = resource.get(name).and_then(Value::as_str);
+        one_line(word.unwrap_or_default(), most)
+    };
+    let lines = resources.iter().map(|resource| {
+        let (uri, name) = (word(resource, "uri", 500), word(resource, "name", 100));
+        let line = format!("{uri}  {name}  {}", word(resource, "description", 300));
+        line.trim_end().to_owned()
+    });
+    let mut lines: Vec<String> = lines.take(RESOURCES).collect();
+    if lines.is_empty() {
+        lines.push("There are no resources.".to_owned());
+    }
+    let is_all = resources.len() <= RESOURCES && result.get("nextCursor").is_none_or(Value::is_null);
+    if !is_all {
+        lines.push("[there are more resources, which are not listed]".to_owned());
+    }
+    json!({"content": [{"type": "text", "text": lines.join("\n")}]})
 }
 
 #[derive(Default)]
@@ -145,7 +178,6 @@ mod tests {
     use super::*;
     use codelet_agent::tool::MOST;
     use proptest::prelude::*;
-    use serde_json::json;
 
     fn said(result: Value) -> String {
         read(result, true).text.as_str().to_owned()
@@ -205,6 +237,21 @@ mod tests {
         let expected = "[file:///a]\nwords\n[file:///b (x/y, 6 bytes) was left out]\n[c: file:///c]\n\
                         [a sound (audio/wav, 3 bytes) was left out]\n[a block of the kind `hologram` was left out]";
         assert_eq!(said(result), expected);
+    }
+
+    #[test]
+    fn resources_are_listed_a_line_each_and_their_contents_read() {
+        let listed = json!({"resources": [
+            {"uri": "file:///a", "name": "a", "description": "The\nfirst."},
+            {"uri": "file:///b"},
+            7,
+        ], "nextCursor": "more"});
+        let expected = "file:///a  a  The first.\nfile:///b\n\n[there are more resources, which are not listed]";
+        assert_eq!(said(of_resources(listed)), expected);
+        assert_eq!(said(of_resources(json!({"resources": []}))), "There are no resources.");
+        let read = json!({"contents": [{"uri": "file:///a", "text": "words"}]});
+        assert_eq!(said(of_resources(read)), "[file:///a]\nwords");
+        assert!(!super::read(of_resources(json!({"x": 1})), true).success);
     }
 
     #[test]

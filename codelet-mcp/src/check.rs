@@ -26,8 +26,8 @@ pub struct Found {
     pub protocol: String,
     /// Its tools, as a model is told of them.
     pub tools: Vec<ToolSpec>,
-    /// What it offers besides tools, of which no use is made.
-    pub others: Vec<&'static str>,
+    /// It offers prompts, too, of which no use is made.
+    pub has_prompts: bool,
     /// What is odd about it.
     pub notices: Vec<String>,
 }
@@ -56,7 +56,7 @@ fn found(there: There) -> Found {
         title: secrets.hide(there.about.name),
         protocol: secrets.hide(there.about.protocol),
         tools: there.defined.into_iter().map(spec).collect(),
-        others: there.about.others,
+        has_prompts: there.about.has_prompts,
         notices: there.oddities,
     }
 }

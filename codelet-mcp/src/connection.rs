@@ -5,12 +5,13 @@ use crate::define::{self, Defined};
 use crate::pipe::Pipe;
 use crate::program::{Program, Start};
 use crate::text::{Secrets, Tail, one_line};
-use crate::{Options, Reach, Server, Trouble, http};
+use crate::{Options, Reach, Server, Trouble, answer, http};
 use codelet_agent::interrupt::Interrupt;
 use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-    ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ReadResourceRequest,
+    ReadResourceRequestParams, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, NotificationContext, PeerRequestOptions, RoleClient, RunningService,
@@ -66,8 +67,8 @@ pub(crate) struct About {
     pub name: String,
     /// The version of the protocol.
     pub protocol: String,
-    /// What it offers besides tools.
-    pub others: Vec<&'static str>,
+    /// It offers prompts.
+    pub has_prompts: bool,
 }
 
 /// What a server lists as its tools.
@@ -76,6 +77,8 @@ pub(crate) struct List {
     entries: Vec<Value>,
     /// It says for ever that there is more.
     is_endless: bool,
+    /// It has resources, too.
+    has_resources: bool,
 }
 
 /// What came of a call.
@@ -197,26 +200,17 @@ impl Connection {
             return About {
                 name: String::new(),
                 protocol: String::new(),
-                others: Vec::new(),
+                has_prompts: false,
             };
         };
         let name = info
             .server_info
             .as_ref()
             .map(|own| format!("{} {}", own.name, own.version));
-        let capabilities = &info.capabilities;
-        let others = [
-            ("prompts", capabilities.prompts.is_some()),
-            ("resources", capabilities.resources.is_some()),
-        ];
         About {
             name: one_line(&name.unwrap_or_default(), 80),
             protocol: one_line(info.protocol_version.as_str(), 40),
-            others: others
-                .into_iter()
-                .filter(|(_, is_there)| *is_there)
-                .map(|(what, _)| what)
-                .collect(),
+            has_prompts: info.capabilities.prompts.is_some(),
         }
     }
 
@@ -283,6 +277,7 @@ impl Connection {
                     return Ok(List {
                         entries: all,
                         is_endless: false,
+                        has_resources: self.has_resources(),
                     });
                 }
             };
@@ -302,6 +297,7 @@ impl Connection {
         Ok(List {
             entries: all,
             is_endless: true,
+            has_resources: self.has_resources(),
         })
     }
 
@@ -315,6 +311,25 @@ impl Connection {
     ) -> Came {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(parameters.clone());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        self.ask(request, timeout, interrupt).await
+    }
+
+    /// Reads a resource, or lists the first page of them; what comes is put as the result of a tool would be.
+    pub(crate) async fn read(&self, uri: Option<&str>, timeout: Duration, interrupt: &Interrupt) -> Came {
+        let request = match uri {
+            Some(uri) => {
+                let params = ReadResourceRequestParams::new(uri.to_owned());
+                ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+            }
+            None => ClientRequest::ListResourcesRequest(ListResourcesRequest::default()),
+        };
+        match self.ask(request, timeout, interrupt).await {
+            Came::Result(result) => Came::Result(answer::of_resources(result)),
+            came => came,
+        }
+    }
+
+    async fn ask(&self, request: ClientRequest, timeout: Duration, interrupt: &Interrupt) -> Came {
         let options = PeerRequestOptions::default();
         let mut asked = match self.client.send_request_with_option(request, options).await {
             Ok(asked) => asked,
@@ -336,6 +351,11 @@ impl Connection {
         // The server should know that nobody waits, but nobody waits for it to know.
         let _ = tokio::time::timeout(FAREWELL, asked.cancel(Some(why.to_owned()))).await;
         came
+    }
+
+    fn has_resources(&self) -> bool {
+        let info = self.client.peer_info();
+        info.is_some_and(|info| info.capabilities.resources.is_some())
     }
 
     /// Whether nothing more will come.
@@ -380,7 +400,14 @@ impl Connection {
 pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<Defined>, Vec<String>) {
     let (telling, entries): (Vec<Value>, Vec<Value>) =
         list.entries.into_iter().partition(|entry| names_tell(entry, secrets));
-    let (defined, mut notices) = define::all(&server.name, entries, server.tools.as_deref());
+    let wanted = server.tools.as_deref();
+    let (mut defined, mut notices) = define::all(&server.name, entries, wanted);
+    if list.has_resources
+        && let Some(reader) = define::reader(&server.name, &defined, wanted)
+    {
+        let at = defined.partition_point(|tool| tool.tool < reader.tool);
+        defined.insert(at, reader);
+    }
     if !telling.is_empty() {
         notices.push(format!(
             "{} of its tools left out: their names, or those of parameters, hold a key",

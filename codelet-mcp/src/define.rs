@@ -20,6 +20,8 @@ const ALL: usize = 256 * 1024;
 const HEAVY: usize = 40 * 1024;
 /// The longest name of a parameter, in bytes, as Anthropic takes it.
 const LONGEST_NAME: usize = 64;
+/// The tool that reads resources.
+const READER: &str = "read_resource";
 /// Names in a notice.
 const NAMED: usize = 5;
 /// Keys that some vendors refuse at the top of a schema. The server judges the parameters in any case.
@@ -34,6 +36,8 @@ pub(crate) struct Defined {
     pub spec: ToolSpec,
     /// Parameters that the model knows by another name, and the server's own names for them.
     pub renamed: Vec<(String, String)>,
+    /// It is no tool of the server, but reads its resources.
+    pub is_reader: bool,
 }
 
 impl Defined {
@@ -120,10 +124,36 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
             parameters: schema.value,
         };
         let renamed = schema.renamed;
-        defined.push(Defined { tool, spec, renamed });
+        defined.push(Defined {
+            tool,
+            spec,
+            renamed,
+            is_reader: false,
+        });
     }
     let notices = left.notices(defined.len(), weight);
     (defined, notices)
+}
+
+/// A tool that reads the resources of a server, unless it has one of this name itself.
+pub(crate) fn reader(server: &str, defined: &[Defined], wanted: Option<&[String]>) -> Option<Defined> {
+    let is_wanted = wanted.is_none_or(|patterns| patterns.iter().any(|pattern| name::fits(pattern, READER)));
+    let name = name::of(server, READER, &HashSet::new());
+    let is_taken = defined.iter().any(|tool| *tool.spec.name == *name);
+    if !is_wanted || is_taken || defined.len() >= MOST_TOOLS {
+        return None;
+    }
+    let uri = json!({"type": "string", "description": "The resource; without it, all resources are listed."});
+    Some(Defined {
+        tool: READER.to_owned(),
+        spec: ToolSpec {
+            name: Arc::from(name),
+            description: Arc::from("Reads a resource of this server by its URI, or lists its resources."),
+            parameters: json!({"type": "object", "properties": {"uri": uri}}),
+        },
+        renamed: Vec::new(),
+        is_reader: true,
+    })
 }
 
 impl Left {

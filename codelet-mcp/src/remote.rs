@@ -1,6 +1,7 @@
 //! A server during a session: the connection that stands, and the one time that it is opened again.
 
 use crate::connection::{Came, Connection, List};
+use crate::define::Defined;
 use crate::text::{Secrets, Tail};
 use crate::{Options, Reach, Server, Trouble};
 use codelet_agent::interrupt::Interrupt;
@@ -38,15 +39,23 @@ impl Remote {
         }
     }
 
-    /// Calls a tool by the server's own name for it; the server is started again for that, once.
-    pub(crate) async fn call(&self, tool: &str, parameters: &Map<String, Value>, interrupt: &Interrupt) -> Came {
+    /// Calls a tool by the server's own name for it, or reads its resources; the server is started again for that, once.
+    pub(crate) async fn call(&self, tool: &Defined, parameters: &Map<String, Value>, interrupt: &Interrupt) -> Came {
         let connection = tokio::select! {
             biased;
             () = interrupt.thrown() => return Came::Interrupted,
             connection = self.connection() => connection,
         };
         match connection {
-            Ok(connection) => connection.call(tool, parameters, self.server.timeout, interrupt).await,
+            Ok(connection) if tool.is_reader => {
+                let uri = parameters.get("uri").and_then(Value::as_str);
+                connection.read(uri, self.server.timeout, interrupt).await
+            }
+            Ok(connection) => {
+                connection
+                    .call(&tool.tool, parameters, self.server.timeout, interrupt)
+                    .await
+            }
             Err(why) => Came::Lost(why),
         }
     }

@@ -32,7 +32,7 @@ impl RemoteTool {
     async fn answer(&self, call: Call<'_>) -> Output {
         let server = &self.remote.server.name;
         let parameters = self.defined.own_names(call.parameters.as_map());
-        let came = self.remote.call(&self.defined.tool, &parameters, &call.interrupt).await;
+        let came = self.remote.call(&self.defined, &parameters, &call.interrupt).await;
         match came {
             Came::Result(result) => answer::read(result, self.remote.options.sees_images),
             Came::Refused(why) => Output::failure(format!("The server {server} answers with an error: {why}")),

@@ -12,7 +12,7 @@ pub enum Exit {
     /// Done, also when there was nothing to do. Of a run: the model gave its final answer.
     Done = 0,
     /// The task failed: the model declined, a limit was reached, the same call failed again and again, or what it wanted to do was
-    /// not permitted.
+    /// not permitted. Of a trial of servers: one does not work.
     Failed = 1,
     /// Bad usage or settings, unreadable input, or output that could not be written.
     Usage = 2,

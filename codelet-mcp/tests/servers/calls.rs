@@ -1,6 +1,6 @@
 //! What calls come to.
 
-use crate::kit::{Bench, call, call_until, connected, find, parameters, run, web};
+use crate::kit::{Bench, call, call_until, call_with, connected, find, names, parameters, run, web};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::tool::{MOST, Need};
 use codelet_mcp::Server;
@@ -173,4 +173,29 @@ fn a_program_has_the_environment_that_it_is_given_and_no_other() {
         names.sort_unstable();
         assert_eq!(names, ["CODELET_CALL", "MCP_LOG", "MCP_MANNER", "PATH"]);
     });
+}
+
+#[test]
+fn resources_are_listed_and_read_with_a_tool() {
+    let bench = Bench::new();
+    let http = Http::start(Manner::Library, true);
+    for server in [bench.server("s", Manner::Library), web("s", &http)] {
+        run(async {
+            let mut without = server.clone();
+            let connected = connected(vec![server]).await;
+            let ask = async |asked: serde_json::Value| {
+                let output = call_with(&connected, "s__read_resource", asked).await;
+                assert!(output.success);
+                output.text.as_str().to_owned()
+            };
+            assert_eq!(ask(json!({})).await, "note:///one  one");
+            assert_eq!(
+                ask(json!({"uri": "note:///one"})).await,
+                "[note:///one]\nthe first note"
+            );
+            // It can be left out as any other tool.
+            without.tools = Some(vec!["echo".to_owned()]);
+            assert_eq!(names(&crate::kit::connected(vec![without]).await), ["s__echo"]);
+        });
+    }
 }

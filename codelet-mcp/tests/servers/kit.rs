@@ -134,9 +134,18 @@ pub async fn call(connected: &Connected, name: &str, text: &str) -> Output {
 }
 
 pub async fn call_until(connected: &Connected, name: &str, text: &str, interrupt: Interrupt) -> Output {
+    make(connected, name, json!({"text": text}), interrupt).await
+}
+
+/// Calls a tool with these parameters.
+pub async fn call_with(connected: &Connected, name: &str, asked: Value) -> Output {
+    make(connected, name, asked, Interrupt::new()).await
+}
+
+async fn make(connected: &Connected, name: &str, asked: Value, interrupt: Interrupt) -> Output {
     let conversation = Conversation::new(CompactionConfig::new(100_000), 0);
     let call = Call {
-        parameters: &parameters(json!({"text": text})),
+        parameters: &parameters(asked),
         conversation: &conversation,
         live: Live::none(),
         interrupt,

@@ -153,8 +153,8 @@ fn works(found: &Found, took: Duration) -> String {
         count(found.tools.len(), "tool"),
         seconds(took)
     );
-    if !found.others.is_empty() {
-        let _ = write!(text, " (its {} are not used)", found.others.join(" and "));
+    if found.has_prompts {
+        text.push_str(" (its prompts are not used)");
     }
     text
 }
