@@ -247,7 +247,10 @@ fn a_file_is_written_through_its_links_and_keeps_its_permissions() {
     assert_eq!(names(&trial.workspace.join("real")), ["run.sh"]);
     trial.done("Read", json!({"file_path": "link"}));
     let text = trial.done("Write", json!({"file_path": "link", "content": "x\n"}));
-    assert!(text.contains("real/run.sh") && text.contains("now end in LF"), "{text}");
+    assert!(
+        text.contains("real/run.sh") && text.contains("still end in CRLF"),
+        "{text}"
+    );
     assert!(trial.workspace.join("link").is_symlink());
 }
 
@@ -320,6 +323,96 @@ fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
     );
     assert_eq!(trial.bytes("wide"), b"\xfe\xff\0a\0\r\0\n\0c");
     assert!(text.contains("2\tc"), "{text}");
+}
+
+#[test]
+fn an_edit_looks_for_no_byte_order_mark_and_keeps_the_one_that_is_there() {
+    let trial = trial();
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    for (file, old, new, expected) in [
+        (
+            "\u{feff}using A;\r\nend\r\n",
+            "using A;\nend",
+            "using B;\nend",
+            "\u{feff}using B;\r\nend\r\n",
+        ),
+        (
+            "\u{feff}using A;\r\nend\r\n",
+            "\u{feff}using A;\nend",
+            "using B;\nend",
+            "\u{feff}using B;\r\nend\r\n",
+        ),
+        ("\u{feff}one\n", "\u{feff}one", "\u{feff}two", "\u{feff}two\n"),
+        ("\u{feff}one\n", "one", "\u{feff}two", "\u{feff}two\n"),
+        ("\u{feff}one\n", "one\n", "", "\u{feff}"),
+        ("one\n", "\u{feff}one", "\u{feff}two", "two\n"),
+        ("\u{feff}a\u{feff}b\n", "\u{feff}b", "b", "\u{feff}ab\n"),
+        ("a\u{feff}b\n", "\u{feff}b", "b", "ab\n"),
+    ] {
+        trial.write("utf8", file);
+        trial.write("utf16", wide(file));
+        let edit = |name: &str| json!({"file_path": name, "old_string": old, "new_string": new});
+        let told = trial.done("Edit", edit("utf8"));
+        assert!(!told.contains('\u{feff}'), "{told:?}");
+        assert_eq!(String::from_utf8(trial.bytes("utf8")).unwrap(), expected, "{file:?}");
+        if file.starts_with('\u{feff}') {
+            trial.done("Edit", edit("utf16"));
+            assert_eq!(trial.bytes("utf16"), wide(expected), "{file:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_written_anew_keeps_its_line_ends_where_all_were_alike() {
+    let trial = trial();
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+    for (old, content, new, told) in [
+        (
+            "@echo off\r\n",
+            "a\nb\n",
+            "a\r\nb\r\n",
+            "; its lines still end in CRLF)",
+        ),
+        (
+            "a\r\nlast",
+            "b\n\nlast",
+            "b\r\n\r\nlast",
+            "; its lines still end in CRLF)",
+        ),
+        ("a\r\n", "a\nb\r\n\r", "a\r\nb\r\n\r", "before: 1 line)"),
+        (
+            "\u{feff}a\r\n",
+            "b\n",
+            "\u{feff}b\r\n",
+            "; its lines still end in CRLF)",
+        ),
+        (
+            "a\r\nb\n",
+            "c\nd\n",
+            "c\nd\n",
+            "; some of its lines ended in CRLF, and all end in LF now)",
+        ),
+        ("a\n", "b\r\n", "b\r\n", "before: 1 line)"),
+        ("a", "b\n", "b\n", "before: 1 line)"),
+        ("a\r\n", "b", "b", "before: 1 line)"),
+    ] {
+        let marked = format!("\u{feff}{}", old.trim_start_matches('\u{feff}'));
+        trial.write("utf8", old);
+        trial.write("utf16", wide(&marked));
+        for name in ["utf8", "utf16"] {
+            trial.done("Read", json!({"file_path": name}));
+            let write = json!({"file_path": name, "content": content});
+            let shown = shown(&trial, "Write", write.clone()).unwrap();
+            let mut added = shown.split('\n').filter(|line| line.starts_with('+'));
+            assert_eq!(added.any(|line| line.ends_with('\r')), new.contains('\r'), "{shown:?}");
+            let answer = trial.done("Write", write.clone());
+            assert!(answer.trim_end().ends_with(told), "{answer}");
+            assert!(trial.done("Write", write).contains("already is exactly this"));
+        }
+        assert_eq!(String::from_utf8(trial.bytes("utf8")).unwrap(), new, "{old:?}");
+        let new = format!("\u{feff}{}", new.trim_start_matches('\u{feff}'));
+        assert_eq!(trial.bytes("utf16"), wide(&new), "{old:?}");
+    }
 }
 
 #[test]
