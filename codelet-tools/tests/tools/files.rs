@@ -416,6 +416,30 @@ fn a_file_that_is_written_anew_keeps_its_line_ends_where_all_were_alike() {
 }
 
 #[test]
+fn a_name_that_reads_like_the_one_file_there_is_taken_for_it_and_that_is_said() {
+    let trial = trial();
+    trial.write("a re\u{301}sume\u{301}.md", "one\n");
+    let name = "a r\u{e9}sum\u{e9}.md";
+    let told = trial.done("Read", json!({"file_path": name}));
+    assert!(
+        told.starts_with("1\tone\n[taken for \"a re\\u{301}sume\\u{301}.md\", whose name differs"),
+        "{told}"
+    );
+    trial.done("Write", json!({"file_path": name, "content": "two\n"}));
+    trial.done(
+        "Edit",
+        json!({"file_path": name, "old_string": "two", "new_string": "three"}),
+    );
+    assert_eq!(names(&trial.workspace), ["a re\u{301}sume\u{301}.md"]);
+    assert_eq!(trial.bytes("a re\u{301}sume\u{301}.md"), b"three\n");
+    // Judged by where it leads, like every other.
+    symlink(trial.outside.join("secret"), trial.workspace.join("to\u{a0}it")).unwrap();
+    let told = trial.failed("Write", json!({"file_path": "to it", "content": "x"}));
+    assert!(told.contains("outside the workspace"), "{told}");
+    assert_eq!(names(&trial.outside), [] as [String; 0]);
+}
+
+#[test]
 fn what_lies_outside_is_left_alone() {
     let trial = trial();
     std::fs::write(trial.outside.join("secret"), "old\n").unwrap();
