@@ -132,6 +132,73 @@ fn what_is_no_text_gets_a_clear_answer() {
 }
 
 #[test]
+fn a_notebook_is_read_cell_by_cell_with_what_was_printed() {
+    let trial = trial();
+    let long = "x".repeat(5_999) + "\n" + &"y".repeat(20_000) + "\nend";
+    let notebook = json!({
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "text"]},
+            {"cell_type": "code", "execution_count": 3, "source": "print(1)\nplot()", "outputs": [
+                {"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]},
+                {"output_type": "display_data", "data": {
+                    "image/png": "A".repeat(4_000), "text/plain": ["<Figure>"], "text/html": "<b>no</b>",
+                }},
+                {"output_type": "error", "ename": "E", "evalue": "bad", "traceback": ["\u{1b}[31mE\u{1b}[0m: bad"]},
+            ]},
+            {"cell_type": "code", "execution_count": null, "source": [], "outputs": [
+                {"output_type": "execute_result", "data": {"application/json": {"a": [1]}}},
+                {"output_type": "stream", "text": long},
+            ]},
+        ],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+    });
+    trial.write("a.ipynb", notebook.to_string());
+    let read = |parameters: serde_json::Value| trial.done("Read", parameters);
+    let shown = read(json!({"file_path": "a.ipynb"}));
+    let begin = "1\t[cell 1: markdown]\n2\t# Title\n3\ttext\n4\t[cell 2: code, run 3]\n5\tprint(1)\n6\tplot()\n7\t[output]\n8\t1\n9\t2\n\
+        10\t[output]\n11\t<Figure>\n12\t[a picture: image/png, about 3,000 bytes]\n13\t[output]\n14\tE: bad\n15\t[cell 3: code]\n\
+        16\t[output]\n17\t{\"a\":[1]}\n18\t[output]\n19\txxx";
+    assert!(shown.starts_with(begin), "{shown}");
+    assert!(
+        shown.contains("[17,812 bytes of this output are left out]") && shown.len() < 6_000,
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\tend\n[a notebook in python with 3 cells; lines are counted as they are shown here"),
+        "{shown}"
+    );
+    let part = read(json!({"file_path": "a.ipynb", "offset": 14, "limit": 1}));
+    assert!(
+        part.starts_with("14\tE: bad\n[lines 14-14 of 23; offset 15 goes on; "),
+        "{part}"
+    );
+    // Its JSON is what is changed.
+    trial.done(
+        "Edit",
+        json!({"file_path": "a.ipynb", "old_string": "print(1)\\nplot()", "new_string": "print(2)"}),
+    );
+    assert!(read(json!({"file_path": "a.ipynb"})).contains("5\tprint(2)\n6\t[output]"));
+    // As they were written before.
+    let old = json!({"worksheets": [{"cells": [
+        {"cell_type": "code", "input": "1+1", "prompt_number": 7, "outputs": [{"output_type": "pyout", "text": ["2"]}]},
+    ]}]});
+    trial.write("old.ipynb", old.to_string());
+    let shown = read(json!({"file_path": "old.ipynb"}));
+    assert!(
+        shown.starts_with("1\t[cell 1: code, run 7]\n2\t1+1\n3\t[output]\n4\t2\n[a notebook with 1 cell;"),
+        "{shown}"
+    );
+    trial.write("none.ipynb", json!({"cells": []}).to_string());
+    assert!(read(json!({"file_path": "none.ipynb"})).starts_with("[a notebook with 0 cells;"));
+    // What is none is a text like others.
+    for text in ["{\"cells\": 1}", "{", "[1]"] {
+        trial.write("broken.ipynb", text);
+        assert_eq!(read(json!({"file_path": "broken.ipynb"})), format!("1\t{text}\n"));
+    }
+}
+
+#[test]
 fn a_file_of_ten_gigabytes_is_read_at_once() {
     let trial = trial();
     let path = trial.write("huge", format!("first\nsecond\n{}", "more\n".repeat(2000)));
