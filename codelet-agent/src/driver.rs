@@ -5,6 +5,7 @@ use crate::compaction;
 use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply, Stop};
+use crate::nearer::Nearer;
 use crate::refused;
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
@@ -46,6 +47,8 @@ pub(crate) async fn drive(
             Step::Compact(due) => {
                 let came = compaction::compact(session, due, interrupt, listener).await;
                 run.on_compacted(due.reason(), came.as_ref().map(|_| ()));
+                // What was told of folders may have left with it.
+                session.nearer = Nearer::default();
             }
             Step::Wait { cause, wait, next_try } => {
                 if !wait_for(session, &cause, wait, next_try, interrupt, listener).await {

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 /// The names under which instructions are kept, in each folder.
-const NAMES: [&str; 2] = ["CLAUDE.md", "AGENTS.md"];
+const NAMES: [&str; 4] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "CLAUDE.local.md"];
 /// How deep imports may go.
 const LEVELS: usize = 5;
 /// The most of all instructions together, in bytes: about 10,000 tokens, which every request carries.
@@ -35,21 +35,49 @@ pub struct Instructions {
 /// may hold keys. What no reader of a file sees is left out.
 pub fn gather(world: &dyn Surroundings) -> Instructions {
     let places = world.places();
-    let mut gathering = Gathering {
-        world,
-        places: &places,
-        seen: HashSet::new(),
-        found: Instructions::default(),
-        left: MOST,
-        is_crowded: false,
-    };
-    for folder in &places.own {
-        gathering.folder(folder, "the user's own instructions", None);
-    }
-    for folder in way_down(&places) {
-        gathering.folder(&folder, "instructions of the project", Some(&places.root));
-    }
+    let mut gathering = Gathering::new(world, &places, MOST);
+    gathering.standing();
     gathering.found
+}
+
+/// Gathers what holds only in these folders, which lie [below](folders_below) the ones that [`gather`] looks at, by the same rules: for
+/// each of them what it has, at most so many bytes less in all. What stands in the other instructions is not told again, and a folder
+/// that the project ignores holds others' work: its instructions are none.
+pub(crate) fn gather_below(world: &dyn Surroundings, folders: &[PathBuf], taken: usize) -> Vec<Instructions> {
+    let has_any = |folder: &Path| NAMES.iter().any(|name| world.resolve(&folder.join(name)).is_some());
+    let folders: Vec<&PathBuf> = folders
+        .iter()
+        .filter(|folder| has_any(folder) && !world.is_ignored(folder))
+        .collect();
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let places = world.places();
+    let mut gathering = Gathering::new(world, &places, MOST);
+    gathering.standing();
+    gathering.left = gathering.left.saturating_sub(taken);
+    let each = folders.into_iter().map(|folder| {
+        gathering.found = Instructions::default();
+        let whose = format!("instructions of the project for what lies below {}", folder.display());
+        gathering.folder(folder, &whose, Some(&places.root));
+        std::mem::take(&mut gathering.found)
+    });
+    each.collect()
+}
+
+/// The folders of the project that a file lies in and [`gather`] does not look at, the outermost first. Where the file itself is a
+/// folder's instructions, whoever reads it knows them.
+pub(crate) fn folders_below(places: &Places, file: &Path) -> Vec<PathBuf> {
+    let told = way_down(places);
+    let above = file.ancestors().skip(1);
+    let within = above.take_while(|folder| folder.starts_with(&places.root));
+    let is_own = |folder: &Path| NAMES.iter().any(|name| folder.join(name) == file);
+    let mut folders: Vec<PathBuf> = within
+        .filter(|folder| !told.iter().any(|other| other == folder) && !is_own(folder))
+        .map(Path::to_path_buf)
+        .collect();
+    folders.reverse();
+    folders
 }
 
 /// The folders from the repository's root to the working directory.
@@ -77,7 +105,29 @@ struct Gathering<'a> {
     is_crowded: bool,
 }
 
-impl Gathering<'_> {
+impl<'a> Gathering<'a> {
+    fn new(world: &'a dyn Surroundings, places: &'a Places, left: usize) -> Self {
+        Gathering {
+            world,
+            places,
+            seen: HashSet::new(),
+            found: Instructions::default(),
+            left,
+            is_crowded: false,
+        }
+    }
+
+    /// What holds everywhere.
+    fn standing(&mut self) {
+        let places = self.places;
+        for folder in &places.own {
+            self.folder(folder, "the user's own instructions", None);
+        }
+        for folder in way_down(places) {
+            self.folder(&folder, "instructions of the project", Some(&places.root));
+        }
+    }
+
     fn folder(&mut self, folder: &Path, whose: &str, within: Option<&Path>) {
         for name in NAMES {
             self.file(&folder.join(name), whose, within, 0);
@@ -370,6 +420,65 @@ mod tests {
                 "/repo/app/AGENTS.md"
             ]
         );
+    }
+
+    #[test]
+    fn a_folder_has_them_under_four_names() {
+        let found = gather(&world(&[
+            ("/repo/CLAUDE.local.md", "mine here"),
+            ("/repo/.claude/CLAUDE.md", "@more.md"),
+            ("/repo/.claude/more.md", "more"),
+            ("/repo/app/.claude/CLAUDE.md", "app"),
+            ("/repo/AGENTS.md", "agents"),
+        ]));
+        let taken = [
+            "/repo/.claude/CLAUDE.md",
+            "/repo/.claude/more.md",
+            "/repo/AGENTS.md",
+            "/repo/CLAUDE.local.md",
+            "/repo/app/.claude/CLAUDE.md",
+        ];
+        assert_eq!(order(&found), taken);
+    }
+
+    #[test]
+    fn instructions_below_are_gathered_by_the_same_rules_beside_those_that_hold_everywhere() {
+        let long = "x ".repeat(MOST);
+        let world = world(&[
+            ("/repo/CLAUDE.md", "@shared.md"),
+            ("/repo/shared.md", "shared"),
+            (
+                "/repo/lib/AGENTS.md",
+                "@../shared.md @deep/more.md @/etc/passwd Be\u{200b} kind.",
+            ),
+            ("/repo/lib/deep/more.md", "more"),
+            ("/repo/lib/deep/CLAUDE.md", &long),
+            ("/repo/lib/deep/down/CLAUDE.md", "too much"),
+            ("/etc/passwd", "secret"),
+        ]);
+        let folders = folders_below(&world.places(), Path::new("/repo/lib/deep/down/a.rs"));
+        assert_eq!(
+            folders,
+            ["/repo/lib", "/repo/lib/deep", "/repo/lib/deep/down"].map(PathBuf::from)
+        );
+        let found = gather_below(&world, &folders, 30_000);
+        assert_eq!(order(&found[0]), ["/repo/lib/AGENTS.md", "/repo/lib/deep/more.md"]);
+        assert!(found[0].text.contains("for what lies below /repo/lib):\n\n") && found[0].text.contains("Be kind."));
+        assert_eq!(found[0].notices.len(), 2, "{:?}", found[0].notices);
+        assert!(found[1].text.len() < 10_200, "{}", found[1].text.len());
+        assert!(found[2].text.is_empty() && found[2].notices[0].contains("was left out"));
+        // What lies on the way, or nowhere in the project, has no others.
+        for (file, folders) in [
+            ("/repo/a.rs", &[][..]),
+            ("/repo/app/a.rs", &[]),
+            ("/home/ann/b/a.rs", &[]),
+            ("/repo/app/in/CLAUDE.md", &[]),
+            ("/repo/app/in/.claude/CLAUDE.md", &[]),
+            ("/repo/app/in/b/CLAUDE.md", &["/repo/app/in"]),
+        ] {
+            let folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
+            assert_eq!(folders_below(&world.places(), Path::new(file)), folders, "{file}");
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub mod interrupt;
 mod keep_alive;
 pub mod mention;
 pub mod model;
+mod nearer;
 pub mod orders;
 pub mod permission;
 pub mod picture;

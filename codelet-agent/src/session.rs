@@ -8,6 +8,7 @@ use crate::glance::Glances;
 use crate::instructions;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, Profile, ToolSpec};
+use crate::nearer::Nearer;
 use crate::permission::Gate;
 use crate::run::{Ending, Limits};
 use crate::step;
@@ -152,8 +153,10 @@ pub struct Session {
     discarded: Option<(Earlier, Vec<Pin>)>,
     /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
     pub(crate) is_held_up: bool,
-    /// What the user was told of the instructions at the last prompt.
+    /// What the user was told of the instructions at the last prompt, and since.
     notices: Vec<String>,
+    /// Folders whose own instructions were told since.
+    pub(crate) nearer: Nearer,
     /// The user knows that counts are not believed, and that costs are estimated.
     pub(crate) has_told_of_doubt: bool,
     pub(crate) has_told_of_estimate: bool,
@@ -203,6 +206,7 @@ impl Session {
             discarded: None,
             is_held_up: false,
             notices: Vec::new(),
+            nearer: Nearer::default(),
             has_told_of_doubt: false,
             has_told_of_estimate: false,
             witness: None,
@@ -613,6 +617,14 @@ impl Session {
         self.add_beside(Message::new(Role::User, vec![part]));
     }
 
+    /// Tells the user something of the instructions, once for each prompt.
+    pub(crate) fn notice(&mut self, notice: String, listener: &mut dyn Listen) {
+        if !self.notices.contains(&notice) {
+            listener.on(Event::Notice(notice.clone()));
+            self.notices.push(notice);
+        }
+    }
+
     /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
     /// no byte, and an interruption leaves all of it as it was.
     async fn remind(&mut self, prompt: Tokens, interrupt: &Interrupt, listener: &mut dyn Listen) {
@@ -620,10 +632,11 @@ impl Session {
         let instructions = instructions::gather(&*world);
         for notice in &instructions.notices {
             if !self.notices.contains(notice) {
-                listener.on(crate::event::Event::Notice(notice.clone()));
+                listener.on(Event::Notice(notice.clone()));
             }
         }
         self.notices = instructions.notices;
+        self.nearer = Nearer::default();
         let environment = world.environment();
         let git_status = tokio::select! {
             biased;

@@ -4,6 +4,7 @@ use crate::essence::essence;
 use crate::event::{Event, Listen, Stopped};
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
+use crate::nearer;
 use crate::permission::{Asked, Verdict};
 use crate::picture;
 use crate::run::Run;
@@ -20,6 +21,7 @@ use futures_util::{FutureExt as _, future};
 use std::any::Any;
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -81,12 +83,13 @@ pub(crate) async fn call_tools(
     listener: &mut dyn Listen,
 ) -> bool {
     let mut outputs: Vec<Option<Output>> = vec![None; calls.len()];
+    let mut files = Vec::new();
     let mut unbegun = HashSet::new();
     let mut at = 0;
     while at < calls.len() && !interrupt.is_thrown() {
         let batch = batch(session, &calls[at..]);
         let batch = &calls[at..at + batch];
-        unbegun.extend(run_batch(session, batch, &mut outputs[at..], interrupt, listener).await);
+        unbegun.extend(run_batch(session, batch, (&mut outputs[at..], &mut files), interrupt, listener).await);
         at += batch.len();
     }
     for call in &calls[at..] {
@@ -133,6 +136,7 @@ pub(crate) async fn call_tools(
         results.push(answer(&mut session.conversation, call, output, bound, note));
     }
     session.conversation.append(Message::results(results));
+    nearer::tell(session, &files, listener);
     session.broken.clear();
     !interrupt.is_thrown()
 }
@@ -180,12 +184,12 @@ fn not_run(call: &ToolCall) -> Event {
     finished(call, &nothing, Duration::ZERO, Arc::from(""), Some(Stopped::NotRun))
 }
 
-/// Runs calls at once, and puts each output in its place. Says which of them an interruption has kept from being begun; any
+/// Runs calls at once, and puts each output in its place and the files that were read or changed behind the others. Says which of them an interruption has kept from being begun; any
 /// other without an output was still under way.
 async fn run_batch(
     session: &Session,
     calls: &[ToolCall],
-    outputs: &mut [Option<Output>],
+    (outputs, files): (&mut [Option<Output>], &mut Vec<PathBuf>),
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Vec<Arc<str>> {
@@ -234,7 +238,8 @@ async fn run_batch(
                     continue;
                 };
                 let elapsed = began.elapsed().saturating_sub(made.waited);
-                let Made { mut output, diff, was_made, .. } = made;
+                let Made { mut output, diff, files: touched, was_made, .. } = made;
+                files.extend(touched);
                 for notice in output.notices.drain(..) {
                     listener.on(Event::Notice(notice));
                 }
@@ -282,6 +287,8 @@ struct Made {
     output: Output,
     /// What it changed.
     diff: Arc<str>,
+    /// Files in the workspace that it has read or changed.
+    files: Vec<PathBuf>,
     /// How long it waited to be permitted: that is a person's time, not the tool's.
     waited: Duration,
     /// The tool itself has answered.
@@ -293,6 +300,7 @@ impl Made {
         Made {
             output: Output::failure(why),
             diff: Arc::from(""),
+            files: Vec::new(),
             waited,
             was_made: false,
         }
@@ -365,10 +373,14 @@ async fn call_one(
             if !output.success && refusal::is_posed(output.text.as_str()) {
                 output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
             }
-            let diff = if output.success { diff_of(&needs) } else { Arc::from("") };
+            let (diff, files) = match output.success {
+                true => (diff_of(&needs), files_of(needs)),
+                false => (Arc::from(""), Vec::new()),
+            };
             Some(Made {
                 output,
                 diff,
+                files,
                 waited,
                 was_made: true,
             })
@@ -387,6 +399,22 @@ fn diff_of(needs: &[Need]) -> Arc<str> {
         _ => None,
     });
     Arc::from(diffs.collect::<String>())
+}
+
+/// The files of the workspace that a call was permitted to read or change.
+fn files_of(needs: Vec<Need>) -> Vec<PathBuf> {
+    let files = needs.into_iter().filter_map(|need| match need {
+        Need::Read {
+            path,
+            is_inside: true,
+            is_file: true,
+        }
+        | Need::Change {
+            path, is_inside: true, ..
+        } => Some(path),
+        _ => None,
+    });
+    files.collect()
 }
 
 fn panic_words(panic: &(dyn Any + Send)) -> &str {

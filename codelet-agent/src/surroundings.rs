@@ -20,6 +20,11 @@ pub trait Surroundings: Send + Sync {
         false
     }
 
+    /// Whether the project's ignore files leave this resolved folder out.
+    fn is_ignored(&self, _folder: &Path) -> bool {
+        false
+    }
+
     /// The file's text, at most `limit` bytes of it, and the size of the whole; `None` where there is no such file or it
     /// is no text.
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;

@@ -28,8 +28,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Longest command that is given as an argument, in bytes (Linux takes 128 KiB); a longer one goes through a file without a name.
-const ARGUMENT: usize = 100_000;
 /// How often output is shown while the command runs.
 const PACE: Duration = Duration::from_millis(50);
 /// Output that waits to be shown, in bytes; a person sees the end of it.
@@ -137,13 +135,14 @@ impl Bash {
             true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{}", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
-        let line = format!("trap {} EXIT; {command}", quoted(&noting));
-        let arguments: Vec<OsString> = if line.len() <= ARGUMENT {
-            vec!["-c".into(), line.into()]
-        } else {
-            handed.push(handed::hand(handed::script(&line)?, numbers.script));
-            vec![handed::name(numbers.script).into()]
-        };
+        let mut line = format!("trap {} EXIT; {command}", quoted(&noting));
+        if self.is_bash {
+            // Read by then under a number of the shell's own, so that no program of the command gets it.
+            line.insert_str(0, &format!("exec {}<&-; ", numbers.script));
+        }
+        // Never an argument: what looks for a process by its command line (`pkill -f`, `pgrep -f`, `ps | grep`) would find the shell
+        // that runs this very line.
+        handed.push(handed::hand(handed::script(&line)?, numbers.script));
         let mut environment: Vec<(OsString, OsString)> = desk
             .secrets
             .environment(&desk.options.env, &desk.options.env_allowed)
@@ -161,7 +160,7 @@ impl Bash {
         environment.push(("PWD".into(), directory.clone().into()));
         let program = Program {
             program: self.shell.clone().into(),
-            arguments,
+            arguments: vec![handed::name(numbers.script).into()],
             directory,
             held: Some(held),
             environment,

@@ -256,6 +256,10 @@ impl Discreet {
             .any(|name| !spec.parameters["properties"][name].is_null());
         if let Some(name) = named.into_iter().flatten().next().filter(|_| is_made && takes_places) {
             notes.extend(twin(&self.desk, name));
+            let alike = self.desk.paths.alike(name);
+            notes.extend(
+                alike.map(|alike| format!("taken for {alike}, whose name differs in spaces, quotes or accents")),
+            );
         }
         notes
     }

@@ -11,7 +11,7 @@ use crate::path::Place;
 use crate::replace::{self, Refusal, Replaced};
 use crate::secrets::{MASK, Secrets};
 use crate::seen::Look;
-use crate::text::{self, Encoding, counted, shorten};
+use crate::text::{self, Decoded, Encoding, counted, shorten};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::picture;
 use codelet_agent::tool::{Call, Need, Output, Tool};
@@ -55,6 +55,7 @@ impl Edit {
 }
 
 /// What is to be replaced by what.
+#[derive(Clone)]
 struct Asked {
     old: String,
     new: String,
@@ -73,6 +74,21 @@ impl Asked {
             return Err("`old_string` and `new_string` are the same".to_owned());
         }
         Ok(Asked { old, new, all })
+    }
+
+    /// The same edit without a byte-order mark in front, where that is not a sign like others within this text.
+    fn without_mark(&self, text: &str, is_marked: bool) -> Asked {
+        let bare = |given: &str| given.strip_prefix('\u{feff}').unwrap_or(given).to_owned();
+        let (old, new) = (bare(&self.old), bare(&self.new));
+        let is_mark = (is_marked && text.starts_with(&old)) || !text.contains(&self.old);
+        match is_mark && !old.is_empty() {
+            true => Asked {
+                old,
+                new,
+                all: self.all,
+            },
+            false => self.clone(),
+        }
     }
 }
 
@@ -171,27 +187,29 @@ fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
     Ok(answer(&desk.paths.show(path), &done))
 }
 
-/// The file's bytes after the edit.
+/// The file's bytes after the edit. A byte-order mark is shown to nobody, so none is looked for, and the file's own stays.
 fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
-    let encoding = Encoding::of(bytes);
-    let decoded = text::decode(bytes);
-    if !encoding.is_utf16() {
-        let done = replaced(bytes, asked, secrets)?;
-        return match unwritable(asked).filter(|_| decoded.is_lossy) {
-            Some(new) => Err(mixing(&decoded.text, new)),
-            None => Ok(done),
-        };
+    let Decoded {
+        text,
+        encoding,
+        is_lossy,
+    } = text::decode(bytes);
+    let asked = &asked.without_mark(&text, encoding != Encoding::Utf8);
+    if encoding.is_utf16() {
+        if is_lossy {
+            return Err("it is invalid UTF-16, which an edit would not keep".to_owned());
+        }
+        let done = replaced(text.as_bytes(), asked, secrets)?;
+        return Ok(done.written(|text| text::encode_utf16(&String::from_utf8_lossy(text), encoding)));
     }
-    if decoded.is_lossy {
-        return Err("it is invalid UTF-16, which an edit would not keep".to_owned());
+    let behind = text::unmarked(bytes);
+    let mark = &bytes[..bytes.len() - behind.len()];
+    let done = replaced(behind, asked, secrets)?;
+    match unwritable(asked).filter(|_| is_lossy) {
+        Some(new) => Err(mixing(&text, new)),
+        None if mark.is_empty() => Ok(done),
+        None => Ok(done.written(|text| [mark, text].concat())),
     }
-    let done = replaced(decoded.text.as_bytes(), asked, secrets)?;
-    let bytes = text::encode_utf16(&String::from_utf8_lossy(&done.bytes), encoding);
-    Ok(Replaced {
-        shown: done.shown.or(Some(done.bytes)),
-        bytes,
-        ..done
-    })
 }
 
 /// The first character that an edit brings, and that is not the same byte in every encoding.

@@ -4,6 +4,7 @@ use crate::apart::{INTERRUPTED, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files;
+use crate::path::Paths;
 use crate::text::counted;
 use crate::walk::{self, Pattern, Unread, Walked};
 use codelet_agent::interrupt::Interrupt;
@@ -48,7 +49,7 @@ impl Glob {
 
 /// The folder where the walk begins, and what is looked for below. Folders that a pattern names belong to the place that
 /// is judged: what the walk sees cannot lie above it.
-fn asked(parameters: &Parameters) -> Result<(String, Pattern), String> {
+fn asked(parameters: &Parameters, paths: &Paths) -> Result<(String, Pattern), String> {
     let pattern = arguments::text(parameters, "pattern")?;
     if pattern.starts_with('!') {
         return Err(
@@ -58,42 +59,33 @@ fn asked(parameters: &Parameters) -> Result<(String, Pattern), String> {
     }
     let folder = arguments::optional_text(parameters, "path")?.unwrap_or(".");
     let is_magic = |piece: &str| piece.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
-    let mut pieces: Vec<&str> = pattern.split('/').collect();
-    let plain = pieces
-        .iter()
-        .take(pieces.len() - 1)
-        .take_while(|piece| !is_magic(piece))
+    let pieces: Vec<&str> = pattern.split('/').collect();
+    let below = |named: &[&str]| match named {
+        [] => folder.to_owned(),
+        // Beginning with a slash, or with `~`, it is a whole path.
+        _ if pattern.starts_with(['/', '~']) => format!("{}/", named.join("/")),
+        _ => format!("{folder}/{}", named.join("/")),
+    };
+    let is_folder = |named: &[&str]| {
+        let place = paths.resolve(&below(named));
+        place.is_ok_and(|place| walk::is_name(named[named.len() - 1], &place.path))
+    };
+    let plain = (0..pieces.len() - 1)
+        .take_while(|&at| !is_magic(pieces[at]) || is_folder(&pieces[..=at]))
         .count();
-    let rest = pieces.split_off(plain);
+    let (named, rest) = pieces.split_at(plain);
     if rest.iter().all(|piece| piece.is_empty()) {
         return Err("`pattern` is empty".to_owned());
     }
     if rest.contains(&"..") {
         return Err("`pattern` has `..` behind a wildcard; name the folder by `path`".to_owned());
     }
-    let above = pieces.join("/");
-    let rest = rest.join("/");
-    let folder = match plain {
-        0 => folder.to_owned(),
-        // Beginning with a slash, or with `~`, it is a whole path.
-        _ if pattern.starts_with(['/', '~']) => format!("{above}/"),
-        _ => format!("{folder}/{above}"),
-    };
+    let folder = below(named);
+    let root = paths.resolve(&folder)?.path;
+    let pattern = Pattern::new(&rest.join("/"), &root).map_err(|error| format!("`pattern`: {error}"))?;
     // Below a folder that is named, a name means the files in it.
-    let rest = if plain > 0 && !rest.contains('/') {
-        format!("./{rest}")
-    } else {
-        rest
-    };
-    let pattern = Pattern::new(&rest).map_err(|error| format!("`pattern`: {error}"))?;
-    Ok((
-        folder,
-        if rest.starts_with("./") {
-            pattern.by_path()
-        } else {
-            pattern
-        },
-    ))
+    let is_by_path = !named.is_empty() && rest.len() == 1;
+    Ok((folder, if is_by_path { pattern.by_path() } else { pattern }))
 }
 
 impl Tool for Glob {
@@ -110,7 +102,7 @@ impl Tool for Glob {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let (folder, _) = asked(parameters)?;
+        let (folder, _) = asked(parameters, &self.desk.paths)?;
         self.desk.to_look_at(&folder)
     }
 
@@ -125,7 +117,7 @@ impl Tool for Glob {
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
-                let (folder, pattern) = asked(call.parameters)?;
+                let (folder, pattern) = asked(call.parameters, &self.desk.paths)?;
                 let place = self.desk.paths.judged(&folder)?;
                 Ok((folder, place, pattern))
             };

@@ -81,7 +81,11 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(parameters: &Parameters) -> Result<Asked, String> {
+    /// What a call looks for below `root`.
+    ///
+    /// # Errors
+    /// Says which parameter is wrong.
+    fn of(parameters: &Parameters, root: &Path) -> Result<Asked, String> {
         let pattern = arguments::text(parameters, "pattern")?;
         if pattern.is_empty() {
             return Err("`pattern` is empty".to_owned());
@@ -119,7 +123,7 @@ impl Asked {
             .binary_detection(BinaryDetection::quit(0))
             .build();
         let glob = arguments::optional_text(parameters, "glob")?
-            .map(Pattern::filter)
+            .map(|glob| Pattern::filter(glob, root))
             .transpose();
         Ok(Asked {
             matcher,
@@ -147,8 +151,9 @@ impl Tool for Grep {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        Asked::of(parameters)?;
-        self.desk.to_look_at(arguments::place(parameters)?)
+        let name = arguments::place(parameters)?;
+        Asked::of(parameters, &self.desk.paths.resolve(name)?.path)?;
+        self.desk.to_look_at(name)
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
@@ -166,11 +171,8 @@ impl Tool for Grep {
         Box::pin(async move {
             let asked = || -> Result<_, String> {
                 let name = arguments::place(call.parameters)?;
-                Ok((
-                    Asked::of(call.parameters)?,
-                    name.to_owned(),
-                    self.desk.paths.judged(name)?,
-                ))
+                let place = self.desk.paths.judged(name)?;
+                Ok((Asked::of(call.parameters, &place.path)?, name.to_owned(), place))
             };
             let (asked, name, place) = match asked() {
                 Ok(asked) => asked,

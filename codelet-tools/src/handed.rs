@@ -48,9 +48,15 @@ pub(crate) fn hand(held: impl Into<OwnedFd>, number: RawFd) -> FdMapping {
     }
 }
 
-/// The name by which a shell reads what was handed to it.
+/// The name by which a shell reads what was handed to it. It stands in the shell's command line, and fewer look there for processes
+/// with `self` in theirs than with `dev`.
 pub(crate) fn name(number: RawFd) -> String {
-    format!("/dev/fd/{number}")
+    let folder = if cfg!(target_os = "linux") {
+        "/proc/self/fd"
+    } else {
+        "/dev/fd"
+    };
+    format!("{folder}/{number}")
 }
 
 /// A script as a file without a name, which nobody can change.
@@ -64,7 +70,7 @@ pub(crate) fn script(line: &str) -> Result<OwnedFd, String> {
         file.rewind()?;
         sealed(file)
     };
-    written().map_err(|error| format!("there is no room for a script so long: {}", files::reason(&error)))
+    written().map_err(|error| format!("there is no room for the script: {}", files::reason(&error)))
 }
 
 #[cfg(target_os = "linux")]

@@ -41,6 +41,7 @@ mod ls;
 mod masked;
 mod mounts;
 mod near;
+mod notebook;
 mod obeyed;
 mod orphans;
 mod owned;

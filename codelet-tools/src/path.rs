@@ -1,8 +1,9 @@
 //! Names of files as a model writes them, resolved through every link before anybody judges them.
 
 use codelet_agent::spelling;
+use icu_normalizer::ComposingNormalizerBorrowed;
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,8 @@ use std::sync::{Mutex, PoisonError};
 const LINKS: usize = 40;
 /// Longest name that is looked at, in bytes (as `PATH_MAX` on Linux).
 const LONGEST: usize = 4096;
+/// Names of a folder among which one is looked for that reads alike.
+const ENTRIES: usize = 20_000;
 /// Names that are remembered between being judged and being used.
 const REMEMBERED: usize = 1024;
 
@@ -116,9 +119,16 @@ impl Paths {
     /// # Errors
     /// When links lead in a circle, or a folder on the way may not be looked into.
     pub(crate) fn resolve(&self, name: &str) -> Result<Place, String> {
-        let path = self.real(&self.expand(name)?)?;
+        let (path, _) = self.real(&self.expand(name)?)?;
         let is_inside = path.starts_with(&self.root);
         Ok(Place { path, is_inside })
+    }
+
+    /// The path that a name was taken for, with its unusual spaces escaped, where that is not what it says.
+    pub(crate) fn alike(&self, name: &str) -> Option<String> {
+        let (path, is_alike) = self.real(&self.expand(name).ok()?).ok()?;
+        let shown = path.strip_prefix(&self.directory).unwrap_or(&path);
+        is_alike.then(|| format!("{:?}", shown.to_string_lossy()))
     }
 
     fn expand(&self, name: &str) -> Result<PathBuf, String> {
@@ -145,10 +155,12 @@ impl Paths {
         }
     }
 
-    fn real(&self, path: &Path) -> Result<PathBuf, String> {
+    /// The place, and whether a name on the way was taken for the one that [reads alike](lookalike).
+    fn real(&self, path: &Path) -> Result<(PathBuf, bool), String> {
         let mut open: Vec<OsString> = pieces(path);
         let mut real = PathBuf::from("/");
         let mut links = 0;
+        let mut is_alike = false;
         while let Some(piece) = open.pop() {
             if piece == ".." {
                 // What stands before it has no links left, so its parent is the folder above.
@@ -169,12 +181,52 @@ impl Paths {
                     open.extend(pieces(&target));
                 }
                 Ok(_) => real = next,
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => real = next,
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    match lookalike(&real, &piece).filter(|_| links < LINKS) {
+                        Some(name) => {
+                            // It may be a link itself, or gone by now.
+                            links += 1;
+                            is_alike = true;
+                            open.push(name);
+                        }
+                        None => real = next,
+                    }
+                }
                 Err(error) => return Err(trouble(&next, &error)),
             }
         }
-        Ok(real)
+        Ok((real, is_alike))
     }
+}
+
+/// The one name in a folder that a reader cannot tell from this one: its spaces do not break (U+00A0, U+202F), its quotes are curly,
+/// or its accents are written as signs of their own, and it is the same besides. Files of macOS have such names, and models
+/// write others.
+fn lookalike(folder: &Path, name: &OsStr) -> Option<OsString> {
+    let read = |name: &OsStr| name.to_str().filter(|name| !is_plain(name)).map(legible);
+    let wanted = read(name)?;
+    let entries = folder.read_dir().ok()?.take(ENTRIES).flatten();
+    let names = entries.map(|entry| entry.file_name());
+    let mut alike = names.filter(|name| read(name).is_some_and(|name| name == wanted));
+    let found = alike.next()?;
+    alike.next().is_none().then_some(found)
+}
+
+/// Whether a name can be written in one way only.
+fn is_plain(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii() && !matches!(byte, b' ' | b'\''))
+}
+
+/// A name in the signs of a keyboard, as far as they read alike.
+fn legible(name: &str) -> String {
+    let composed = ComposingNormalizerBorrowed::new_nfc().normalize(name);
+    let signs = composed.chars().map(|c| match c {
+        '\u{2018}' | '\u{2019}' => '\'',
+        c if c.is_whitespace() => ' ',
+        c => c,
+    });
+    signs.collect()
 }
 
 /// The pieces of a path, the last one first.
@@ -282,6 +334,49 @@ mod tests {
         symlink("../../other", root.join("a/in")).unwrap();
         paths.judge("in").unwrap();
         assert!(paths.judged("in").unwrap_err().contains("several places"));
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_is_the_only_one_that_reads_alike() {
+        let (_folder, paths) = maze();
+        let root = paths.root().to_owned();
+        fs::create_dir_all(root.join("Mes re\u{301}sume\u{301}s/deep")).unwrap();
+        for name in [
+            "a/Shot at 10.24\u{202f}AM.png",
+            "a/l\u{2019}e\u{301}te\u{301}.md",
+            "a/caf\u{e9}.md",
+            "a/two x",
+            "a/two\u{a0}x",
+            "a/one\u{a0}y\u{a0}z",
+            "a/one\u{a0}y z",
+        ] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        symlink("caf\u{e9}.md", root.join("a/to\u{a0}it")).unwrap();
+        for (name, expected, is_alike) in [
+            ("Shot at 10.24 AM.png", "a/Shot at 10.24\u{202f}AM.png", true),
+            ("Shot at 10.24\u{a0}AM.png", "a/Shot at 10.24\u{202f}AM.png", true),
+            ("l'\u{e9}t\u{e9}.md", "a/l\u{2019}e\u{301}te\u{301}.md", true),
+            ("cafe\u{301}.md", "a/caf\u{e9}.md", true),
+            (
+                "../Mes r\u{e9}sum\u{e9}s/deep/new.md",
+                "Mes re\u{301}sume\u{301}s/deep/new.md",
+                true,
+            ),
+            ("to it", "a/caf\u{e9}.md", true),
+            // What is there is meant, and nothing is guessed between two.
+            ("two x", "a/two x", false),
+            ("two\u{a0}x", "a/two\u{a0}x", false),
+            ("one y z", "a/one y z", false),
+            ("cafe.md", "a/cafe.md", false),
+            ("Caf\u{e9}.md", "a/Caf\u{e9}.md", false),
+        ] {
+            assert_eq!(paths.resolve(name).unwrap().path, root.join(expected), "{name:?}");
+            assert_eq!(paths.alike(name).is_some(), is_alike, "{name:?}");
+        }
+        let told = paths.alike("Shot at 10.24 AM.png");
+        assert_eq!(told.as_deref(), Some("\"Shot at 10.24\\u{202f}AM.png\""));
+        assert_eq!(paths.resolve(&told.unwrap()), paths.resolve("Shot at 10.24 AM.png"));
     }
 
     proptest! {

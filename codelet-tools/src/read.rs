@@ -1,9 +1,10 @@
-//! `Read`: a part of a text file with line numbers, or a picture.
+//! `Read`: a part of a text file with line numbers, the cells of a notebook, or a picture.
 
 use crate::apart::{Watched, apart};
 use crate::arguments;
 use crate::desk::{Desk, spec};
 use crate::files::{self, LARGEST, Stamp};
+use crate::notebook::Notebook;
 use crate::path::Place;
 use crate::pictures;
 use crate::secrets::Secrets;
@@ -131,7 +132,17 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         false => Look::Outside(Stamp::of(&metadata)),
     };
     let secrets = &desk.secrets;
-    let page = if is_whole {
+    let is_notebook = place.path.extension().is_some_and(|extension| extension == "ipynb");
+    let notebook = (is_notebook && is_whole).then(|| Notebook::of(&bytes)).flatten();
+    let page = if let Some(Notebook { text, what }) = notebook {
+        let mut page = Page::new(part, secrets);
+        page.fill(&mut text.as_bytes());
+        page.total = Some(text::count_lines(text.as_bytes()) as u64);
+        page.remark = Some(format!(
+            "{what}; lines are counted as they are shown here, and Edit and Write change its JSON, which `cat` in Bash shows"
+        ));
+        page
+    } else if is_whole {
         let decoded = text::decode(&bytes);
         let mut page = Page::new(part, secrets);
         page.fill(&mut decoded.text.as_bytes());
@@ -208,6 +219,8 @@ struct Page<'a> {
     returns: usize,
     encoding: Encoding,
     is_lossy: bool,
+    /// What the file is, where that is not what is shown.
+    remark: Option<String>,
     /// Why the rest was not looked at.
     trouble: Option<String>,
 }
@@ -227,6 +240,7 @@ impl<'a> Page<'a> {
             returns: 0,
             encoding: Encoding::Utf8,
             is_lossy: false,
+            remark: None,
             trouble: None,
         }
     }
@@ -291,7 +305,10 @@ impl<'a> Page<'a> {
         let trouble = trouble.unwrap_or_default();
         if self.lines == 0 {
             return match self.total {
-                Some(0) => Ok("[the file is empty]".to_owned()),
+                Some(0) => Ok(match self.remark {
+                    Some(remark) => format!("[{remark}]"),
+                    None => "[the file is empty]".to_owned(),
+                }),
                 Some(total) => Err(format!(
                     "there is no line {}: it has {}",
                     self.from,
@@ -331,6 +348,7 @@ impl<'a> Page<'a> {
             )),
         }
         notes.extend(self.encoding.name().map(str::to_owned));
+        notes.extend(self.remark.take());
         if self.is_lossy {
             notes.push("invalid bytes are shown as �".to_owned());
         }

@@ -17,6 +17,17 @@ pub(crate) struct Replaced {
     pub changed: Vec<Range<usize>>,
 }
 
+impl Replaced {
+    /// The same of a file that is not written as it is shown.
+    pub(crate) fn written(self, write: impl FnOnce(&[u8]) -> Vec<u8>) -> Replaced {
+        Replaced {
+            bytes: write(&self.bytes),
+            shown: self.shown.or(Some(self.bytes)),
+            ..self
+        }
+    }
+}
+
 /// Why nothing was replaced.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {

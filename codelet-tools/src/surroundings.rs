@@ -3,6 +3,7 @@
 use crate::Reach;
 use crate::files;
 use crate::git::{self, Answer, Git, Repository};
+use crate::ignored::Ignored;
 use crate::secrets::Secrets;
 use crate::text;
 use codelet_agent::interrupt::Interrupt;
@@ -73,6 +74,14 @@ impl Surroundings for World {
     fn is_gits(&self, path: &Path) -> bool {
         // Working trees may lie in a bare repository's folder; nothing of theirs would be told then.
         git::is_gits(path) && !git::is_gits(&self.root.join("AGENTS.md"))
+    }
+
+    fn is_ignored(&self, folder: &Path) -> bool {
+        let root = self.places().root;
+        let mut way = folder
+            .ancestors()
+            .take_while(|above| above.starts_with(&root) && **above != *root);
+        way.any(|above| Ignored::above(above).names(above, true))
     }
 
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
@@ -653,6 +662,29 @@ mod tests {
         assert_eq!(world.text(&path, 100), None);
         assert_eq!(world.text(folder.path(), 100), None);
         assert_eq!(world.text(Path::new("/dev/zero"), 100), None);
+    }
+
+    #[test]
+    fn folders_that_the_project_ignores_are_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["node_modules/a/src", "sub/gen/deep", "sub/kept", "own"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        std::fs::write(root.join(".gitignore"), "node_modules/\n").unwrap();
+        std::fs::write(root.join("sub/.gitignore"), "gen\n").unwrap();
+        std::fs::write(root.join("own/.gitignore"), "*\n").unwrap();
+        let world = world(&root);
+        for (name, is_ignored) in [
+            ("node_modules", true),
+            ("node_modules/a/src", true),
+            ("sub/gen/deep", true),
+            ("sub/kept", false),
+            ("own", false),
+            ("", false),
+        ] {
+            assert_eq!(world.is_ignored(&root.join(name)), is_ignored, "{name}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Decoded<'_> {
             (Cow::Owned(text), is_lossy)
         }
         _ => {
-            let text = String::from_utf8_lossy(bytes.strip_prefix(MARK).unwrap_or(bytes));
+            let text = String::from_utf8_lossy(unmarked(bytes));
             let is_lossy = matches!(text, Cow::Owned(_));
             (text, is_lossy)
         }
@@ -69,6 +69,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Decoded<'_> {
         encoding,
         is_lossy,
     }
+}
+
+/// What stands behind the mark of UTF-8, if there is one.
+pub(crate) fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
 fn decode_utf16(bytes: &[u8], encoding: Encoding) -> (String, bool) {
@@ -147,6 +152,12 @@ pub(crate) fn begins_as_text(head: &[u8]) -> bool {
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     let ends = bytes.iter().filter(|&&byte| byte == b'\n').count();
     ends + usize::from(bytes.last().is_some_and(|&last| last != b'\n'))
+}
+
+/// Whether a text has line ends, each of them `\r\n`.
+pub(crate) fn ends_in_crlf(text: &str) -> bool {
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).peekable();
+    ends.peek().is_some() && ends.all(|at| text[..at].ends_with('\r'))
 }
 
 /// `1 line`, `2 lines`.

@@ -221,16 +221,81 @@ pub(crate) struct Pattern {
     is_negated: bool,
 }
 
+fn compiled(pattern: &str) -> Result<GlobMatcher, globset::Error> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build()?;
+    Ok(glob.compile_matcher())
+}
+
+/// Whether a piece of a pattern is the name of what is in this folder, although its signs would mean more: `[id]`, `{{name}}`.
+/// Who writes a wildcard means one.
+pub(crate) fn is_name(piece: &str, path: &Path) -> bool {
+    !piece.contains(['*', '?', '\\']) && path.symlink_metadata().is_ok()
+}
+
+/// The pattern for just this text.
+fn exactly(text: &str) -> String {
+    let escaped = text.chars().map(|c| match c.is_ascii_punctuation() {
+        true => format!("\\{c}"),
+        false => c.to_string(),
+    });
+    escaped.collect()
+}
+
+/// A pattern that also matches the names that read like it: each piece that is a name below `root` means that name, and behind the
+/// first that is none, `[id]` means that very text as well as one of its letters.
+fn with_names(pattern: &str, root: &Path) -> String {
+    let mut path = root.to_owned();
+    let mut is_there = true;
+    let pieces = pattern.split('/').map(|piece| {
+        path.push(piece);
+        is_there &= is_name(piece, &path);
+        if is_there { exactly(piece) } else { with_brackets(piece) }
+    });
+    pieces.collect::<Vec<_>>().join("/")
+}
+
+/// The same of one piece, of which nobody knows where it is.
+fn with_brackets(piece: &str) -> String {
+    let mut out = String::new();
+    let mut rest = piece;
+    while let Some(at) = rest.find(['\\', '[']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = match rest.strip_prefix('[') {
+            // What is escaped stays so.
+            None => rest.chars().take(2).map(char::len_utf8).sum(),
+            Some(within) => {
+                // Not the first: `[]]` and `[!]]` are the sets with a bracket in them.
+                let set = within.trim_start_matches(['!', '^']);
+                let first = set.chars().next().map_or(0, char::len_utf8);
+                let end = set[first..].find(']');
+                end.map_or(0, |end| rest.len() - set.len() + first + end + 1)
+            }
+        };
+        let (token, behind) = rest.split_at(taken.max(1));
+        // A set that is none (`[user-id]`, from r to i) can only be a name.
+        match taken > 0 && token.starts_with('[') {
+            true if compiled(token).is_ok() => out.push_str(&format!("{{{},{token}}}", exactly(token))),
+            true => out.push_str(&exactly(token)),
+            false => out.push_str(token),
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
 impl Pattern {
+    /// A pattern for what lies below `root`, where names that exist go before what their signs would mean.
+    ///
     /// # Errors
     /// Says what is wrong with the pattern.
-    pub(crate) fn new(pattern: &str) -> Result<Pattern, String> {
+    pub(crate) fn new(pattern: &str, root: &Path) -> Result<Pattern, String> {
         let pattern = pattern.trim_start_matches("./");
-        let matcher = GlobBuilder::new(pattern)
-            .literal_separator(true)
-            .build()
-            .map_err(|error| error.to_string())?
-            .compile_matcher();
+        // As it was written, so that what is wrong with it is told in its own words.
+        let matcher = match compiled(&with_names(pattern, root)) {
+            Ok(matcher) => matcher,
+            Err(_) => compiled(pattern).map_err(|error| error.to_string())?,
+        };
         Ok(Pattern {
             matcher,
             by_name: !pattern.contains('/'),
@@ -243,9 +308,9 @@ impl Pattern {
     ///
     /// # Errors
     /// Says what is wrong with the pattern.
-    pub(crate) fn filter(pattern: &str) -> Result<Pattern, String> {
+    pub(crate) fn filter(pattern: &str, root: &Path) -> Result<Pattern, String> {
         let Some(left_out) = pattern.strip_prefix('!') else {
-            return Pattern::new(pattern);
+            return Pattern::new(pattern, root);
         };
         // A folder may be named as one, and from where the walk begins.
         let name = left_out.strip_suffix('/').unwrap_or(left_out);
@@ -253,7 +318,7 @@ impl Pattern {
         if bare.is_empty() {
             return Err("it names nothing behind `!`".to_owned());
         }
-        let pattern = Pattern::new(bare)?;
+        let pattern = Pattern::new(bare, root)?;
         Ok(Pattern {
             by_name: pattern.by_name && bare.len() == name.len() && !name.starts_with("./"),
             is_negated: true,

@@ -166,14 +166,16 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
         None => "before: a large file".to_owned(),
     };
     let had_crlf = old.is_some_and(|old| text::decode(&old).text.contains("\r\n"));
-    let ends = match had_crlf && !content.contains("\r\n") {
-        true => "; its lines ended in CRLF and now end in LF",
-        false => "",
+    let has_crlf = text::decode(&new).text.contains("\r\n");
+    let ends = match (had_crlf, has_crlf) {
+        (true, true) if !content.contains("\r\n") => "; its lines still end in CRLF",
+        (true, false) if content.contains('\n') => "; some of its lines ended in CRLF, and all end in LF now",
+        _ => "",
     };
     Ok(format!("Overwrote {shown} ({lines}; {before}{ends}{changed})"))
 }
 
-/// What is written in place of an old file: with its hidden values, and in its encoding. Says what is no longer as it was.
+/// What is written in place of an old file: with its hidden values and line ends, and in its encoding. Says what is no longer as it was.
 fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'static str), String> {
     let Decoded {
         text,
@@ -207,18 +209,24 @@ fn already(shown: &str, lines: &str) -> String {
     format!("{shown} already is exactly this ({lines}); nothing was written")
 }
 
-/// The text with the hidden values of the old one in place of the masks that stand for them.
+/// The text with the hidden values of the old one in place of the masks that stand for them, and with its line ends.
 fn restored(old: &str, content: &str, secrets: &Secrets) -> Result<String, String> {
-    if !content.contains(MASK) {
-        return Ok(content.to_owned());
-    }
-    let Some(masked) = Masked::of(old.as_bytes(), secrets) else {
-        return Ok(content.to_owned());
+    let masked = content
+        .contains(MASK)
+        .then(|| Masked::of(old.as_bytes(), secrets))
+        .flatten();
+    let new = match masked {
+        None => content.to_owned(),
+        Some(masked) => masked.restore(content).map_err(|line| {
+            format!(
+                "line {line} of content has {MASK}, which stands for a hidden value, and does not say which one: leave such \
+                 lines as Read shows them, or change other lines with Edit"
+            )
+        })?,
     };
-    masked.restore(content).map_err(|line| {
-        format!(
-            "line {line} of content has {MASK}, which stands for a hidden value, and does not say which one: leave such \
-             lines as Read shows them, or change other lines with Edit"
-        )
+    // Read shows them without, so nobody who leaves them out means anything by it.
+    Ok(match text::ends_in_crlf(old) {
+        true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => new,
     })
 }

@@ -64,7 +64,20 @@ impl Tool for Does {
                 is_elsewhere: false,
                 looks_outside: false,
             }]),
-            Some(_) => Ok(Vec::new()),
+            Some(what) => Ok(match what.strip_prefix("file ") {
+                Some(path) if self.only_looks => vec![Need::Read {
+                    path: path.into(),
+                    is_inside: path.starts_with("/repo/"),
+                    is_file: true,
+                }],
+                Some(path) => vec![Need::Change {
+                    path: path.into(),
+                    is_inside: path.starts_with("/repo/"),
+                    owner: None,
+                    diff: String::new(),
+                }],
+                None => Vec::new(),
+            }),
         }
     }
     fn describe(&self, parameters: &Parameters) -> String {

@@ -224,6 +224,29 @@ fn a_command_longer_than_an_argument_runs() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn no_command_line_of_a_process_holds_the_text_of_a_command() {
+    // The shell, what it forks, and whoever started it.
+    let look = "for line in /proc/[0-9]*/cmdline; do
+        case $( (tr '\\0' ' ' < $line) 2>/dev/null ) in *a-needle-'in'-hay*) echo seen $line;; esac
+    done; : a-needle-in-hay; echo looked";
+    let padded = format!("{look} # {}", "x".repeat(200_000));
+    for permission in [Permission::All, Permission::Edit] {
+        let trial = Trial::with(permission, |options| {
+            options.env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+        });
+        if permission == Permission::Edit && !crate::sandbox::is_there() {
+            continue;
+        }
+        for command in [look, &padded] {
+            assert_eq!(run(&trial, command), "looked\n", "{permission}");
+        }
+        // Nor does a program of the command get the script by another way.
+        assert!(!run(&trial, "readlink /proc/self/fd/*; true").contains("memfd"));
+    }
+}
+
+#[test]
 fn no_key_reaches_a_command_or_its_output() {
     let key = "sk-0123456789abcdef";
     let trial = Trial::with(Permission::All, |options| {

@@ -132,6 +132,73 @@ fn what_is_no_text_gets_a_clear_answer() {
 }
 
 #[test]
+fn a_notebook_is_read_cell_by_cell_with_what_was_printed() {
+    let trial = trial();
+    let long = "x".repeat(5_999) + "\n" + &"y".repeat(20_000) + "\nend";
+    let notebook = json!({
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "text"]},
+            {"cell_type": "code", "execution_count": 3, "source": "print(1)\nplot()", "outputs": [
+                {"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]},
+                {"output_type": "display_data", "data": {
+                    "image/png": "A".repeat(4_000), "text/plain": ["<Figure>"], "text/html": "<b>no</b>",
+                }},
+                {"output_type": "error", "ename": "E", "evalue": "bad", "traceback": ["\u{1b}[31mE\u{1b}[0m: bad"]},
+            ]},
+            {"cell_type": "code", "execution_count": null, "source": [], "outputs": [
+                {"output_type": "execute_result", "data": {"application/json": {"a": [1]}}},
+                {"output_type": "stream", "text": long},
+            ]},
+        ],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+    });
+    trial.write("a.ipynb", notebook.to_string());
+    let read = |parameters: serde_json::Value| trial.done("Read", parameters);
+    let shown = read(json!({"file_path": "a.ipynb"}));
+    let begin = "1\t[cell 1: markdown]\n2\t# Title\n3\ttext\n4\t[cell 2: code, run 3]\n5\tprint(1)\n6\tplot()\n7\t[output]\n8\t1\n9\t2\n\
+        10\t[output]\n11\t<Figure>\n12\t[a picture: image/png, about 3,000 bytes]\n13\t[output]\n14\tE: bad\n15\t[cell 3: code]\n\
+        16\t[output]\n17\t{\"a\":[1]}\n18\t[output]\n19\txxx";
+    assert!(shown.starts_with(begin), "{shown}");
+    assert!(
+        shown.contains("[17,812 bytes of this output are left out]") && shown.len() < 6_000,
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\tend\n[a notebook in python with 3 cells; lines are counted as they are shown here"),
+        "{shown}"
+    );
+    let part = read(json!({"file_path": "a.ipynb", "offset": 14, "limit": 1}));
+    assert!(
+        part.starts_with("14\tE: bad\n[lines 14-14 of 23; offset 15 goes on; "),
+        "{part}"
+    );
+    // Its JSON is what is changed.
+    trial.done(
+        "Edit",
+        json!({"file_path": "a.ipynb", "old_string": "print(1)\\nplot()", "new_string": "print(2)"}),
+    );
+    assert!(read(json!({"file_path": "a.ipynb"})).contains("5\tprint(2)\n6\t[output]"));
+    // As they were written before.
+    let old = json!({"worksheets": [{"cells": [
+        {"cell_type": "code", "input": "1+1", "prompt_number": 7, "outputs": [{"output_type": "pyout", "text": ["2"]}]},
+    ]}]});
+    trial.write("old.ipynb", old.to_string());
+    let shown = read(json!({"file_path": "old.ipynb"}));
+    assert!(
+        shown.starts_with("1\t[cell 1: code, run 7]\n2\t1+1\n3\t[output]\n4\t2\n[a notebook with 1 cell;"),
+        "{shown}"
+    );
+    trial.write("none.ipynb", json!({"cells": []}).to_string());
+    assert!(read(json!({"file_path": "none.ipynb"})).starts_with("[a notebook with 0 cells;"));
+    // What is none is a text like others.
+    for text in ["{\"cells\": 1}", "{", "[1]"] {
+        trial.write("broken.ipynb", text);
+        assert_eq!(read(json!({"file_path": "broken.ipynb"})), format!("1\t{text}\n"));
+    }
+}
+
+#[test]
 fn a_file_of_ten_gigabytes_is_read_at_once() {
     let trial = trial();
     let path = trial.write("huge", format!("first\nsecond\n{}", "more\n".repeat(2000)));
@@ -247,7 +314,10 @@ fn a_file_is_written_through_its_links_and_keeps_its_permissions() {
     assert_eq!(names(&trial.workspace.join("real")), ["run.sh"]);
     trial.done("Read", json!({"file_path": "link"}));
     let text = trial.done("Write", json!({"file_path": "link", "content": "x\n"}));
-    assert!(text.contains("real/run.sh") && text.contains("now end in LF"), "{text}");
+    assert!(
+        text.contains("real/run.sh") && text.contains("still end in CRLF"),
+        "{text}"
+    );
     assert!(trial.workspace.join("link").is_symlink());
 }
 
@@ -320,6 +390,120 @@ fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
     );
     assert_eq!(trial.bytes("wide"), b"\xfe\xff\0a\0\r\0\n\0c");
     assert!(text.contains("2\tc"), "{text}");
+}
+
+#[test]
+fn an_edit_looks_for_no_byte_order_mark_and_keeps_the_one_that_is_there() {
+    let trial = trial();
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    for (file, old, new, expected) in [
+        (
+            "\u{feff}using A;\r\nend\r\n",
+            "using A;\nend",
+            "using B;\nend",
+            "\u{feff}using B;\r\nend\r\n",
+        ),
+        (
+            "\u{feff}using A;\r\nend\r\n",
+            "\u{feff}using A;\nend",
+            "using B;\nend",
+            "\u{feff}using B;\r\nend\r\n",
+        ),
+        ("\u{feff}one\n", "\u{feff}one", "\u{feff}two", "\u{feff}two\n"),
+        ("\u{feff}one\n", "one", "\u{feff}two", "\u{feff}two\n"),
+        ("\u{feff}one\n", "one\n", "", "\u{feff}"),
+        ("one\n", "\u{feff}one", "\u{feff}two", "two\n"),
+        ("\u{feff}a\u{feff}b\n", "\u{feff}b", "b", "\u{feff}ab\n"),
+        ("a\u{feff}b\n", "\u{feff}b", "b", "ab\n"),
+    ] {
+        trial.write("utf8", file);
+        trial.write("utf16", wide(file));
+        let edit = |name: &str| json!({"file_path": name, "old_string": old, "new_string": new});
+        let told = trial.done("Edit", edit("utf8"));
+        assert!(!told.contains('\u{feff}'), "{told:?}");
+        assert_eq!(String::from_utf8(trial.bytes("utf8")).unwrap(), expected, "{file:?}");
+        if file.starts_with('\u{feff}') {
+            trial.done("Edit", edit("utf16"));
+            assert_eq!(trial.bytes("utf16"), wide(expected), "{file:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_written_anew_keeps_its_line_ends_where_all_were_alike() {
+    let trial = trial();
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+    for (old, content, new, told) in [
+        (
+            "@echo off\r\n",
+            "a\nb\n",
+            "a\r\nb\r\n",
+            "; its lines still end in CRLF)",
+        ),
+        (
+            "a\r\nlast",
+            "b\n\nlast",
+            "b\r\n\r\nlast",
+            "; its lines still end in CRLF)",
+        ),
+        ("a\r\n", "a\nb\r\n\r", "a\r\nb\r\n\r", "before: 1 line)"),
+        (
+            "\u{feff}a\r\n",
+            "b\n",
+            "\u{feff}b\r\n",
+            "; its lines still end in CRLF)",
+        ),
+        (
+            "a\r\nb\n",
+            "c\nd\n",
+            "c\nd\n",
+            "; some of its lines ended in CRLF, and all end in LF now)",
+        ),
+        ("a\n", "b\r\n", "b\r\n", "before: 1 line)"),
+        ("a", "b\n", "b\n", "before: 1 line)"),
+        ("a\r\n", "b", "b", "before: 1 line)"),
+    ] {
+        let marked = format!("\u{feff}{}", old.trim_start_matches('\u{feff}'));
+        trial.write("utf8", old);
+        trial.write("utf16", wide(&marked));
+        for name in ["utf8", "utf16"] {
+            trial.done("Read", json!({"file_path": name}));
+            let write = json!({"file_path": name, "content": content});
+            let shown = shown(&trial, "Write", write.clone()).unwrap();
+            let mut added = shown.split('\n').filter(|line| line.starts_with('+'));
+            assert_eq!(added.any(|line| line.ends_with('\r')), new.contains('\r'), "{shown:?}");
+            let answer = trial.done("Write", write.clone());
+            assert!(answer.trim_end().ends_with(told), "{answer}");
+            assert!(trial.done("Write", write).contains("already is exactly this"));
+        }
+        assert_eq!(String::from_utf8(trial.bytes("utf8")).unwrap(), new, "{old:?}");
+        let new = format!("\u{feff}{}", new.trim_start_matches('\u{feff}'));
+        assert_eq!(trial.bytes("utf16"), wide(&new), "{old:?}");
+    }
+}
+
+#[test]
+fn a_name_that_reads_like_the_one_file_there_is_taken_for_it_and_that_is_said() {
+    let trial = trial();
+    trial.write("a re\u{301}sume\u{301}.md", "one\n");
+    let name = "a r\u{e9}sum\u{e9}.md";
+    let told = trial.done("Read", json!({"file_path": name}));
+    assert!(
+        told.starts_with("1\tone\n[taken for \"a re\\u{301}sume\\u{301}.md\", whose name differs"),
+        "{told}"
+    );
+    trial.done("Write", json!({"file_path": name, "content": "two\n"}));
+    trial.done(
+        "Edit",
+        json!({"file_path": name, "old_string": "two", "new_string": "three"}),
+    );
+    assert_eq!(names(&trial.workspace), ["a re\u{301}sume\u{301}.md"]);
+    assert_eq!(trial.bytes("a re\u{301}sume\u{301}.md"), b"three\n");
+    // Judged by where it leads, like every other.
+    symlink(trial.outside.join("secret"), trial.workspace.join("to\u{a0}it")).unwrap();
+    let told = trial.failed("Write", json!({"file_path": "to it", "content": "x"}));
+    assert!(told.contains("outside the workspace"), "{told}");
+    assert_eq!(names(&trial.outside), [] as [String; 0]);
 }
 
 #[test]

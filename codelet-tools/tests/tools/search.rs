@@ -321,6 +321,65 @@ fn files_are_found_by_name_the_newest_first() {
 }
 
 #[test]
+fn what_exists_under_a_name_with_the_signs_of_a_pattern_is_that_name() {
+    let trial = Trial::new(Permission::Edit);
+    for name in [
+        "app/[id]/page.tsx",
+        "app/i/page.tsx",
+        "app/(auth)/in/[[...slug]]/page.tsx",
+        "app/[user-id]/page.tsx",
+        "{{cookie.name}}/{{cookie.name}}/main.py",
+        "pages/deep/[id].tsx",
+        "pages/[...all].tsx",
+        "src/[!]/a.rs",
+        "lib/a/b.rs",
+        "lib/{a}/c.rs",
+    ] {
+        trial.write(name, "word\n");
+    }
+    for (pattern, found) in [
+        ("app/[id]/*.tsx", &["app/[id]/page.tsx"][..]),
+        ("app/[id]/page.tsx", &["app/[id]/page.tsx"]),
+        ("app/(auth)/in/[[...slug]]/*", &["app/(auth)/in/[[...slug]]/page.tsx"]),
+        ("**/[[...slug]]/page.tsx", &["app/(auth)/in/[[...slug]]/page.tsx"]),
+        ("**/[user-id]/*.tsx", &["app/[user-id]/page.tsx"]),
+        ("app/[user-id]/*", &["app/[user-id]/page.tsx"]),
+        (
+            "{{cookie.name}}/{{cookie.name}}/*.py",
+            &["{{cookie.name}}/{{cookie.name}}/main.py"],
+        ),
+        ("[id].tsx", &["pages/deep/[id].tsx"]),
+        ("pages/[...all].tsx", &["pages/[...all].tsx"]),
+        (
+            "{pages,app}/{deep,[user-id]}/*.tsx",
+            &["app/[user-id]/page.tsx", "pages/deep/[id].tsx"],
+        ),
+        ("src/[!]/*.rs", &["src/[!]/a.rs"]),
+        // Where there is no such name, or a wildcard stands beside it, they are signs.
+        ("app/[hij]/*.tsx", &["app/i/page.tsx"]),
+        ("lib/[ab]/[!a].rs", &["lib/a/b.rs"]),
+        ("lib/{a,b}/*", &["lib/a/b.rs"]),
+        ("lib/\\{a\\}/*", &["lib/{a}/c.rs"]),
+        ("app/[h-j]*/*.tsx", &["app/i/page.tsx"]),
+    ] {
+        let text = trial.done("Glob", json!({"pattern": pattern}));
+        let mut names: Vec<&str> = text.lines().collect();
+        names.sort_unstable();
+        assert_eq!(names, found, "{pattern}");
+        let parameters = json!({"pattern": "word", "glob": pattern, "output_mode": "files_with_matches"});
+        let text = trial.done("Grep", parameters);
+        let mut names: Vec<&str> = text.lines().collect();
+        names.sort_unstable();
+        assert_eq!(names, found, "{pattern}");
+    }
+    let below = json!({"pattern": "word", "path": "app", "glob": "![id]/**", "output_mode": "files_with_matches"});
+    let text = trial.done("Grep", below);
+    assert!(text.contains("app/i/page.tsx") && !text.contains("[id]"), "{text}");
+    let below = json!({"pattern": "[id]/*", "path": trial.workspace.join("app")});
+    assert_eq!(trial.done("Glob", below), "app/[id]/page.tsx\n");
+}
+
+#[test]
 fn a_folder_is_listed_with_sizes_and_what_is_ignored() {
     let trial = trial();
     std::os::unix::fs::symlink("src", trial.workspace.join("link")).unwrap();
