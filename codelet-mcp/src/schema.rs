@@ -81,7 +81,8 @@ impl<'a> Resolver<'a> {
                 Some(Value::Object(all))
             }
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
-                Some(Value::Array(self.all(schemas, depth)))
+                let all = self.all(schemas, depth);
+                (!all.is_empty()).then_some(Value::Array(all))
             }
             // The items of a tuple, as it was written once; vendors take one schema for all items.
             ("items", Value::Array(schemas)) => Some(one_of(self.all(schemas, depth))),
@@ -113,6 +114,9 @@ impl<'a> Resolver<'a> {
     fn all(&mut self, schemas: &'a [Value], depth: usize) -> Vec<Value> {
         let mut all = Vec::new();
         for schema in schemas {
+            if !self.spend(0) {
+                break;
+            }
             all.push(Value::Object(self.schema(schema, depth + 1)));
         }
         all
@@ -120,11 +124,14 @@ impl<'a> Resolver<'a> {
 
     /// What a reference stands for.
     fn referenced(&mut self, reference: &'a str, depth: usize) -> Map<String, Value> {
+        if !self.spend(reference.len()) {
+            return Map::new();
+        }
         let Some(target) = self.target(reference) else {
             return Map::new();
         };
         if self.room == 0 || self.open.contains(&reference) {
-            let kind = target.get("type").cloned();
+            let kind = target.get("type").filter(|kind| kind.is_string()).cloned();
             return kind.map(|kind| ("type".to_owned(), kind)).into_iter().collect();
         }
         self.open.push(reference);
