@@ -122,8 +122,12 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         return picture(desk, &bytes, size, media_type);
     }
     if let Some(kind) = text::binary_kind(&bytes) {
+        let how = match bytes.starts_with(b"%PDF-") {
+            true => "In Bash, `pdftotext -layout FILE -` prints its text where poppler is installed",
+            false => "A program run by Bash may make a text of it",
+        };
         return Err(format!(
-            "this is {kind} of {}, not a text. A program run by Bash may make a text of it",
+            "this is {kind} of {}, not a text. {how}",
             counted(size as usize, "byte")
         ));
     }

@@ -113,7 +113,7 @@ fn what_is_no_text_gets_a_clear_answer() {
     trial.write("a.pdf", "%PDF-1.7");
     trial.write("bin", b"a\0b");
     for (name, part) in [
-        ("a.pdf", "a PDF"),
+        ("a.pdf", "a PDF of 8 bytes, not a text. In Bash, `pdftotext"),
         ("bin", "a binary file"),
         (".", "LS lists it"),
         ("gone", "no such file"),
