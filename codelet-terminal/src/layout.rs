@@ -201,7 +201,8 @@ mod tests {
         let needs = [Need::Run {
             command: command.unwrap_or_default().to_owned(),
             is_elsewhere: false,
-            looks_outside: false,
+            // Else one that only looks would not be asked about.
+            looks_outside: true,
         }];
         let mut judged = pin!(gate.judge(Asked {
             tool: "Bash",
