@@ -238,19 +238,17 @@ impl Tool for Bash {
         }
         let is_shut_in = self.desk.permission() != Permission::All;
         let at = self.desk.shells().at(is_shut_in).to_owned();
-        let mut looks_outside = false;
-        if is_shut_in && let Some(looks) = looks(&command) {
+        let looks = looks(&command).filter(|_| is_shut_in);
+        let is_outside = |operand: &String| {
+            let path = at.join(operand);
+            let place = || self.desk.paths.judge(&path.to_string_lossy());
             // What there is not, is no name of a file.
-            let found = looks.operands.iter().map(|operand| at.join(operand));
-            let mut found = found.filter(|path| path.symlink_metadata().is_ok());
-            let is_outside = |path: PathBuf| {
-                let place = self.desk.paths.judge(&path.to_string_lossy());
-                !place.is_ok_and(|place| place.is_inside)
-            };
-            looks_outside = found.any(is_outside);
-            if looks.is_all && !looks_outside {
-                return Ok(Vec::new());
-            }
+            path.symlink_metadata().is_ok() && !place().is_ok_and(|place| place.is_inside)
+        };
+        // What cannot be followed may lead anywhere.
+        let looks_outside = looks.as_ref().is_none_or(|looks| looks.operands.iter().any(is_outside));
+        if looks.is_some_and(|looks| looks.is_all) && !looks_outside {
+            return Ok(Vec::new());
         }
         Ok(vec![Need::Run {
             command,

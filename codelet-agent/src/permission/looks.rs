@@ -5,13 +5,13 @@ use super::is_among;
 use super::line::{Word, split};
 
 /// Programs that only look, whatever their words are, but for [`DENIED`].
-const PROGRAMS: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp diff grep egrep fgrep rg sort uniq jq du df stat \
+const PROGRAMS: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp diff grep egrep fgrep rg sort uniq du df stat \
     realpath readlink basename dirname md5sum sha1sum sha256sum od which date whoami uname";
 /// The same, and no word of theirs names a file.
 const SAYERS: &str = "echo printf true false :";
 /// What git only looks with.
 const GIT: &str = "status diff log show rev-parse ls-files describe blame shortlog";
-/// Options, by program, that write, or start something: long ones, which may be shortened, and letters, which may stand among others.
+/// Options, by program, that write, start something, follow links that nobody has looked at, or name files in a file: long ones, which may be shortened, and letters, which may stand among others.
 const DENIED: &[(&str, &[&str], &str)] = &[
     (
         "git",
@@ -24,10 +24,22 @@ const DENIED: &[(&str, &[&str], &str)] = &[
         ],
         "O",
     ),
-    ("rg", &["--pre", "--hostname-bin"], ""),
+    ("rg", &["--pre", "--hostname-bin", "--follow"], "L"),
+    ("grep", &["--dereference-recursive"], "R"),
+    ("egrep", &["--dereference-recursive"], "R"),
+    ("fgrep", &["--dereference-recursive"], "R"),
+    ("diff", &["--recursive"], "r"),
+    ("ls", &["--dereference", "--dereference-command-line"], "LH"),
+    ("du", &["--dereference", "--dereference-args", "--files0-from"], "LDH"),
+    ("wc", &["--files0-from"], ""),
     (
         "sort",
-        &["--output", "--compress-program", "--temporary-directory"],
+        &[
+            "--output",
+            "--compress-program",
+            "--temporary-directory",
+            "--files0-from",
+        ],
         "oT",
     ),
     ("date", &["--set"], "s"),
@@ -44,7 +56,8 @@ pub struct Looks {
     pub operands: Vec<String>,
 }
 
-/// What the commands of a line look at that only look; `None` where it cannot be judged.
+/// What the commands of a line look at that only look; `None` where that is not known: the line cannot be judged, or it moves the shell in
+/// ways that are not followed.
 pub fn looks(line: &str) -> Option<Looks> {
     let commands = split(line)?;
     let mut looks = Looks {
@@ -52,11 +65,11 @@ pub fn looks(line: &str) -> Option<Looks> {
         ..Looks::default()
     };
     let mut folders = vec![String::new()];
-    let mut moves = 0;
     for words in &commands {
         let operands = match below(words) {
             Some(folder) => vec![folder.to_owned()],
             None if only_looks(words) => operands(words),
+            None if moves(words) => return None,
             None => {
                 looks.is_all = false;
                 continue;
@@ -68,8 +81,7 @@ pub fn looks(line: &str) -> Option<Looks> {
                 .extend(operands.iter().map(|operand| format!("{folder}{operand}")));
         }
         if let Some(name) = below(words) {
-            moves += 1;
-            if moves > MOVES {
+            if folders.len() >= 1 << MOVES {
                 return None;
             }
             let farther: Vec<String> = folders.iter().map(|folder| format!("{folder}{name}/")).collect();
@@ -121,9 +133,10 @@ pub(super) fn only_looks(words: &[Word]) -> bool {
         }
         // Behind the first file stands the one that is written.
         "uniq" => is_certain() && arguments.iter().filter(|word| !word.text.starts_with('-')).count() < 2,
-        "ls" => arguments
-            .iter()
-            .all(|word| !(word.is_home || word.is_wild && word.text.contains('/'))),
+        "ls" => {
+            let is_outside = |word: &Word| word.is_home || word.is_wild && word.text.contains('/');
+            !arguments.iter().any(is_outside) && !is_denied()
+        }
         name => is_among(SAYERS, name) || is_among(PROGRAMS, name) && is_certain() && !is_denied(),
     }
 }
@@ -199,6 +212,17 @@ mod tests {
             "date -s now",
             "cat *",
             "cat ~/x",
+            "rg -L x",
+            "rg --follow x",
+            "grep -R x .",
+            "grep -nR x .",
+            "diff -r a b",
+            "ls -LR",
+            "sort --files0-from=a",
+            "jq -n x",
+            "cd a; cd b; cd c; cd d; cat e",
+            "cd / && cat etc/x",
+            "pushd / && cat etc/x",
             "ls ~",
             "ls a/*",
             "cd ..; cat a",

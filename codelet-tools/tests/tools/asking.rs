@@ -76,6 +76,8 @@ fn nobody_is_asked_about_what_only_looks_within_the_workspace() {
         "cd sub && cat out/key".to_owned(),
         "cat out/key || cd sub; cat out/key".to_owned(),
         "ls sub/out".to_owned(),
+        format!("cd sub; cd .; cd .; cd .; cat {key}"),
+        // Always, this permits the others.
         "cat ./*".to_owned(),
     ] {
         assert!(watched.asks("Bash", json!({"command": line})), "{line}");
