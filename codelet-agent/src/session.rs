@@ -419,8 +419,7 @@ impl Session {
             "The user has refused these calls before; that holds:\n{}",
             refused.join("\n")
         );
-        let part = Part::Text(Text::new(reminder::escape(&text), Origin::Injected));
-        (!refused.is_empty()).then(|| Message::new(Role::User, vec![part]))
+        (!refused.is_empty()).then(|| injected(&text))
     }
 
     /// Takes the last [`retry`](Self::retry) or [`clear`](Self::clear) back, with all that was said since; says no where there is
@@ -612,9 +611,7 @@ impl Session {
 
     /// Tells the model something beside what the user says, with the next request.
     fn tell(&mut self, text: &str) {
-        // It stands where reminders do, and must not look like one.
-        let part = Part::Text(Text::new(reminder::escape(text), Origin::Injected));
-        self.add_beside(Message::new(Role::User, vec![part]));
+        self.add_beside(injected(text));
     }
 
     /// Tells the user something of the instructions, once for each prompt.
@@ -670,6 +667,13 @@ impl Session {
             self.conversation.append(message);
         }
     }
+}
+
+/// What the model is told beside what the user says.
+fn injected(text: &str) -> Message {
+    // It stands where reminders do, and must not look like one.
+    let part = Part::Text(Text::new(reminder::escape(text), Origin::Injected));
+    Message::new(Role::User, vec![part])
 }
 
 /// What the model is told of how full the window is. What does not fit is compacted before it is sent.

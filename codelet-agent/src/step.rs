@@ -117,7 +117,7 @@ pub(crate) async fn call_tools(
                 description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
                 why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
             });
-        } else if output.success && changes && !only_looks(session, call) {
+        } else if session.is_held_up && output.success && changes && !only_looks(session, call) {
             session.is_held_up = false;
         }
         let went = match (output.success, output.lacked_time) {
