@@ -179,6 +179,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         line,
         habits: Arc::default(),
         kept: Arc::default(),
+        encoded: Arc::default(),
     }))
 }
 

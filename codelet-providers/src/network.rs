@@ -3,6 +3,7 @@
 use crate::secret::{Secret, Secrets};
 use crate::sort::{Refusal, sort};
 use crate::wait::Received;
+use bytes::Bytes;
 use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;
 use codelet_network::{Network, Proxy};
@@ -100,16 +101,17 @@ impl Line {
         }
     }
 
-    /// Posts a body, and opens the stream of frames that answers it.
-    pub(crate) async fn post(&self, body: String) -> Result<Stream, ModelError> {
+    /// Posts a body in slices, and opens the stream of frames that answers it.
+    pub(crate) async fn post(&self, body: Vec<Bytes>) -> Result<Stream, ModelError> {
         // The body is asked for when the connection stands: the time for the first byte begins then.
         let (tell, stands) = oneshot::channel();
-        let length = body.len();
-        let body = Body::wrap_stream(stream::once(async move {
+        let mut tell = Some(tell);
+        let length: usize = body.iter().map(Bytes::len).sum();
+        let body = Body::wrap_stream(stream::iter(body.into_iter().map(move |slice| {
             // Whoever no longer listens has given up.
-            let _ = tell.send(());
-            Ok::<_, Infallible>(body)
-        }));
+            let _ = tell.take().map(|tell| tell.send(()));
+            Ok::<_, Infallible>(slice)
+        })));
         let request = self
             .client
             .post(self.url.clone())

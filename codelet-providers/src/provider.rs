@@ -10,12 +10,14 @@ use crate::scrubber::{Kept, Scrubber};
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::suspects;
 use crate::vendor::Wire;
+use bytes::Bytes;
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
-use codelet_context::tokens::{Tokens, estimate_message};
+use codelet_context::tokens::{Tokens, estimate_bytes};
+use codelet_transcript::Encoded;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
 /// A model that is asked over HTTP.
@@ -27,6 +29,8 @@ pub(crate) struct Provider {
     pub habits: Arc<Habits>,
     /// What goes back to it otherwise than it is kept.
     pub kept: Arc<Kept>,
+    /// What its last requests held, as it was sent.
+    pub encoded: Arc<Mutex<Encoded>>,
 }
 
 impl Model for Provider {
@@ -61,6 +65,7 @@ impl Model for Provider {
             halves: Halves::default(),
             scrubber: Scrubber::new(self.line.key.as_ref()),
             kept: self.kept.clone(),
+            encoded: self.encoded.clone(),
             ends: Ends::new(self.habits.clone(), self.line.limits.idle),
             had_begun: false,
             is_over: false,
@@ -94,6 +99,7 @@ struct Exchange {
     halves: Halves,
     scrubber: Scrubber,
     kept: Arc<Kept>,
+    encoded: Arc<Mutex<Encoded>>,
     /// When no more is waited for.
     ends: Ends,
     /// Something of the answer has come.
@@ -123,10 +129,9 @@ impl Exchange {
     /// Sends the request, or takes one more frame of the reply.
     async fn step(&mut self) -> Result<(), ModelError> {
         let Some(stream) = &mut self.stream else {
-            let body = self.settings.body(&self.kept.restored(&self.request));
-            let messages = self.request.messages.iter();
-            let prompt = messages.map(|message| estimate_message(message)).sum();
-            let posted = self.line.reading(prompt).post(body).await;
+            let body = self.slices();
+            let bytes = body.iter().map(Bytes::len).sum();
+            let posted = self.line.reading(estimate_bytes(bytes)).post(body).await;
             self.stream = Some(posted.map_err(|error| self.blame(error))?);
             return Ok(());
         };
@@ -175,6 +180,11 @@ impl Exchange {
                 Err(self.blame(sort(&refusal, &self.line.secrets)))
             }
         }
+    }
+
+    fn slices(&self) -> Vec<Bytes> {
+        let mut encoded = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        self.settings.slices(&self.kept.restored(&self.request), &mut encoded)
     }
 
     /// An error, with what of the conversation it is about.

@@ -238,7 +238,7 @@ fn result(mut fields: Fields) -> Part {
 }
 
 /// Writes a request.
-pub(crate) fn write(document: &Document) -> String {
+pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
         Some(text) => Node::str(text),
@@ -251,6 +251,7 @@ pub(crate) fn write(document: &Document) -> String {
         document,
         "messages",
         vec![("system", system), ("messages", Some(messages))],
+        encode,
     )
 }
 
@@ -283,14 +284,14 @@ fn block_node(part: &Part) -> Node<'_> {
                 "thinking",
                 &thinking.extra,
                 vec![
-                    ("thinking", Some(Node::str(thinking.body.as_str()))),
+                    ("thinking", Some(Node::Body(&thinking.body))),
                     ("signature", thinking.signature.as_deref().map(Node::str)),
                 ],
             ),
         },
         Part::Image(image) => {
             let source = kept_in(kept(&image.extra), "source");
-            let data = Some(Node::str(image.data.as_str()));
+            let data = Some(Node::Body(&image.data));
             let fields = if image.is_url {
                 vec![("type", Some(Node::str("url"))), ("url", data)]
             } else {
@@ -332,7 +333,7 @@ fn block_node(part: &Part) -> Node<'_> {
 }
 
 fn text_node(text: &Text) -> Node<'_> {
-    typed("text", &text.extra, vec![("text", Some(Node::str(text.body.as_str())))])
+    typed("text", &text.extra, vec![("text", Some(Node::Body(&text.body)))])
 }
 
 fn typed<'a>(kind: &'static str, extra: &'a Extra, fields: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
@@ -345,7 +346,7 @@ fn output_node(result: &ToolResult) -> Option<Node<'_>> {
     let error = result.error.as_ref().filter(|error| !error.is_blank());
     match (result.output.as_slice(), error) {
         ([], None) if result.bare => Some(Node::str("")),
-        ([Part::Text(text)], None) if result.bare => Some(Node::str(text.body.as_str())),
+        ([Part::Text(text)], None) if result.bare => Some(Node::Body(&text.body)),
         // An answer may come without content; written so only where it was so.
         ([], None) if kept(&result.extra).is_some() => result.extra.get("content").map(|content| match content {
             Value::Null if !was_null(kept(&result.extra), "content") => Node::List(Vec::new()),
@@ -354,7 +355,7 @@ fn output_node(result: &ToolResult) -> Option<Node<'_>> {
         (output, error) => {
             let mut blocks: Vec<Node> = output.iter().map(block_node).collect();
             blocks.extend(
-                error.map(|error| Node::Object(vec![("type", Node::str("text")), ("text", Node::str(error.as_str()))])),
+                error.map(|error| Node::Object(vec![("type", Node::str("text")), ("text", Node::Body(error))])),
             );
             Some(Node::List(blocks))
         }

@@ -341,7 +341,7 @@ fn image(fields: &mut Fields) -> Option<Part> {
 }
 
 /// Writes a request.
-pub(crate) fn write(document: &Document) -> String {
+pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let envelope: Option<&dyn Kept> = Some(&document.envelope);
     let system_name = spelling(envelope, SYSTEM);
@@ -398,6 +398,7 @@ pub(crate) fn write(document: &Document) -> String {
             (system_name, system),
             ("contents", Some(as_read(envelope, "contents", contents))),
         ],
+        encode,
     )
 }
 
@@ -408,7 +409,7 @@ fn part_node<'a>(part: &'a Part, tools: &Calls<&'a str, &'a ToolCall>) -> Option
             let kept = kept(&thinking.extra);
             let signature = thinking.signature.as_deref().map(Node::str);
             let fields = vec![
-                ("text", Some(Node::str(thinking.body.as_str()))),
+                ("text", Some(Node::Body(&thinking.body))),
                 ("thought", Some(Value::Bool(true).into())),
                 (spelling(kept, SIGNATURE), signature),
             ];
@@ -424,7 +425,7 @@ fn part_node<'a>(part: &'a Part, tools: &Calls<&'a str, &'a ToolCall>) -> Option
             let media_type = Some(Node::str(&image.media_type)).filter(|_| !image.media_type.is_empty());
             let fields = vec![
                 (spelling(inner, MEDIA_TYPE), media_type),
-                (data, Some(Node::str(image.data.as_str()))),
+                (data, Some(Node::Body(&image.data))),
             ];
             weave(kept, vec![(name, Some(weave(inner, fields)))])
         }
@@ -443,7 +444,7 @@ fn part_node<'a>(part: &'a Part, tools: &Calls<&'a str, &'a ToolCall>) -> Option
 }
 
 fn text_node(text: &Text) -> Node<'_> {
-    weave(kept(&text.extra), vec![("text", Some(Node::str(text.body.as_str())))])
+    weave(kept(&text.extra), vec![("text", Some(Node::Body(&text.body)))])
 }
 
 /// What was kept of a call beside what was read.

@@ -43,6 +43,7 @@ mod copilot;
 mod corpus;
 mod detect;
 pub mod document;
+mod encoded;
 mod envelope;
 mod error;
 mod extra;
@@ -85,11 +86,14 @@ mod windowed;
 
 pub use detect::detect;
 pub use document::{Document, Warning};
+pub use encoded::Encoded;
 pub use error::{ReadError, WriteError};
 pub use format::Format;
 pub use maker::{Maker, Retelling};
 pub use recording::{Billed, Recorded, Recording};
 
+use bytes::Bytes;
+use node::Node;
 use std::borrow::Cow;
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
@@ -183,15 +187,36 @@ pub struct Written {
 /// # Errors
 /// As for [`write()`].
 pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteError> {
-    let writer = match format {
-        Format::Anthropic => anthropic::write,
-        Format::Openai => openai::write,
-        Format::Responses => responses::write,
-        Format::Gemini => gemini::write,
-        Format::Shape => return Ok(Written::whole(shape::write(&document.messages))),
-        other => return Err(WriteError::NotWritable(other)),
-    };
-    let document = match spoken::put_back(&document.messages) {
+    if format == Format::Shape {
+        return Ok(Written::whole(shape::write(&document.messages)));
+    }
+    let document = in_words(document);
+    if document.format == format {
+        return encode(&document, format, |node| node.to_json()).map(Written::whole);
+    }
+    if !format.is_written() {
+        return Err(WriteError::NotWritable(format));
+    }
+    let (converted, warning) = convert::convert(&document, format);
+    Ok(Written {
+        text: encode(&converted, format, |node| node.to_json())?,
+        warnings: warning.into_iter().collect(),
+    })
+}
+
+/// Writes a request in its own form as [`write()`] does, in slices that together are its text. Those of long texts are made once
+/// and kept in `encoded`, for the next request that holds them.
+///
+/// # Errors
+/// When the document's form is read only.
+pub fn write_slices(document: &Document, encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
+    let document = in_words(document);
+    encode(&document, document.format, |node| node.to_slices(encoded))
+}
+
+/// The document with calls that stood in words in words again.
+fn in_words(document: &Document) -> Cow<'_, Document> {
+    match spoken::put_back(&document.messages) {
         Cow::Borrowed(_) => Cow::Borrowed(document),
         Cow::Owned(messages) => Cow::Owned(Document {
             format: document.format,
@@ -199,14 +224,16 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
             envelope: document.envelope.clone(),
             warnings: document.warnings.clone(),
         }),
-    };
-    if document.format == format {
-        return Ok(Written::whole(writer(&document)));
     }
-    let (converted, warning) = convert::convert(&document, format);
-    Ok(Written {
-        text: writer(&converted),
-        warnings: warning.into_iter().collect(),
+}
+
+fn encode<T>(document: &Document, format: Format, encode: impl FnOnce(&Node) -> T) -> Result<T, WriteError> {
+    Ok(match format {
+        Format::Anthropic => anthropic::write(document, encode),
+        Format::Openai => openai::write(document, encode),
+        Format::Responses => responses::write(document, encode),
+        Format::Gemini => gemini::write(document, encode),
+        other => return Err(WriteError::NotWritable(other)),
     })
 }
 

@@ -1,5 +1,8 @@
 //! JSON on its way out: a tree that borrows the texts of a conversation, so that writing does not copy them twice.
 
+use crate::encoded::{Encoded, LEAST};
+use bytes::Bytes;
+use codelet_context::body::Body;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -11,6 +14,8 @@ const TAKES_ALL: &str = "a vector takes every byte, and every key is a string";
 pub(crate) enum Node<'a> {
     /// A string.
     Text(Cow<'a, str>),
+    /// A text of the conversation.
+    Body(&'a Body),
     /// A value that was kept as it came.
     Json(&'a Value),
     /// An object that was kept as it came.
@@ -33,39 +38,55 @@ impl<'a> Node<'a> {
 
     /// The compact JSON text.
     pub(crate) fn to_json(&self) -> String {
-        let mut out = Vec::with_capacity(self.weight() + self.weight() / 8);
+        let mut out = Out {
+            open: Vec::with_capacity(self.weight() + self.weight() / 8),
+            ..Out::default()
+        };
         self.write(&mut out);
-        String::from_utf8(out).expect("every piece written is UTF-8")
+        String::from_utf8(out.open).expect("every piece written is UTF-8")
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    /// The same in slices: each long text is one of its own, shared with what was written before.
+    pub(crate) fn to_slices(&self, encoded: &mut Encoded) -> Vec<Bytes> {
+        encoded.begin();
+        let mut out = Out {
+            encoded: Some(encoded),
+            ..Out::default()
+        };
+        self.write(&mut out);
+        out.close();
+        out.slices
+    }
+
+    fn write(&self, out: &mut Out) {
         match self {
-            Node::Text(text) => quote(text, out),
-            Node::Json(value) => serde_json::to_writer(&mut *out, value).expect(TAKES_ALL),
-            Node::Map(map) => serde_json::to_writer(&mut *out, map).expect(TAKES_ALL),
-            Node::Made(value) => serde_json::to_writer(&mut *out, value).expect(TAKES_ALL),
-            Node::Raw(json) => out.extend_from_slice(json.as_bytes()),
+            Node::Text(text) => quote(text, &mut out.open),
+            Node::Body(body) => out.body(body),
+            Node::Json(value) => serde_json::to_writer(&mut out.open, value).expect(TAKES_ALL),
+            Node::Map(map) => serde_json::to_writer(&mut out.open, map).expect(TAKES_ALL),
+            Node::Made(value) => serde_json::to_writer(&mut out.open, value).expect(TAKES_ALL),
+            Node::Raw(json) => out.open.extend_from_slice(json.as_bytes()),
             Node::List(items) => {
-                out.push(b'[');
+                out.open.push(b'[');
                 for (index, item) in items.iter().enumerate() {
                     if index > 0 {
-                        out.push(b',');
+                        out.open.push(b',');
                     }
                     item.write(out);
                 }
-                out.push(b']');
+                out.open.push(b']');
             }
             Node::Object(fields) => {
-                out.push(b'{');
+                out.open.push(b'{');
                 for (index, (name, value)) in fields.iter().enumerate() {
                     if index > 0 {
-                        out.push(b',');
+                        out.open.push(b',');
                     }
-                    quote(name, out);
-                    out.push(b':');
+                    quote(name, &mut out.open);
+                    out.open.push(b':');
                     value.write(out);
                 }
-                out.push(b'}');
+                out.open.push(b'}');
             }
         }
     }
@@ -74,6 +95,7 @@ impl<'a> Node<'a> {
     fn weight(&self) -> usize {
         match self {
             Node::Text(text) => text.len() + 2,
+            Node::Body(body) => body.len() + 2,
             Node::Json(_) | Node::Map(_) | Node::Made(_) => 128,
             Node::Raw(json) => json.len(),
             Node::List(items) => items.iter().map(|item| item.weight() + 1).sum::<usize>() + 2,
@@ -84,6 +106,45 @@ impl<'a> Node<'a> {
                     .sum::<usize>()
                     + 2
             }
+        }
+    }
+}
+
+/// What is written so far.
+#[derive(Default)]
+struct Out<'a> {
+    /// The slices that are whole.
+    slices: Vec<Bytes>,
+    /// What comes behind them.
+    open: Vec<u8>,
+    /// The texts that were encoded before; none where all is written as one.
+    encoded: Option<&'a mut Encoded>,
+}
+
+impl Out<'_> {
+    fn body(&mut self, body: &Body) {
+        let encoded = self.encoded.as_mut().filter(|_| body.len() >= LEAST);
+        let slice = encoded.map(|encoded| {
+            encoded.json(body, |text| {
+                let mut quoted = Vec::with_capacity(text.len() + text.len() / 8);
+                quote(text, &mut quoted);
+                quoted.shrink_to_fit();
+                quoted
+            })
+        });
+        match slice {
+            Some(slice) => {
+                self.close();
+                self.slices.push(slice);
+            }
+            None => quote(body.as_str(), &mut self.open),
+        }
+    }
+
+    /// Ends the slice that is open.
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.slices.push(Bytes::from(std::mem::take(&mut self.open)));
         }
     }
 }

@@ -248,7 +248,7 @@ fn split_data_url(url: String) -> (String, String, bool) {
 /// A picture as one address.
 pub(crate) fn data_url(image: &Image) -> Node<'_> {
     if image.is_url {
-        Node::str(image.data.as_str())
+        Node::Body(&image.data)
     } else {
         format!("data:{};base64,{}", image.media_type, image.data.as_str()).into()
     }
@@ -300,7 +300,7 @@ fn call(value: Value) -> Option<Part> {
 }
 
 /// Writes a request.
-pub(crate) fn write(document: &Document) -> String {
+pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let mut messages = Vec::with_capacity(document.messages.len());
     for message in &document.messages {
         match message.role {
@@ -318,7 +318,12 @@ pub(crate) fn write(document: &Document) -> String {
             }
         }
     }
-    request::write(document, "messages", vec![("messages", Some(Node::List(messages)))])
+    request::write(
+        document,
+        "messages",
+        vec![("messages", Some(Node::List(messages)))],
+        encode,
+    )
 }
 
 fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
@@ -339,7 +344,7 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
     for part in parts {
         match part {
             Part::Text(text) if message.role == Role::Assistant && text.extra.get(REFUSAL).is_some() => {
-                refusal = Some(Node::str(text.body.as_str()));
+                refusal = Some(Node::Body(&text.body));
             }
             Part::Opaque(opaque) if message.role == Role::Assistant && spoken(opaque).is_some() => {
                 audio = spoken(opaque).map(Node::Json);
@@ -392,7 +397,7 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
 fn content_node<'a>(kept: Option<&'a dyn Kept>, parts: &[&'a Part], bare: bool, says_more: bool) -> Option<Node<'a>> {
     match parts {
         [] if bare => Some(Node::str("")),
-        [Part::Text(text)] if bare => Some(Node::str(text.body.as_str())),
+        [Part::Text(text)] if bare => Some(Node::Body(&text.body)),
         [] => match kept {
             Some(kept) if kept.field("content").is_none() => None,
             Some(kept) if was_null(Some(kept), "content") => Some(Value::Null.into()),
@@ -409,7 +414,7 @@ fn part_node(part: &Part) -> Node<'_> {
         Part::Text(text) => {
             let fields = vec![
                 ("type", Some(Node::str("text"))),
-                ("text", Some(Node::str(text.body.as_str()))),
+                ("text", Some(Node::Body(&text.body))),
             ];
             weave(kept(&text.extra), fields)
         }

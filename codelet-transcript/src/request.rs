@@ -75,16 +75,19 @@ pub(crate) fn output(fields: &mut Fields, field: &str, block: impl FnMut(Value) 
     }
 }
 
-/// Writes a request: the fields around it in their order, and the messages as the field `list`.
-pub(crate) fn write<'a>(document: &'a Document, list: &'static str, made: Vec<(&'a str, Option<Node<'a>>)>) -> String {
+/// Writes a request: the fields around it in their order, and the messages as the field `list`. `encode` makes what is wanted of it.
+pub(crate) fn write<'a, T>(
+    document: &'a Document,
+    list: &'static str,
+    made: Vec<(&'a str, Option<Node<'a>>)>,
+    encode: impl FnOnce(&Node) -> T,
+) -> T {
     if document.envelope.contains_key(LIST) {
-        let messages = made
-            .into_iter()
-            .find(|(name, _)| *name == list)
-            .and_then(|(_, node)| node);
-        return messages.unwrap_or(Node::List(Vec::new())).to_json();
+        let messages = made.into_iter().find(|(name, _)| *name == list);
+        let messages = messages.and_then(|(_, node)| node);
+        return encode(&messages.unwrap_or(Node::List(Vec::new())));
     }
-    weave(Some(&document.envelope), made).to_json()
+    encode(&weave(Some(&document.envelope), made))
 }
 
 /// Whether a system message stands among the others, not in the field that the format has for it: one that does keeps

@@ -389,7 +389,7 @@ pub(crate) fn status(output: &str) -> Option<bool> {
 const HEADER: usize = 5;
 
 /// Writes a request.
-pub(crate) fn write(document: &Document) -> String {
+pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let instructions = system.map(|message| {
         let texts: Vec<&str> = message.parts.iter().filter_map(words).collect();
@@ -423,6 +423,7 @@ pub(crate) fn write(document: &Document) -> String {
         document,
         "input",
         vec![("instructions", instructions), ("input", input)],
+        encode,
     )
 }
 
@@ -495,7 +496,7 @@ fn message_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<No
     };
     let content = match others.as_slice() {
         [] if message.bare => Node::str(""),
-        [Part::Text(text)] if message.bare => Node::str(text.body.as_str()),
+        [Part::Text(text)] if message.bare => Node::Body(&text.body),
         others => Node::List(others.iter().map(|part| part_node(part, "input_text")).collect()),
     };
     items.push(weave(
@@ -586,7 +587,7 @@ fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
     let item = item.map(|item| item as &dyn crate::extra::Kept);
     let is_plain = note(item, "content") == Some("text");
     let content = match texts {
-        [text] if is_plain => Node::str(text.body.as_str()),
+        [text] if is_plain => Node::Body(&text.body),
         texts => Node::List(texts.iter().map(|text| text_node(text, "output_text")).collect()),
     };
     weave(
@@ -600,10 +601,7 @@ fn text_node<'a>(text: &'a Text, usual: &'static str) -> Node<'a> {
     let kind = note(kept, "type").unwrap_or(usual);
     weave(
         kept,
-        vec![
-            ("type", Some(Node::str(kind))),
-            ("text", Some(Node::str(text.body.as_str()))),
-        ],
+        vec![("type", Some(Node::str(kind))), ("text", Some(Node::Body(&text.body)))],
     )
 }
 
@@ -662,13 +660,13 @@ fn result_node(result: &ToolResult) -> Node<'_> {
         result.error.as_ref().filter(|error| !error.is_blank()),
     ) {
         ([], None) if result.bare => Some(Node::str("")),
-        ([Part::Text(text)], None) if result.bare => Some(Node::str(text.body.as_str())),
+        ([Part::Text(text)], None) if result.bare => Some(Node::Body(&text.body)),
         // Something else than words or a list, or nothing at all, was not taken.
         ([], None) if kept.is_some() && odd.is_none() => None,
         ([], None) if odd.is_some_and(|odd| !odd.is_null()) || was_null(kept, "output") => odd.map(Node::Json),
         (output, error) => {
             let mut parts: Vec<Node> = output.iter().map(|part| part_node(part, "input_text")).collect();
-            let error = error.map(|error| vec![("type", Node::str("input_text")), ("text", Node::str(error.as_str()))]);
+            let error = error.map(|error| vec![("type", Node::str("input_text")), ("text", Node::Body(error))]);
             parts.extend(error.map(Node::Object));
             Some(Node::List(parts))
         }

@@ -207,9 +207,10 @@ pub(crate) fn whole(result: &ToolResult) -> Option<String> {
 }
 
 fn joined<'a>(result: &'a ToolResult, also: Option<&'a str>) -> Node<'a> {
-    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).chain(also).collect();
-    match texts.as_slice() {
-        [one] => Node::str(one),
-        many => many.join("\n").into(),
+    let mut texts = result.texts();
+    if let (Some(only), None, None) = (texts.next(), texts.next(), also) {
+        return Node::Body(&only.body);
     }
+    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).chain(also).collect();
+    texts.join("\n").into()
 }
