@@ -2,7 +2,7 @@
 
 use crate::orders;
 use crate::permission::{Asked, Gate, Permission, Rules, Verdict, allows, pattern_for};
-use crate::tool::Need;
+use crate::tool::{Looking, Need};
 use codelet_context::refusal;
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
@@ -99,12 +99,7 @@ impl State {
 
     /// A line of several commands may fit several patterns together.
     fn allows(&self, need: &Need) -> bool {
-        let Need::Run {
-            command,
-            is_elsewhere,
-            looks_outside,
-        } = need
-        else {
+        let Need::Run { command, folder, looks } = need else {
             return false;
         };
         let granted = self.grants.iter().filter_map(|grant| match grant {
@@ -113,7 +108,8 @@ impl State {
         });
         let patterns: Vec<String> = self.patterns().iter().chain(granted).cloned().collect();
         // Who permits a kind of command has not therefore permitted what gives orders to others.
-        allows(&patterns, command, *is_elsewhere, !looks_outside) && orders::changed_by(command).is_none()
+        allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
+            && orders::changed_by(command, folder).is_none()
     }
 
     /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
@@ -203,7 +199,7 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
     let mut grants: Vec<Grant> = Vec::new();
     for need in needs {
         let more = match need {
-            Need::Run { command, .. } if orders::changed_by(command).is_some() => Vec::new(),
+            Need::Run { command, folder, .. } if orders::changed_by(command, folder).is_some() => Vec::new(),
             Need::Run { command, .. } => match pattern_for(command) {
                 Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
                 None => vec![Grant::Line(command.clone())],
@@ -249,8 +245,8 @@ mod tests {
     fn run(command: &str) -> Vec<Need> {
         vec![Need::Run {
             command: command.to_owned(),
-            is_elsewhere: false,
-            looks_outside: false,
+            folder: String::new(),
+            looks: Looking::Inside,
         }]
     }
 
@@ -316,8 +312,7 @@ mod tests {
         waiting.answer(Word::Once);
         assert_eq!(second.await.unwrap(), Verdict::Yes);
         assert_eq!(
-            gate.judge(asked(&run("git fetch -p && git status -s && cargo test")))
-                .await,
+            gate.judge(asked(&run("git fetch -p && ls -s && cargo test"))).await,
             Verdict::Yes
         );
     }

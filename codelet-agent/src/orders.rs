@@ -96,9 +96,9 @@ const EDITORS: &str = "sed gsed perl ruby awk gawk yq";
 const INTERPRETERS: &str = "python python3 node nodejs deno bun perl ruby php";
 
 /// The first file with orders that a command line plainly changes: one that its output goes to, or that stands in the words of a program
-/// which changes files. A script that it runs is not seen through.
-pub fn changed_by(line: &str) -> Option<(String, Owner)> {
-    let mut at = String::new();
+/// which changes files. A script that it runs is not seen through. `folder` is where the shell stands, from where the session began.
+pub fn changed_by(line: &str, folder: &str) -> Option<(String, Owner)> {
+    let mut at = folder.to_owned();
     for command in commands(line) {
         let place = |word: &str| match word.starts_with('/') {
             true => word.to_owned(),
@@ -312,7 +312,7 @@ mod tests {
             "true || { echo x > AGENTS.md; }",
             "python3 -c \"open('.codelet/settings.toml', 'a').write('x')\"",
         ] {
-            assert!(changed_by(line).is_some(), "{line}");
+            assert!(changed_by(line, "").is_some(), "{line}");
         }
         for line in [
             "cat AGENTS.md",
@@ -327,7 +327,20 @@ mod tests {
             "rm -rf target && cat .envrc",
             "",
         ] {
-            assert_eq!(changed_by(line), None, "{line}");
+            assert_eq!(changed_by(line, ""), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_folder_where_the_shell_stands() {
+        for (folder, line) in [
+            (".git/hooks", "tee pre-commit"),
+            (".codelet", "cp ../x settings.toml"),
+            (".github/workflows", "rm ci.yml"),
+            ("/home/me/.git", "cd hooks && tee pre-commit"),
+        ] {
+            assert!(changed_by(line, folder).is_some(), "{folder}: {line}");
+            assert_eq!(changed_by(line, "src"), None, "{line}");
         }
     }
 }

@@ -567,9 +567,11 @@ impl Session {
     /// into the conversation, bounded. Nobody is asked: the user wants it.
     pub async fn run_for_user(&mut self, tool: &dyn Tool, line: &str, live: Live, interrupt: &Interrupt) -> Output {
         let parameters = Parameters::new([("command".to_owned(), line.into())].into_iter().collect());
+        let permitted = tool.needs(&parameters).unwrap_or_default();
         let output = {
             let call = tool.call(Call {
                 parameters: &parameters,
+                permitted: &permitted,
                 conversation: &self.conversation,
                 live,
                 interrupt: interrupt.clone(),

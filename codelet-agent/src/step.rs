@@ -10,7 +10,7 @@ use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
 use crate::tally::{self, Went};
-use crate::tool::{Call, Live, Need, Output, Tool};
+use crate::tool::{Call, Live, Looking, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
@@ -150,7 +150,17 @@ fn batch(session: &Session, calls: &[ToolCall]) -> usize {
 /// Whether a call needs nothing but to look, as some commands do.
 fn only_looks(session: &Session, call: &ToolCall) -> bool {
     let needs = find(&session.parts, &call.tool).and_then(|tool| tool.needs(&call.parameters).ok());
-    needs.is_some_and(|needs| needs.iter().all(|need| matches!(need, Need::Read { .. })))
+    let looks = |need: &Need| {
+        matches!(
+            need,
+            Need::Read { .. }
+                | Need::Run {
+                    looks: Looking::Only,
+                    ..
+                }
+        )
+    };
+    needs.is_some_and(|needs| needs.iter().all(looks))
 }
 
 /// Tells that a call is taken up.
@@ -361,6 +371,7 @@ async fn call_one(
     }
     let call = Call {
         parameters: &call.parameters,
+        permitted: &needs,
         conversation,
         live,
         interrupt,

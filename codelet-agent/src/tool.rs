@@ -84,10 +84,10 @@ pub enum Need {
     Run {
         /// The command line.
         command: String,
-        /// The shell stands in another folder than where the session began.
-        is_elsewhere: bool,
-        /// A command of it that only looks may look at what is outside of the workspace.
-        looks_outside: bool,
+        /// Where the shell stands, from where the session began; empty where it stands there.
+        folder: String,
+        /// Whether it only looks, and where.
+        looks: Looking,
     },
     /// To call a tool of another program, which may do anything that this program can.
     Call {
@@ -98,6 +98,17 @@ pub enum Need {
         /// What it is called with, as JSON.
         parameters: String,
     },
+}
+
+/// How far a command line only looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looking {
+    /// It does nothing else, and within the workspace: it runs shut in so that it can do nothing else.
+    Only,
+    /// Those of its commands that only look do so within the workspace.
+    Inside,
+    /// Such a command may look at what is outside of the workspace, or nothing is known of it.
+    Outside,
 }
 
 /// Whose a file is that may lie in the workspace and is not the workspace's: somebody obeys what stands there.
@@ -129,6 +140,8 @@ impl Owner {
 pub struct Call<'a> {
     /// What the tool is called with.
     pub parameters: &'a Parameters,
+    /// What it was permitted to do, of all that it said it needs.
+    pub permitted: &'a [Need],
     /// The conversation as it stands: what was removed from it can be read back.
     pub conversation: &'a Conversation,
     /// Where output may be shown while the tool runs.

@@ -3,6 +3,7 @@
 use crate::render::figures::count;
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Part, Role};
+use codelet_text::unseen;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 /// The most bytes that are copied: xterm takes 100,000 of base64, others more.
@@ -16,7 +17,8 @@ pub(crate) fn of(session: &Session, number: &str) -> Result<(String, String), St
     let messages = session.conversation().history().messages();
     let mut answers = messages.iter().rev().map(|message| words(message));
     let answer = answers.find(|words| !words.trim().is_empty());
-    let answer = answer.ok_or("There is no answer to copy.")?;
+    // Where it is pasted, a terminal obeys what a screen spells out.
+    let answer = plain(&answer.ok_or("There is no answer to copy.")?);
     if number.is_empty() {
         return Ok((answer, "the answer".to_owned()));
     }
@@ -29,6 +31,12 @@ pub(crate) fn of(session: &Session, number: &str) -> Result<(String, String), St
             count(blocks.len() as u64, "code block")
         )),
     }
+}
+
+/// A text without characters that are not seen, but for its blanks and line ends.
+fn plain(text: &str) -> String {
+    let is_seen = |c: &char| matches!(c, '\n' | '\t') || !c.is_control() && !unseen::hides(*c);
+    text.chars().filter(is_seen).collect()
 }
 
 /// The words of an answer; empty of any other message.
@@ -63,5 +71,10 @@ mod tests {
     fn a_block_of_code_is_copied_without_its_fence() {
         let text = "Run:\n\n```sh\ncargo test\n```\n\n- then\n\n  ~~~\n  a\n    b\n  ~~~\n\nand `this` is none.";
         assert_eq!(code_blocks(text), ["cargo test\n", "a\n  b\n"]);
+    }
+
+    #[test]
+    fn what_is_copied_holds_nothing_that_a_terminal_obeys() {
+        assert_eq!(plain("a\u{1b}[201~rm\r\n\tb\u{202e}c é 中"), "a[201~rm\n\tbc é 中");
     }
 }

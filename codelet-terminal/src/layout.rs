@@ -182,7 +182,7 @@ mod tests {
     use crate::screen::words;
     use codelet_agent::asking::Asking;
     use codelet_agent::permission::{Asked, Gate as _, Rules};
-    use codelet_agent::tool::Need;
+    use codelet_agent::tool::{Looking, Need};
     use proptest::prelude::*;
     use std::future::Future as _;
     use std::pin::pin;
@@ -200,9 +200,8 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules::default());
         let needs = [Need::Run {
             command: command.unwrap_or_default().to_owned(),
-            is_elsewhere: false,
-            // Else one that only looks would not be asked about.
-            looks_outside: true,
+            folder: String::new(),
+            looks: Looking::Outside,
         }];
         let mut judged = pin!(gate.judge(Asked {
             tool: "Bash",

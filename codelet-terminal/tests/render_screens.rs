@@ -6,7 +6,7 @@ use codelet_agent::event::Event;
 use codelet_agent::model::{Billed, ModelError};
 use codelet_agent::permission::Asked;
 use codelet_agent::run::Ending;
-use codelet_agent::tool::Need;
+use codelet_agent::tool::{Looking, Need};
 use codelet_context::body::Body;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::compact::{TurnCount, Warning};
@@ -494,8 +494,8 @@ fn what_a_call_asks_to_do() {
         let needs = [
             Need::Run {
                 command: command.to_owned(),
-                is_elsewhere: false,
-                looks_outside: false,
+                folder: String::new(),
+                looks: Looking::Inside,
             },
             Need::Change {
                 owner: None,
@@ -531,8 +531,8 @@ fn what_a_call_asks_to_do() {
             },
             Need::Run {
                 command: "echo x >> .github/workflows/ci.yml".to_owned(),
-                is_elsewhere: false,
-                looks_outside: false,
+                folder: String::new(),
+                looks: Looking::Inside,
             },
         ];
         let asked = Asked {

@@ -10,12 +10,13 @@ use crate::files;
 use crate::handed::{self, Numbers};
 use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program, Unstarted};
+use crate::sandbox::{SYSTEM, Sandbox};
 use crate::secrets::Hiding;
 use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::orders;
-use codelet_agent::permission::{Permission, looks};
-use codelet_agent::tool::{Call, Live, Need, Output, Owner, Tool};
+use codelet_agent::permission::{Looks, Permission, looks};
+use codelet_agent::tool::{Call, Live, Looking, Need, Output, Owner, Tool};
 use codelet_context::message::{Action, Parameters};
 use codelet_text::printed::Cleaner;
 use futures_util::future::BoxFuture;
@@ -23,7 +24,7 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -41,8 +42,8 @@ const MANNERS: [(&str, &str); 6] = [
     ("GIT_EDITOR", "true"),
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
-/// Files that a shell would read first, variables of the last directory, and marks of another session.
-const DROPPED: [&str; 5] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", crate::family::MARK];
+/// Files that a shell would read first, variables of the last directory and of others than those where the shell stands, and marks of another session.
+const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::family::MARK];
 
 /// The tool.
 pub(crate) struct Bash {
@@ -119,17 +120,17 @@ impl Bash {
     ///
     /// # Errors
     /// Says why nothing can be run.
-    fn program(&self, command: &str, timeout: Duration, permission: Permission) -> Result<(Program, Note), String> {
+    fn program(&self, command: &str, timeout: Duration, sandbox: Option<Sandbox>) -> Result<(Program, Note), String> {
         let desk = &self.desk;
-        let (directory, held) = self.stand(permission)?;
+        let (directory, held) = self.stand(sandbox.is_some())?;
         let numbers = Numbers::free()?;
         let (note, pipe) = Note::begin(command).map_err(|error| files::reason(&error))?;
         let mut handed = vec![handed::hand(pipe, numbers.note)];
         // However the command ends, the shell notes where it stood; unless it sets such a trap itself, or is no shell then.
         // Other shells know a descriptor with so high a number only by its name.
-        let note_where = match permission {
-            Permission::All => NOTING_FREE,
-            Permission::Edit | Permission::Read => NOTING,
+        let note_where = match &sandbox {
+            None => NOTING_FREE,
+            Some(_) => NOTING,
         };
         let noting = match self.is_bash {
             true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{}", numbers.note),
@@ -165,7 +166,7 @@ impl Bash {
             held: Some(held),
             environment,
             handed,
-            sandbox: desk.sandbox(permission),
+            sandbox,
             timeout,
         };
         Ok((program, note))
@@ -175,9 +176,8 @@ impl Bash {
     ///
     /// # Errors
     /// Says that the shell stands elsewhere than it did, which is no place for a command that was meant for there.
-    fn stand(&self, permission: Permission) -> Result<(PathBuf, OwnedFd), String> {
+    fn stand(&self, is_shut_in: bool) -> Result<(PathBuf, OwnedFd), String> {
         let desk = &self.desk;
-        let is_shut_in = permission != Permission::All;
         let mut shells = desk.shells();
         let turned = shells.turn(is_shut_in);
         let now = shells.at(is_shut_in).to_owned();
@@ -206,6 +206,74 @@ impl Bash {
             )),
         }
     }
+}
+
+impl Bash {
+    /// Whether commands that only look may see what is outside of the workspace, or start what is no program of the system's, from where
+    /// the shell stands. What this does not see, their sandbox refuses.
+    fn looks_outside(&self, looks: &Looks, at: &Path) -> bool {
+        let is_program = |name: &String| {
+            is_word_of_the_shell(name) || self.found(name).is_some_and(|program| is_of_the_system(&program))
+        };
+        let is_git = looks.programs.iter().any(|program| program == "git");
+        !is_of_the_system(&self.shell)
+            || !looks.programs.iter().all(is_program)
+            || is_git && !self.has_plain_repository(at)
+            || looks.operands.iter().any(|operand| self.is_outside(operand, at))
+    }
+
+    /// Whether a word names a place outside of the workspace. A word that names nothing is no name, unless it plainly leads there.
+    fn is_outside(&self, word: &str, at: &Path) -> bool {
+        let path = at.join(word);
+        let mut pieces = Path::new(word).components();
+        let leads = match pieces.next() {
+            // `/users/{id}` is a pattern where there is no such folder.
+            Some(Component::RootDir) => pieces.next().is_some_and(|first| Path::new("/").join(first).exists()),
+            _ => Path::new(word).components().any(|piece| piece == Component::ParentDir),
+        };
+        let is_inside = || {
+            self.desk
+                .paths
+                .resolve(&path.to_string_lossy())
+                .is_ok_and(|place| place.is_inside)
+        };
+        (leads || path.symlink_metadata().is_ok()) && !is_inside()
+    }
+
+    /// The program that the shell starts under this name.
+    fn found(&self, name: &str) -> Option<PathBuf> {
+        let path = self.desk.options.env.iter().find(|(variable, _)| variable == "PATH");
+        let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
+        let found = std::env::split_paths(&path).map(|folder| match folder.as_os_str().is_empty() {
+            true => PathBuf::from(name),
+            false => folder.join(name),
+        });
+        found.into_iter().find(|file| file.exists())
+    }
+
+    /// Whether git works there with a repository that lies in the workspace, and not with one elsewhere that a file or a link names.
+    fn has_plain_repository(&self, at: &Path) -> bool {
+        let root = self.desk.paths.root();
+        let mut folders = at.ancestors().take_while(|folder| folder.starts_with(root));
+        let is_there = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+        let holds = folders
+            .find(is_there)
+            .and_then(|folder| folder.join(".git").symlink_metadata().ok());
+        holds.is_some_and(|repository| repository.is_dir())
+    }
+}
+
+/// Commands of the shell's own, whatever `PATH` says.
+fn is_word_of_the_shell(name: &str) -> bool {
+    matches!(name, "echo" | "printf" | "true" | "false" | ":" | "pwd")
+}
+
+/// Whether a program lies, without links, where only the system's are.
+fn is_of_the_system(program: &Path) -> bool {
+    program.is_absolute()
+        && program
+            .canonicalize()
+            .is_ok_and(|real| SYSTEM.iter().any(|folder| real.starts_with(folder)))
 }
 
 impl Drop for Bash {
@@ -239,21 +307,18 @@ impl Tool for Bash {
         let is_shut_in = self.desk.permission() != Permission::All;
         let at = self.desk.shells().at(is_shut_in).to_owned();
         let looks = looks(&command).filter(|_| is_shut_in);
-        let is_outside = |operand: &String| {
-            let path = at.join(operand);
-            let place = || self.desk.paths.judge(&path.to_string_lossy());
-            // What there is not, is no name of a file.
-            path.symlink_metadata().is_ok() && !place().is_ok_and(|place| place.is_inside)
-        };
         // What cannot be followed may lead anywhere.
-        let looks_outside = looks.as_ref().is_none_or(|looks| looks.operands.iter().any(is_outside));
-        if looks.is_some_and(|looks| looks.is_all) && !looks_outside {
-            return Ok(Vec::new());
-        }
+        let looks = match looks {
+            Some(looks) if self.looks_outside(&looks, &at) => Looking::Outside,
+            Some(looks) if looks.is_all => Looking::Only,
+            Some(_) => Looking::Inside,
+            None => Looking::Outside,
+        };
+        let folder = at.strip_prefix(self.desk.paths.directory()).unwrap_or(&at);
         Ok(vec![Need::Run {
             command,
-            is_elsewhere: at != self.desk.paths.directory(),
-            looks_outside,
+            folder: folder.to_string_lossy().into_owned(),
+            looks,
         }])
     }
 
@@ -263,9 +328,6 @@ impl Tool for Bash {
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
         Box::pin(async move {
-            if let Err(error) = self.needs(call.parameters) {
-                return Output::failure(error);
-            }
             if call.interrupt.is_thrown() {
                 return Output::failure(INTERRUPTED);
             }
@@ -282,7 +344,20 @@ impl Tool for Bash {
             };
             let begun = || -> Result<_, String> {
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
-                Ok((self.program(command, timeout, permission)?, pipe))
+                let only_looks = |need: &Need| {
+                    matches!(
+                        need,
+                        Need::Run {
+                            looks: Looking::Only,
+                            ..
+                        }
+                    )
+                };
+                let sandbox = match is_shut_in && call.permitted.iter().all(only_looks) {
+                    true => Some(self.desk.looking()),
+                    false => self.desk.sandbox(permission),
+                };
+                Ok((self.program(command, timeout, sandbox)?, pipe))
             };
             let ((program, note), (stopped, stop)) = match begun() {
                 Ok(begun) => begun,

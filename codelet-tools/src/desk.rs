@@ -131,6 +131,13 @@ impl Desk {
         }
     }
 
+    /// The one for commands that only look, in the workspace. Of the user's files git reads its settings.
+    pub(crate) fn looking(&self) -> Sandbox {
+        let home = self.options.home.iter();
+        let settings = home.flat_map(|home| [".gitconfig", ".config/git"].map(|name| home.join(name)));
+        Sandbox::looking_at(settings.chain([self.paths.root().to_owned()]))
+    }
+
     /// The one in which a command may write the most.
     pub(crate) fn widest(&self) -> Sandbox {
         Sandbox::new(self.owned.writable().into_iter().chain(self.beside()))

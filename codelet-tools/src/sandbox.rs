@@ -33,6 +33,8 @@ pub struct Sandbox {
     /// Folders and files, with all below them, by names without links: where a command has put a link since, it permits
     /// nothing.
     writable: Vec<PathBuf>,
+    /// Where a command only looks, what it may read besides the system's programs; else it reads all that the user may.
+    looks_at: Option<Vec<PathBuf>>,
     /// Other machines can be reached, and servers of this one.
     has_network: bool,
 }
@@ -57,6 +59,31 @@ fn harmless(name: &str) -> PathBuf {
     Path::new(DEVICES).join(name)
 }
 
+/// The system's programs and what they load. What stands in it is nobody's secret, and a command changes none of it.
+pub(crate) const SYSTEM: [&str; 10] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system/sw",
+];
+/// What programs of the system ask of it: who is who, which libraries there are, the time zone, git's settings.
+#[cfg(target_os = "linux")]
+const FACTS: [&str; 7] = [
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
+    "/etc/gitconfig",
+];
+
 /// Everything but the devices. Rules only permit, so what lies beside them is named; where that cannot be listed, all can be
 /// read.
 #[cfg(target_os = "linux")]
@@ -73,7 +100,17 @@ impl Sandbox {
     pub fn new(writable: impl IntoIterator<Item = PathBuf>) -> Self {
         Sandbox {
             writable: writable.into_iter().collect(),
+            looks_at: None,
             has_network: false,
+        }
+    }
+
+    /// A sandbox for commands that only look: nothing is written, only these folders and files and the system's programs are read, and
+    /// only those are started.
+    pub fn looking_at(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        Sandbox {
+            looks_at: Some(folders.into_iter().collect()),
+            ..Sandbox::new([])
         }
     }
 
@@ -111,7 +148,7 @@ impl Sandbox {
     #[cfg(target_os = "linux")]
     pub(crate) fn enter(&self) -> Sandboxing {
         let entered = || -> Result<Option<&'static str>, String> {
-            let held = linux::restrict_files(&self.writable)?;
+            let held = linux::restrict_files(self)?;
             linux::restrict_calls(held.names, self.has_network)
                 .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
             linux::restrict_privileges()
@@ -149,7 +186,7 @@ pub fn conceal_process() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{HARMLESS, harmless, readable};
+    use super::{FACTS, HARMLESS, SYSTEM, Sandbox, harmless, readable};
     use crate::files;
     use landlock::{
         ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
@@ -161,7 +198,6 @@ mod linux {
         SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
     };
     use std::collections::BTreeMap;
-    use std::path::PathBuf;
 
     /// The newest rules that are asked for, where the kernel knows them (Linux 7.1).
     const NEWEST: ABI = ABI::V9;
@@ -177,12 +213,12 @@ mod linux {
         pub names: bool,
     }
 
-    pub(super) fn restrict_files(writable: &[PathBuf]) -> Result<Held, String> {
+    pub(super) fn restrict_files(sandbox: &Sandbox) -> Result<Held, String> {
         let all = AccessFs::from_write(NEWEST);
         // Nowhere: tmux listens in the folder for temporary files. A command's own sockets need no permission.
         let changes = all & !AccessFs::ResolveUnix;
         // What is gone permits nothing; nor does what has become a link, which may lead anywhere.
-        let held = writable.iter().filter_map(|path| files::hold(path).ok());
+        let held = sandbox.writable.iter().filter_map(|path| files::hold(path).ok());
         let rules = held.map(|held| -> Result<_, RulesetError> {
             let is_folder = rustix::fs::fstat(&held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
             let changes = if is_folder {
@@ -193,14 +229,28 @@ mod linux {
             Ok(PathBeneath::new(held, changes | AccessFs::ReadFile))
         });
         let restricted = || {
-            Ruleset::default()
-                .set_compatibility(CompatLevel::BestEffort)
-                .handle_access(all | AccessFs::ReadFile)?
+            let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
+            let read = AccessFs::ReadFile | AccessFs::ReadDir;
+            let Some(folders) = &sandbox.looks_at else {
+                return ruleset
+                    .handle_access(all | AccessFs::ReadFile)?
+                    .scope(Scope::from_all(NEWEST))?
+                    .create()?
+                    .add_rules(rules)?
+                    .add_rules(path_beneath_rules(HARMLESS.map(harmless), changes | AccessFs::ReadFile))?
+                    .add_rules(path_beneath_rules(readable(), AccessFs::ReadFile))?
+                    .restrict_self();
+            };
+            // Shared memory is others' too.
+            let devices = HARMLESS.map(harmless).into_iter().filter(|device| !device.is_dir());
+            ruleset
+                .handle_access(all | read | AccessFs::Execute)?
                 .scope(Scope::from_all(NEWEST))?
                 .create()?
-                .add_rules(rules)?
-                .add_rules(path_beneath_rules(HARMLESS.map(harmless), changes | AccessFs::ReadFile))?
-                .add_rules(path_beneath_rules(readable(), AccessFs::ReadFile))?
+                .add_rules(path_beneath_rules(devices, AccessFs::ReadFile | AccessFs::WriteFile))?
+                .add_rules(path_beneath_rules(SYSTEM, read | AccessFs::Execute))?
+                .add_rules(path_beneath_rules(FACTS, AccessFs::ReadFile))?
+                .add_rules(path_beneath_rules(folders, read))?
                 .restrict_self()
         };
         let status = restricted().map_err(|error| error.to_string())?;

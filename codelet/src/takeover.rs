@@ -12,7 +12,7 @@ use codelet_context::policy::Reason;
 use codelet_transcript::{Document, Maker};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 /// So many files, the last that were worked on, are looked at on the disk.
@@ -226,7 +226,7 @@ fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Ve
         }
         for path in &call.action.paths {
             let path = place.directory.join(&**path);
-            if !path.starts_with(&place.root) {
+            if !is_within(&path, &place.root) {
                 continue;
             }
             let known = last.entry(path).or_insert((at, None));
@@ -244,6 +244,16 @@ fn files(messages: &[Message], written: Option<SystemTime>, place: &Place) -> Ve
         (shown, stands)
     };
     files.into_iter().take(FILES).map(stands).collect()
+}
+
+/// Whether a file lies in a folder, through all links: a recording that somebody else made is to find out nothing of others.
+fn is_within(path: &Path, root: &Path) -> bool {
+    let goes_up = path.components().any(|piece| piece == Component::ParentDir);
+    let real = path.ancestors().find_map(|above| above.canonicalize().ok());
+    !goes_up
+        && root
+            .canonicalize()
+            .is_ok_and(|root| real.is_some_and(|real| real.starts_with(root)))
 }
 
 fn stands(path: &Path, change: Option<&ToolCall>, written: Option<SystemTime>) -> Stands {

@@ -1,15 +1,19 @@
-//! What the agent adds to the time of a provider: 200 steps of 20 KB beside a loop that only posts bodies made before.
+//! What the agent adds to the time of a provider: 200 steps of 20 KB, in turns with a bare loop (`bare.rs`) that does the same.
 
-use codelet_testkit::server::{Behaviour, End, Record, Reply, Server, Window, Wire};
+mod bare;
+
+pub use bare::run as bare_loop;
+
+use codelet_testkit::server::{Behaviour, End, Exchange, Record, Reply, Server, Window, Wire};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
+/// Why a lock cannot be had.
+const BROKE: &str = "a thread broke down";
 /// Steps of the task.
 const STEPS: usize = 200;
 /// Steps of the task in which conversations are compacted.
@@ -18,14 +22,22 @@ const LONG: usize = 300;
 const WINDOWS: [u64; 2] = [200_000, 32_000];
 /// Bytes of each result.
 const RESULT: usize = 20_000;
+/// The step with which the last ones are compared.
+const EARLY: usize = 10;
 /// Steps around one, over which the median is taken.
 const AROUND: usize = 5;
 /// A line of `/proc/PID/stat` counts time in hundredths of a second on every Linux.
 const TICKS: f64 = 100.0;
 
+/// So often the agent and the bare loop do the task, in turns.
+const TURNS: usize = 3;
+/// What the agent may take at most of what the bare loop takes.
+const OF_BARE: f64 = 1.3;
+/// What a step may take longer at the end than at the beginning, in milliseconds.
+const GROWTH: f64 = 3.0;
 /// Starts of which the median is taken for the time to the first request, and how long that may be, in milliseconds.
 const STARTS: usize = 15;
-const FIRST: f64 = 30.0;
+const FIRST: f64 = 20.0;
 
 /// Runs the whole, and says what came of it; that is an error where something takes more than it may.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
@@ -85,38 +97,57 @@ fn measure(root: &Path) -> Result<Vec<Row>, String> {
     let program = target.join("release/codelet");
     let size = std::fs::metadata(&program).map_err(|error| error.to_string())?.len();
     let texts = texts(root)?;
-    let agent = agent(&program, &texts)?;
-    let bare = bare(&agent.record)?;
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
     let mb = |bytes: u64| bytes as f64 / 1e6;
-    let added = |step: usize, limit: f64| {
-        let (ours, theirs) = (median(&agent.record.gaps(step)), median(&bare.gaps(step)));
-        let what = format!("added at step {step} (bare loop: {:.1} ms)", ms(theirs));
-        Row::new(what, ms(ours.saturating_sub(theirs)), "ms", Some(limit))
-    };
     let first = |place: &str, is_repository: bool| -> Result<Row, String> {
         let time = first_request(&program, &texts, is_repository)?;
         let what = format!("first request after start in {place}");
         Ok(Row::new(what, ms(time), "ms", Some(FIRST)))
     };
-    let encoding = encoding(&agent.record)?;
     let mut rows = vec![
-        Row::new("the last request", agent.last_bytes as f64 / 1e6, "MB", None),
         first("a plain folder", false)?,
         first("a git repository of these files", true)?,
-        added(10, 8.0),
-        added(STEPS - AROUND, 30.0),
-        Row::new("of it, encoding the last request as a whole", ms(encoding), "ms", None),
-        Row::new("resident at the first request", mb(agent.rss_first), "MB", Some(30.0)),
-        Row::new(
-            format!("resident at step {STEPS}"),
-            mb(agent.rss_last),
-            "MB",
-            Some(60.0),
-        ),
-        Row::new("processor time", agent.cpu, "s", Some(3.0)),
         Row::new("binary, stripped", mb(size), "MB", Some(20.0)),
     ];
+    for tool in [Tool::Read, Tool::Bash] {
+        let Turns { agent, bare } = in_turns(&program, &texts, tool)?;
+        let step = |step: usize| {
+            let (ours, theirs) = (agent.gap(step), bare.gap(step));
+            let what = format!("{tool:?}: step {step} (bare loop: {:.1} ms)", ms(theirs));
+            Row::new(what, ms(ours), "ms", Some(ms(theirs) * OF_BARE))
+        };
+        let (begin, end) = (agent.gap(EARLY), agent.gap(STEPS - AROUND));
+        let cpu = format!("{tool:?}: processor time (bare loop: {:.2} s)", bare.cpu);
+        rows.extend([
+            step(EARLY),
+            step(STEPS - AROUND),
+            Row::new(
+                format!("{tool:?}: more at step {} than at {EARLY}", STEPS - AROUND),
+                ms(end.saturating_sub(begin)),
+                "ms",
+                Some(GROWTH),
+            ),
+            Row::new(cpu, agent.cpu, "s", Some(bare.cpu * OF_BARE)),
+            Row::new(
+                format!("{tool:?}: the last request"),
+                agent.last_bytes as f64 / 1e6,
+                "MB",
+                None,
+            ),
+            Row::new(
+                format!("{tool:?}: resident at the first request"),
+                mb(agent.rss_first),
+                "MB",
+                Some(30.0),
+            ),
+            Row::new(
+                format!("{tool:?}: resident at step {STEPS}"),
+                mb(agent.rss_last),
+                "MB",
+                Some(45.0),
+            ),
+        ]);
+    }
     for window in WINDOWS {
         for economics in ["off", "faithful"] {
             let mut times = compactions(&program, &texts, window, economics)?;
@@ -171,51 +202,94 @@ fn texts(root: &Path) -> Result<Vec<String>, String> {
     Ok(texts)
 }
 
+/// What reads the files of the task.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Tool {
+    Read,
+    Bash,
+}
+
+impl Tool {
+    /// The call that reads the file of this step, counted from 0.
+    fn call(self, step: usize) -> Reply {
+        match self {
+            Tool::Read => Reply::call("Read", json!({"file_path": format!("file_{step}.rs")})),
+            Tool::Bash => Reply::call("Bash", json!({"command": format!("cat file_{step}.rs")})),
+        }
+    }
+}
+
+/// Both, having done a task in turns: of each figure the median.
+struct Turns {
+    agent: Run,
+    bare: Run,
+}
+
+fn in_turns(program: &Path, texts: &[String], tool: Tool) -> Result<Turns, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let (mut agents, mut bares) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        // Nothing is set aside for its price, so that requests grow to the end.
+        agents.push(task(texts, tool, |place, server| {
+            place.command(program, server, "10M", "off")
+        })?);
+        bares.push(task(texts, tool, |place, server| place.bare(&own, server))?);
+    }
+    Ok(Turns {
+        agent: Run::median(agents),
+        bare: Run::median(bares),
+    })
+}
+
+/// What one of them took.
 struct Run {
-    record: Timed,
+    /// From the end of an answer to the next whole request, for each step.
+    gaps: Vec<Duration>,
     rss_first: u64,
     rss_last: u64,
     cpu: f64,
     last_bytes: usize,
 }
 
-/// When each request was complete, and when its answer was.
-struct Timed {
-    arrived: Vec<Instant>,
-    finished: Vec<Instant>,
-    sizes: Vec<usize>,
-    last_body: Arc<[u8]>,
-}
+impl Run {
+    /// Around one step.
+    fn gap(&self, step: usize) -> Duration {
+        median(&self.gaps[step - AROUND..(step + AROUND).min(self.gaps.len())])
+    }
 
-impl Timed {
-    fn of(record: &Record) -> Self {
-        let finished = record.exchanges.iter().map(|exchange| match exchange.end {
-            End::Finished(at) => at,
-            _ => exchange.arrived,
-        });
-        Timed {
-            arrived: record.exchanges.iter().map(|exchange| exchange.arrived).collect(),
-            finished: finished.collect(),
-            sizes: record
-                .exchanges
-                .iter()
-                .map(|exchange| exchange.request.body.len())
-                .collect(),
-            last_body: record
-                .exchanges
-                .last()
-                .map_or_else(|| Arc::from([]), |last| last.request.body.clone()),
+    /// Of each step and each figure the median of some runs.
+    fn median(runs: Vec<Run>) -> Run {
+        let middle = |mut figures: Vec<f64>| {
+            figures.sort_unstable_by(f64::total_cmp);
+            figures.get(figures.len() / 2).copied().unwrap_or_default()
+        };
+        let of = |figure: fn(&Run) -> f64| middle(runs.iter().map(figure).collect());
+        let step = |at: usize| {
+            median(
+                &runs
+                    .iter()
+                    .filter_map(|run| run.gaps.get(at).copied())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        Run {
+            gaps: (0..STEPS).map(step).collect(),
+            rss_first: of(|run| run.rss_first as f64) as u64,
+            rss_last: of(|run| run.rss_last as f64) as u64,
+            cpu: of(|run| run.cpu),
+            last_bytes: of(|run| run.last_bytes as f64) as usize,
         }
     }
+}
 
-    /// From the end of an answer to the next request, for the steps around one.
-    fn gaps(&self, step: usize) -> Vec<Duration> {
-        let last = self.arrived.len().saturating_sub(1);
-        let steps = step.saturating_sub(AROUND).max(1)..(step + AROUND).min(last);
-        steps
-            .map(|at| self.arrived[at].saturating_duration_since(self.finished[at - 1]))
-            .collect()
-    }
+/// From the end of each answer to the next request.
+fn gaps(record: &Record) -> Vec<Duration> {
+    let exchanges = record.exchanges.windows(2);
+    let gap = |pair: &[Exchange]| match pair[0].end {
+        End::Finished(at) => pair[1].arrived.saturating_duration_since(at),
+        _ => Duration::ZERO,
+    };
+    exchanges.map(gap).collect()
 }
 
 fn median(times: &[Duration]) -> Duration {
@@ -295,6 +369,18 @@ impl Workspace {
             .stderr(Stdio::piped());
         command
     }
+
+    /// The bare loop on the same task.
+    fn bare(&self, own: &Path, server: &Server) -> Command {
+        let mut command = Command::new(own);
+        command
+            .args(["bare-loop", server.url().trim_start_matches("http://")])
+            .current_dir(&self.work)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
 }
 
 impl Drop for Workspace {
@@ -352,7 +438,8 @@ fn first_request(program: &Path, texts: &[String], is_repository: bool) -> Resul
     times.map(|times| median(&times))
 }
 
-fn agent(program: &Path, texts: &[String]) -> Result<Run, String> {
+/// Does the task with what is started so.
+fn task(texts: &[String], tool: Tool, command: impl Fn(&Workspace, &Server) -> Command) -> Result<Run, String> {
     let place = Workspace::new(texts)?;
     // The process's figures at the first and at the last request, read while it waits for the answer.
     let figures: Arc<Mutex<Vec<(u64, f64)>>> = Arc::default();
@@ -369,109 +456,32 @@ fn agent(program: &Path, texts: &[String]) -> Result<Run, String> {
         }
         match step {
             step if step > STEPS => Reply::text("Read."),
-            _ => Reply::call("Read", json!({"file_path": format!("file_{}.rs", step - 1)})),
+            _ => tool.call(step - 1),
         }
     };
     let behaviour = Behaviour::answering(answer).window(Window::of(10_000_000)).unchecked();
     let server = Server::start(Wire::Anthropic, behaviour);
     // The lock is held until the number is known, so that the first request waits for it.
-    let mut known = pid.lock().map_err(|_| "a thread broke down".to_owned())?;
-    let child = place
-        // Nothing is set aside for its price, so that requests grow to the end.
-        .command(program, &server, "10M", "off")
-        .spawn()
-        .map_err(|error| error.to_string())?;
+    let mut known = pid.lock().map_err(|_| BROKE.to_owned())?;
+    let child = command(&place, &server).spawn().map_err(|error| error.to_string())?;
     *known = Some(child.id());
     drop(known);
     let done = child.wait_with_output().map_err(|error| error.to_string())?;
     if !done.status.success() {
         return Err(String::from_utf8_lossy(&done.stderr).into_owned());
     }
-    let record = Timed::of(&server.record());
-    let figures = figures.lock().map_err(|_| "a thread broke down".to_owned())?.clone();
+    let record = server.record();
+    let figures = figures.lock().map_err(|_| BROKE.to_owned())?.clone();
     let [(rss_first, _), (rss_last, cpu)] = figures[..] else {
         return Err("the process was gone before it could be looked at".to_owned());
     };
     Ok(Run {
-        last_bytes: record.last_body.len(),
-        record,
+        gaps: gaps(&record),
         rss_first,
         rss_last,
         cpu,
+        last_bytes: record.exchanges.last().map_or(0, |last| last.request.body.len()),
     })
-}
-
-/// Posts bodies of the same sizes as the agent's, made before, around the steps that are looked at.
-fn bare(agent: &Timed) -> Result<Timed, String> {
-    let server = Server::start(
-        Wire::Anthropic,
-        Behaviour::answering(|_| Reply::text("Next.")).unchecked(),
-    );
-    let address = server.url().trim_start_matches("http://").to_owned();
-    let mut stream = TcpStream::connect(&address).map_err(|error| error.to_string())?;
-    stream.set_nodelay(true).map_err(|error| error.to_string())?;
-    let looked_at = |at: usize| at <= 10 + AROUND || at + 2 * AROUND >= STEPS - AROUND;
-    let bodies: Vec<Vec<u8>> = agent
-        .sizes
-        .iter()
-        .enumerate()
-        .map(|(at, &size)| body(if looked_at(at) { size } else { 200 }))
-        .collect();
-    for body in bodies {
-        let head = format!(
-            "POST /v1/messages HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        stream
-            .write_all(head.as_bytes())
-            .and_then(|()| stream.write_all(&body))
-            .map_err(|error| error.to_string())?;
-        read_answer(&mut stream)?;
-    }
-    Ok(Timed::of(&server.record()))
-}
-
-fn body(size: usize) -> Vec<u8> {
-    let frame = json!({"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": ""}]})
-        .to_string();
-    let fill = "a line of code that says little but is as long as lines are\\n".repeat(size / 61 + 1);
-    frame
-        .replace(
-            "\"content\":\"\"",
-            &format!(
-                "\"content\":\"{}\"",
-                &fill[..size.saturating_sub(frame.len()) / 61 * 61]
-            ),
-        )
-        .into_bytes()
-}
-
-/// Reads a chunked answer to its end.
-fn read_answer(stream: &mut TcpStream) -> Result<(), String> {
-    let mut seen = Vec::new();
-    let mut bytes = [0; 65_536];
-    while !seen.ends_with(b"0\r\n\r\n") {
-        match stream.read(&mut bytes) {
-            Ok(0) => return Err("the server hung up".to_owned()),
-            Ok(count) => seen.extend_from_slice(&bytes[..count]),
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    Ok(())
-}
-
-/// How long it takes to write the last request anew from its messages.
-fn encoding(record: &Timed) -> Result<Duration, String> {
-    let document = codelet_transcript::read(&record.last_body, None).map_err(|error| error.to_string())?;
-    let times: Result<Vec<Duration>, String> = (0..AROUND)
-        .map(|_| {
-            let began = Instant::now();
-            let text = codelet_transcript::write(&document, document.format).map_err(|error| error.to_string())?;
-            std::hint::black_box(text);
-            Ok(began.elapsed())
-        })
-        .collect();
-    times.map(|times| median(&times))
 }
 
 /// Bytes that a process holds in memory.
@@ -482,13 +492,13 @@ fn resident(pid: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Seconds of processor time that a process has used.
+/// Seconds of processor time that a process and what it has started and waited for have used.
 fn processor(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u64 = fields
         .skip(11)
-        .take(2)
+        .take(4)
         .filter_map(|field| field.parse::<u64>().ok())
         .sum();
     ticks as f64 / TICKS

@@ -62,6 +62,8 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["seeds"] => seeds::write(root),
         ["shape"] => shape::tell(root),
         ["bench-agent"] => bench_agent::run(root),
+        // What the one before starts beside the agent.
+        ["bare-loop", address] => bench_agent::bare_loop(address),
         ["bench-terminal"] => bench_terminal::run(root),
         ["conformance"] => conformance::run(root),
         ["real-model"] => real_model::run(root, false),

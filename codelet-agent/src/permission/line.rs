@@ -162,6 +162,8 @@ struct Document {
     is_indented: bool,
     /// The shell puts nothing into it.
     is_quoted: bool,
+    /// It stands within `$(`: there bash ends it also at a line that only begins with its end, if a `)` follows.
+    is_within: bool,
 }
 
 impl Document {
@@ -183,6 +185,7 @@ impl Document {
             end,
             is_indented,
             is_quoted: quote.is_some(),
+            is_within: false,
         })
     }
 
@@ -203,7 +206,8 @@ impl Document {
             if shown == self.end {
                 return Some(text);
             }
-            if is_last || !self.is_quoted && line.contains(['$', '`', '\\']) {
+            let may_end = self.is_within && shown.starts_with(self.end.as_str());
+            if is_last || may_end || !self.is_quoted && line.contains(['$', '`', '\\']) {
                 return None;
             }
             text.push_str(shown);
@@ -219,7 +223,10 @@ fn substituted(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
     }
     while chars.next_if(|&c| is_blank(c)).is_some() {}
     (chars.next() == Some('<') && chars.next() == Some('<')).then_some(())?;
-    let document = Document::begin(chars)?;
+    let document = Document {
+        is_within: true,
+        ..Document::begin(chars)?
+    };
     while chars.next_if(|&c| is_blank(c)).is_some() {}
     chars.next_if_eq(&'\n')?;
     let text = document.read(chars)?;
@@ -343,6 +350,9 @@ mod tests {
             "./ok.sh 3<<'E'\nE",
             "./ok.sh \"$(cat <<'E'\nx\nE\n; evil)\"",
             "./ok.sh \"$(cat x <<'E'\nx\nE\n)\"",
+            "./ok.sh \"$(cat <<'E'\nx\nE)\n)\"\nevil\nE\n)\"",
+            "./ok.sh \"$(cat <<'E'\nx\nE evil )\nE\n)\"",
+            "./ok.sh \"$(cat <<-'E'\n\tEvil )\nE\n)\"",
             "./ok.sh \"$(cat <<E\n$x\nE\n)\"",
             "./ok.sh $(cat <<'E'\nx\nE\n)",
             "./ok.sh # x\nevil",

@@ -1,48 +1,47 @@
-//! Commands that only look: they change nothing, send nothing and start nothing, so that nobody is asked about them but for what they
-//! look at.
+//! Commands that only look. A line of nothing but these runs unasked in a sandbox that writes nothing, reads only the workspace and starts
+//! only the system's programs; so what is listed here decides what is asked about, and the sandbox what can happen. Beside other
+//! commands there is no such sandbox: there only those of [`BESIDE`] need no pattern, and not with every option.
 
 use super::is_among;
 use super::line::{Word, split};
 
-/// Programs that only look, whatever their words are, but for [`DENIED`].
-const PROGRAMS: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp diff grep egrep fgrep rg sort uniq du df stat \
-    realpath readlink basename dirname md5sum sha1sum sha256sum od which date whoami uname";
+/// Programs that only look, in a line with other commands too.
+const BESIDE: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \
+    realpath readlink basename dirname od which date whoami uname";
 /// The same, and no word of theirs names a file.
 const SAYERS: &str = "echo printf true false :";
-/// What git only looks with.
-const GIT: &str = "status diff log show rev-parse ls-files describe blame shortlog";
-/// Options, by program, that write, start something, follow links that nobody has looked at, or name files in a file: long ones, which may be shortened, and letters, which may stand among others.
+/// Programs that only look where nothing but their sandbox says what they may read: by links, lists of names and words of their own.
+const ALONE: &str = "diff find sed awk jq tree file strings xxd hexdump md5sum sha1sum sha256sum";
+/// What git looks with, alone: the repository's settings name programs.
+const GIT: &str =
+    "status diff log show rev-parse ls-files ls-tree cat-file describe blame shortlog grep branch remote tag";
+/// Options with which these change something, so that a person is asked and no sandbox refuses it: long ones, which may be shortened, and
+/// letters, which may stand among others.
+const CHANGING: &[(&str, &[&str], &str)] = &[
+    ("git", &["--output"], ""),
+    ("sort", &["--output"], "o"),
+    ("date", &["--set"], "s"),
+    ("sed", &["--in-place"], "i"),
+    ("tree", &["--output"], "o"),
+];
+/// Words of `find` that do more than look, and the letters of `git branch`, `remote` and `tag` that are all they may have.
+const DOING: &str = "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls";
+const LISTING: &str = "-v -vv -a -r -l --list --all --remotes --verbose --show-current";
+/// Options of those beside others that start something, follow links that nobody has looked at, or name files in a file.
 const DENIED: &[(&str, &[&str], &str)] = &[
-    (
-        "git",
-        &[
-            "--output",
-            "--ext-diff",
-            "--textconv",
-            "--no-index",
-            "--open-files-in-pager",
-        ],
-        "O",
-    ),
     ("rg", &["--pre", "--hostname-bin", "--follow"], "L"),
     ("grep", &["--dereference-recursive"], "R"),
     ("egrep", &["--dereference-recursive"], "R"),
     ("fgrep", &["--dereference-recursive"], "R"),
-    ("diff", &["--recursive"], "r"),
     ("ls", &["--dereference", "--dereference-command-line"], "LH"),
     ("du", &["--dereference", "--dereference-args", "--files0-from"], "LDH"),
     ("wc", &["--files0-from"], ""),
+    ("tail", &["--follow", "--retry"], "fF"),
     (
         "sort",
-        &[
-            "--output",
-            "--compress-program",
-            "--temporary-directory",
-            "--files0-from",
-        ],
-        "oT",
+        &["--compress-program", "--temporary-directory", "--files0-from"],
+        "T",
     ),
-    ("date", &["--set"], "s"),
 ];
 /// Changes of folder in one line whose ways are followed: each may have been made or not.
 const MOVES: usize = 3;
@@ -52,6 +51,8 @@ const MOVES: usize = 3;
 pub struct Looks {
     /// No other command stands in the line.
     pub is_all: bool,
+    /// The programs that look, by the names that they are called by.
+    pub programs: Vec<String>,
     /// Words that may name what is looked at, from where the shell stands.
     pub operands: Vec<String>,
 }
@@ -60,20 +61,21 @@ pub struct Looks {
 /// ways that are not followed.
 pub fn looks(line: &str) -> Option<Looks> {
     let commands = split(line)?;
+    let is_look = |words: &Vec<Word>| below(words).is_some() || only_looks(words, true);
     let mut looks = Looks {
-        is_all: !commands.is_empty(),
+        is_all: !commands.is_empty() && commands.iter().all(is_look),
         ..Looks::default()
     };
     let mut folders = vec![String::new()];
     for words in &commands {
         let operands = match below(words) {
             Some(folder) => vec![folder.to_owned()],
-            None if only_looks(words) => operands(words),
-            None if moves(words) => return None,
-            None => {
-                looks.is_all = false;
-                continue;
+            None if only_looks(words, looks.is_all) => {
+                looks.programs.extend(words.first().map(|program| program.text.clone()));
+                operands(words)
             }
+            None if moves(words) => return None,
+            None => continue,
         };
         for folder in &folders {
             looks
@@ -105,40 +107,61 @@ pub(super) fn moves(words: &[Word]) -> bool {
     words.iter().any(|word| is_among("cd pushd popd", &word.text))
 }
 
-/// Whether a command only looks.
-pub(super) fn only_looks(words: &[Word]) -> bool {
+/// Whether a command only looks; `is_alone` says that no other command stands in its line but such.
+pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
     let [program, arguments @ ..] = words else { return false };
     let name = program.text.as_str();
-    // Which files a wildcard is, is not known before it runs.
-    let is_certain = || arguments.iter().all(|word| !word.is_wild && !word.is_home);
-    let is_denied = || {
-        let (_, long, letters) = DENIED
-            .iter()
-            .find(|(denied, ..)| *denied == name)
-            .unwrap_or(&("", &[], ""));
-        arguments.iter().any(|word| {
-            let text = word.text.as_str();
-            let option = text.split('=').next().unwrap_or_default();
-            match text.strip_prefix("--") {
-                Some("") => false,
-                Some(_) => long.iter().any(|denied| denied.starts_with(option)),
-                None => text.starts_with('-') && text.contains(|letter| letters.contains(letter)),
-            }
-        })
-    };
-    match name {
-        "git" => {
-            let [subcommand, ..] = arguments else { return false };
-            is_among(GIT, &subcommand.text) && arguments.iter().all(|word| !word.is_home) && !is_denied()
-        }
-        // Behind the first file stands the one that is written.
-        "uniq" => is_certain() && arguments.iter().filter(|word| !word.text.starts_with('-')).count() < 2,
-        "ls" => {
-            let is_outside = |word: &Word| word.is_home || word.is_wild && word.text.contains('/');
-            !arguments.iter().any(is_outside) && !is_denied()
-        }
-        name => is_among(SAYERS, name) || is_among(PROGRAMS, name) && is_certain() && !is_denied(),
+    let is_home = arguments.iter().any(|word| word.is_home);
+    if is_home || has_option(CHANGING, name, arguments) {
+        return false;
     }
+    if is_alone {
+        return match name {
+            "git" => git_only_looks(arguments),
+            "find" => !arguments.iter().any(|word| is_among(DOING, &word.text)),
+            // Behind the first file stands the one that is written.
+            "uniq" => operands_of(arguments) < 2,
+            _ => is_among(SAYERS, name) || is_among(BESIDE, name) || is_among(ALONE, name),
+        };
+    }
+    // Which files a wildcard is, is not known before it runs; a look at a folder's own names leads nowhere.
+    let is_open = |word: &Word| word.is_wild && (word.text.contains('/') || !matches!(name, "ls" | "echo" | "printf"));
+    let is_known = match name {
+        "uniq" => operands_of(arguments) < 2,
+        _ => is_among(SAYERS, name) || is_among(BESIDE, name),
+    };
+    is_known && !arguments.iter().any(is_open) && !has_option(DENIED, name, arguments)
+}
+
+fn operands_of(arguments: &[Word]) -> usize {
+    arguments.iter().filter(|word| !word.text.starts_with('-')).count()
+}
+
+/// Whether a subcommand of git only looks. Some list where nothing is named, and change what is.
+fn git_only_looks(arguments: &[Word]) -> bool {
+    let [subcommand, rest @ ..] = arguments else {
+        return false;
+    };
+    match subcommand.text.as_str() {
+        "branch" | "remote" | "tag" => rest.iter().all(|word| is_among(LISTING, &word.text)),
+        name => is_among(GIT, name),
+    }
+}
+
+/// Whether an option of this table is among a program's words.
+fn has_option(table: &[(&str, &[&str], &str)], program: &str, arguments: &[Word]) -> bool {
+    let Some((_, long, letters)) = table.iter().find(|(name, ..)| *name == program) else {
+        return false;
+    };
+    arguments.iter().any(|word| {
+        let text = word.text.as_str();
+        let option = text.split('=').next().unwrap_or_default();
+        match text.strip_prefix("--") {
+            Some("") => false,
+            Some(_) => long.iter().any(|listed| listed.starts_with(option)),
+            None => text.starts_with('-') && text.contains(|letter| letters.contains(letter)),
+        }
+    })
 }
 
 /// The words of a command that only looks which may name something: each word, and what stands behind the name of an option.
@@ -171,6 +194,7 @@ mod tests {
         for (line, operands) in [
             ("pwd", &[][..]),
             ("git status", &["status"]),
+            ("cat *.md | sed -n 1,9p", &["*.md", "1,9p"]),
             ("git log -3 | head -n 5", &["log", "-3", "-n", "5"]),
             ("cd sub && cat a", &["sub", "a", "sub/a"]),
             ("cd a; cd b; cat c", &["a", "b", "a/b", "c", "a/c", "b/c", "a/b/c"]),
@@ -193,46 +217,38 @@ mod tests {
     }
 
     #[test]
-    fn what_may_do_more_than_look_is_asked_about() {
+    fn what_changes_something_or_may_do_anything_is_asked_about() {
         for line in [
             "ls; rm a",
             "git push",
+            "git branch new",
+            "git tag -d v1",
+            "git remote add x y",
             "git -C /x status",
             "git -c core.fsmonitor=./x status",
             "git diff --output=x",
             "git diff --out x",
-            "git log --ext-diff",
-            "git diff --no-index /etc/passwd a",
-            "git grep -Oless x",
-            "rg --pre ./x y",
             "sort -o a b",
             "sort -ro a b",
             "sort --outp=a b",
+            "sed -i s/a/b/ x",
+            "sed -ni s/a/b/ x",
+            "find . -delete",
+            "find . -exec rm {} +",
             "uniq a b",
             "date -s now",
-            "cat *",
             "cat ~/x",
-            "rg -L x",
-            "rg --follow x",
-            "grep -R x .",
-            "grep -nR x .",
-            "diff -r a b",
-            "ls -LR",
-            "sort --files0-from=a",
-            "jq -n x",
+            "ls ~",
             "cd a; cd b; cd c; cd d; cat e",
             "cd / && cat etc/x",
             "pushd / && cat etc/x",
-            "ls ~",
-            "ls a/*",
             "cd ..; cat a",
             "cd /; cat a",
             "cd -; cat a",
             "cd; cat a",
             "./ls",
             "/bin/cat a",
-            "find . -delete",
-            "sed -n p a",
+            "python3 x.py",
             "printf -v a b",
             "cat $(x)",
             "cat a > b",
@@ -240,6 +256,35 @@ mod tests {
             "command cat a",
         ] {
             assert!(!looks(line).is_some_and(|looks| looks.is_all), "{line}");
+        }
+    }
+
+    #[test]
+    fn beside_another_command_only_what_reads_what_it_names_needs_no_pattern() {
+        let beside = |line: &str| split(line).unwrap().iter().all(|words| only_looks(words, false));
+        for line in ["tail -20", "grep -n x | wc -l", "ls -la; ls *", "echo done", "cat a/b"] {
+            assert!(beside(line), "{line}");
+        }
+        for line in [
+            "git status",
+            "diff a b",
+            "find .",
+            "sha256sum -c a",
+            "rg --pre ./x y",
+            "rg -L x",
+            "rg --follow x",
+            "grep -R x .",
+            "grep -nR x .",
+            "ls -LR",
+            "ls a/*",
+            "cat *",
+            "echo a/*",
+            "echo ~",
+            "tail -F a",
+            "sort --files0-from=a",
+            "sort -o a b",
+        ] {
+            assert!(!beside(line), "{line}");
         }
     }
 }

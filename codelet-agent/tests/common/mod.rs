@@ -9,7 +9,7 @@ use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
 use codelet_agent::surroundings::{Nowhere, Places, Surroundings};
-use codelet_agent::tool::{Call, Need, Output, Tool};
+use codelet_agent::tool::{Call, Looking, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};
 use codelet_context::usage::Usage;
@@ -61,8 +61,8 @@ impl Tool for Does {
             None => Err("`what` is missing".to_owned()),
             Some("run") => Ok(vec![Need::Run {
                 command: "rm -rf /".to_owned(),
-                is_elsewhere: false,
-                looks_outside: false,
+                folder: String::new(),
+                looks: Looking::Inside,
             }]),
             Some(what) => Ok(match what.strip_prefix("file ") {
                 Some(path) if self.only_looks => vec![Need::Read {

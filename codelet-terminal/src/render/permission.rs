@@ -55,13 +55,13 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
     let title = format!("{} asks to", clean(asked.tool, 1));
     for need in asked.needs {
         match need {
-            Need::Run { command, .. } => {
+            Need::Run { command, folder, .. } => {
                 titled(
                     &format!("{title} run a command in {}", shown(directory)),
                     look,
                     &mut out,
                 );
-                if let Some((file, owner)) = orders::changed_by(command) {
+                if let Some((file, owner)) = orders::changed_by(command, folder) {
                     let told = format!("It changes {}. {}", clean(&file, 1), whose(owner));
                     warning(&told, look, &mut out);
                 }

@@ -4,7 +4,7 @@
 use super::*;
 use codelet_agent::asking::Asking;
 use codelet_agent::permission::{Asked, Gate as _, Rules, Verdict};
-use codelet_agent::tool::Need;
+use codelet_agent::tool::{Looking, Need};
 use std::future::Future as _;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -196,8 +196,8 @@ fn question(act: impl FnOnce(&mut At)) -> (At, Option<Verdict>) {
     let (gate, mut questions) = Asking::new(Rules::default());
     let needs = [Need::Run {
         command: "cargo test".to_owned(),
-        is_elsewhere: false,
-        looks_outside: false,
+        folder: String::new(),
+        looks: Looking::Inside,
     }];
     let mut judged = pin!(gate.judge(Asked {
         tool: "Bash",
@@ -390,8 +390,8 @@ fn a_reason_whose_question_is_gone_is_what_is_being_written() {
         let (gate, mut questions) = Asking::new(Rules::default());
         let needs = [Need::Run {
             command: "cargo test".to_owned(),
-            is_elsewhere: false,
-            looks_outside: false,
+            folder: String::new(),
+            looks: Looking::Inside,
         }];
         let mut judged = Box::pin(gate.judge(Asked {
             tool: "Bash",

@@ -411,9 +411,11 @@ fn a_call_that_is_dropped_leaves_nothing() {
             .unwrap()
             .clone(),
     );
+    let needs = trial.tool("Bash").needs(&parameters).unwrap();
     let pid = block_on(async {
         let mut call = trial.tool("Bash").call(codelet_agent::tool::Call {
             parameters: &parameters,
+            permitted: &needs,
             conversation: &trial.conversation,
             live: Live::new("call".into(), sender),
             interrupt: trial.interrupt.clone(),

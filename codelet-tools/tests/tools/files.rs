@@ -538,6 +538,7 @@ fn what_lies_outside_is_left_alone() {
     let parameters = Parameters::new(json!({"file_path": "way/passwd"}).as_object().unwrap().clone());
     let output = crate::trial::block_on(trial.tool("Read").call(codelet_agent::tool::Call {
         parameters: &parameters,
+        permitted: &[],
         conversation: &trial.conversation,
         live: trial.live.clone(),
         interrupt: trial.interrupt.clone(),

@@ -327,8 +327,10 @@ fn who_only_looks_writes_nothing() {
     // The rules refuse commands; should somebody permit one, it still writes nothing.
     let parameters =
         codelet_context::message::Parameters::new(json!({"command": "echo x > new"}).as_object().unwrap().clone());
+    let needs = trial.tool("Bash").needs(&parameters).unwrap();
     let output = crate::trial::block_on(trial.tool("Bash").call(codelet_agent::tool::Call {
         parameters: &parameters,
+        permitted: &needs,
         conversation: &trial.conversation,
         live: trial.live.clone(),
         interrupt: trial.interrupt.clone(),

@@ -88,6 +88,7 @@ impl Trial {
         }
         tool.call(Call {
             parameters: &parameters,
+            permitted: &needs,
             conversation: &self.conversation,
             live: self.live.clone(),
             interrupt: self.interrupt.clone(),
@@ -162,8 +163,10 @@ pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
     let interrupt = trial.interrupt.clone();
     let parameters = Parameters::new(json!({"command": command}).as_object().unwrap().clone());
     block_on(async {
+        let needs = trial.tool("Bash").needs(&parameters).unwrap();
         let call = trial.tool("Bash").call(Call {
             parameters: &parameters,
+            permitted: &needs,
             conversation: &trial.conversation,
             live: std::mem::replace(&mut trial_live, Live::none()),
             interrupt: interrupt.clone(),
