@@ -55,18 +55,15 @@ impl<W: Write + Send> Closing<W> {
             );
         }
         let _ = writeln!(text, "\n{}", head("What to do next"));
-        let key = [(
-            "export ANTHROPIC_API_KEY=…",
-            "or another provider's key: codelet models",
-        )];
+        let key = [("export ANTHROPIC_API_KEY=…", "or another: codelet models lists them")];
         let next = [
             ("codelet", "start a session in the current folder"),
-            ("codelet -p \"fix the tests\" --allow 'cargo *'", "do one task"),
+            ("codelet -p \"fix it\" --allow 'cargo *'", "do one task"),
             ("codelet --from FILE", "go on from a session of another agent"),
         ];
         let key = key.iter().filter(|_| !self.has_key);
         for (command, what) in key.chain(&next) {
-            let _ = writeln!(text, "  {command:<44}  {what}");
+            let _ = writeln!(text, "  {command:<37}  {what}");
         }
         text
     }
