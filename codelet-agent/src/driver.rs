@@ -242,17 +242,13 @@ fn fail(
         }));
     }
     if let ModelError::OutputLimit { limit, said } = &mut error {
-        match limit.filter(|&limit| session.conversation.replies_have_at_most(limit)) {
-            Some(limit) => listener.on(Event::Notice(format!(
-                "the model's answers have at most {limit} tokens: no more is asked for from here on"
-            ))),
-            None => {
-                *limit = None;
-                let name = &session.parts.model.profile().name;
-                said.push_str(&format!(
-                    "; say how long its answers may be, as max_output under [models.\"{name}\"] in the settings"
-                ));
-            }
+        // No more is asked for from here on.
+        *limit = limit.filter(|&limit| session.conversation.replies_have_at_most(limit));
+        if limit.is_none() {
+            let name = &session.parts.model.profile().name;
+            said.push_str(&format!(
+                "; say how long its answers may be, as max_output under [models.\"{name}\"] in the settings"
+            ));
         }
     }
     if let ModelError::Rejected { suspects, said } = &error

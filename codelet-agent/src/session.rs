@@ -306,9 +306,7 @@ impl Session {
         }
         let is_changed = refreshed.tools.is_some_and(|tools| self.take_tools(tools));
         if is_changed && self.sent.is_some() {
-            let told = "the tools have changed, so the provider can use nothing of its cache for the next request";
-            listener.on(Event::Notice(told.to_owned()));
-            // What is sent next begins otherwise than what was sent.
+            // What is sent next begins otherwise than what was sent. What that costs is told with the other costs.
             (self.sent, self.asked) = (None, None);
         }
     }

@@ -386,6 +386,21 @@ fn what_is_small_already_is_told_anew_for_what_the_user_asks_about() {
 }
 
 #[test]
+fn a_file_that_the_user_asks_about_is_quoted_though_none_of_its_lines_names_it() {
+    let conversation = conversation(30, 6_000, 200_000);
+    let old = output(3, 6_000);
+    let quoted = |asked: Option<&str>| {
+        let mut conversation = conversation.clone();
+        conversation.attend_to(asked);
+        conversation.compact_to(12_000, Reason::Asked).unwrap();
+        old.lines().filter(|line| says_somewhere(&conversation, line)).count()
+    };
+    let (usual, asked) = (quoted(None), quoted(Some("keep src/file_3.rs")));
+    assert!(asked > 2 * usual + 10, "{asked} lines, {usual} as usual");
+    assert_eq!(quoted(Some("please keep it")), usual, "nothing is named");
+}
+
+#[test]
 fn pins_survive_three_compactions_word_for_word() {
     let mut conversation = conversation(4, 300, 60_000);
     let pinned_result = conversation.history().messages().len() - 1;

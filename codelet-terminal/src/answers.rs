@@ -12,9 +12,10 @@ use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::Permission;
 use codelet_agent::session::Session;
-use codelet_context::message::{Message, Part};
+use codelet_context::message::{Message, Origin, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
+use codelet_context::tokens::estimate_bytes;
 use codelet_text::short::{clip, words};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -249,6 +250,57 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     lines
 }
 
+/// The summary that stands in place of older messages, or its beginning; as an error where something else is asked for.
+pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
+    let is_all = match words {
+        "" => false,
+        "all" => true,
+        _ => return Err(say(look, Role::Warning, "/summary or /summary all")),
+    };
+    let messages = &session.conversation().view().messages;
+    let texts = messages.iter().flat_map(|message| &message.parts);
+    let summaries: Vec<&str> = texts
+        .filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
+            _ => None,
+        })
+        .collect();
+    if summaries.is_empty() {
+        let told = "There is no summary: nothing was compacted, and the model sees the whole conversation.";
+        return Ok(say(look, Role::Text, told));
+    }
+    let text = summaries.join("\n");
+    let total = text.lines().count();
+    let dot = look.pick(" · ", " - ");
+    let head = format!(
+        "Summary{dot}about {}{dot}{}{dot}in place of older messages",
+        count(estimate_bytes(text.len()), "token"),
+        count(total as u64, "line"),
+    );
+    let mut lines = say(look, Role::Accent, &head);
+    let shown = if is_all { total } else { total.min(RECALLED) };
+    for line in text.lines().take(shown) {
+        let margin = vec![Span::raw("  ")];
+        let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin);
+        let role = match line.as_bytes() {
+            [b'#', b' ', ..] => Role::Strong,
+            [b'=', b' ', ..] => Role::Dim,
+            _ => Role::Text,
+        };
+        wrap.push(look.style(role), &clean(line, 4), &mut lines);
+        wrap.finish(&mut lines);
+    }
+    if shown < total {
+        let (more, dots) = (count((total - shown) as u64, "more line"), look.pick("…", "..."));
+        lines.extend(say(
+            look,
+            Role::Dim,
+            &format!("  {dots} {more}; /summary all shows them"),
+        ));
+    }
+    Ok(lines)
+}
+
 /// When and why something left the window.
 pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     if words.is_empty() {
@@ -477,8 +529,35 @@ mod tests {
         conversation.pin(Pin::Text(
             "never use tabs in the comments of a Makefile, whatever it says".to_owned(),
         ));
+        for rule in 0..12 {
+            conversation.pin(Pin::Text(format!("rule {rule} of this house")));
+        }
         conversation.compact(Due::whole(Reason::Asked)).unwrap();
         session
+    }
+
+    #[test]
+    fn the_summary_is_shown_to_a_bound_or_to_its_end() {
+        let look = Look::new(80, Styles::Monochrome, Background::Dark);
+        let mut session = session();
+        let text = |lines: Vec<Line<'_>>| lines.iter().map(|line| line_text(line) + "\n").collect::<String>();
+        let (short, all) = (
+            text(summary(&look, &session, "").unwrap()),
+            text(summary(&look, &session, "all").unwrap()),
+        );
+        assert!(
+            short.starts_with("Summary · about ") && short.ends_with("/summary all shows them\n"),
+            "{short}"
+        );
+        let beginning = short.lines().skip(1).take(RECALLED);
+        assert!(beginning.eq(all.lines().skip(1).take(RECALLED)));
+        assert!(
+            all.lines().count() > short.lines().count() && all.contains("never use tabs"),
+            "{all}"
+        );
+        assert!(summary(&look, &session, "everything").is_err());
+        assert!(session.conversation_mut().undo_compact());
+        assert!(text(summary(&look, &session, "").unwrap()).starts_with("There is no summary"));
     }
 
     #[test]
@@ -500,6 +579,7 @@ mod tests {
             let answers = [
                 help(&look),
                 cost(&look, &session),
+                summary(&look, &session, "all").unwrap(),
                 todo(&look, &session),
                 context(&look, &session),
                 recall(&look, &session, &handle),

@@ -410,7 +410,7 @@ impl<F: Front> Chat<F> {
                 self.say(Role::Text, &told);
             }
             // These only look, whatever stands behind them.
-            Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
+            Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
         }
     }
 
@@ -780,7 +780,7 @@ impl<F: Front> Meanwhile<'_, F> {
 /// Whether a command only looks at the session, so that it can be done while something runs.
 pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     match name {
-        Name::Context | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
+        Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
         Name::Model | Name::Pin => arguments.is_empty(),
         Name::Compact => dry_run(arguments).is_some(),
         _ => false,
@@ -811,6 +811,7 @@ impl Looking {
         let look = &self.look;
         Ok(match name {
             Name::Context => answers::context(look, session),
+            Name::Summary => return answers::summary(look, session, arguments),
             Name::Cost => answers::cost(look, session),
             Name::Todo => answers::todo(look, session),
             Name::Recall => answers::recall(look, session, arguments),

@@ -9,6 +9,8 @@ pub enum Name {
     Compact,
     /// Take the last compaction back.
     UndoCompact,
+    /// What a compaction has left in place of older messages.
+    Summary,
     /// Keep something whatever is compacted.
     Pin,
     /// Let go of it.
@@ -57,7 +59,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 19] = [
+pub const COMMANDS: [Entry; 20] = [
     entry(
         Name::Context,
         "context",
@@ -68,9 +70,15 @@ pub const COMMANDS: [Entry; 19] = [
         Name::Compact,
         "compact",
         "[--dry-run] [INSTRUCTIONS]",
-        "make the conversation smaller now; the instructions are kept in the summary",
+        "make the conversation smaller now; what the instructions name, words or files, is kept first",
     ),
     entry(Name::UndoCompact, "undo-compact", "", "take the last compaction back"),
+    entry(
+        Name::Summary,
+        "summary",
+        "[all]",
+        "show the summary that stands in place of older messages; all: to its end",
+    ),
     entry(
         Name::Pin,
         "pin",

@@ -86,6 +86,8 @@ pub enum Typed {
     Key(Key),
     /// A text that was pasted, with `\n` at line ends.
     Paste(String),
+    /// The terminal's window has got the focus, or lost it.
+    Focus(bool),
 }
 
 /// The most of one paste that is kept, in bytes: no window takes more.
@@ -96,6 +98,8 @@ const LONGEST_SEQUENCE: usize = 64;
 const LONGEST_STRING: usize = 4 * 1024;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
+/// Bytes with which a terminal tells of its focus: `ESC [ I` or `ESC [ O`.
+const FOCUS: usize = 3;
 
 /// What has come and may go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,6 +141,10 @@ impl Keys {
                     Found::Key(key, used) => {
                         typed.push(Typed::Key(key));
                         used
+                    }
+                    Found::Focus(has_focus) => {
+                        typed.push(Typed::Focus(has_focus));
+                        FOCUS
                     }
                     Found::Nothing(used) => used,
                     Found::Incomplete => 0,
@@ -301,6 +309,7 @@ fn is_rest(bytes: &[u8]) -> bool {
     let whole = [&[0x1b], bytes].concat();
     match (bytes.first(), one(&whole)) {
         (Some(b'[' | b'O'), Found::Key(..)) => true,
+        (_, Found::Focus(_)) => whole.len() == FOCUS,
         (Some(b'['), Found::Nothing(used)) => used > 3,
         _ => whole.starts_with(PASTE_BEGINS),
     }
@@ -308,6 +317,7 @@ fn is_rest(bytes: &[u8]) -> bool {
 
 enum Found {
     Key(Key, usize),
+    Focus(bool),
     /// So many bytes mean nothing.
     Nothing(usize),
     Incomplete,
@@ -330,7 +340,7 @@ fn one(bytes: &[u8]) -> Found {
         [0x1b, rest @ ..] => match simple(rest) {
             Found::Key(key, used) => Found::Key(Key { alt: true, ..key }, used + 1),
             Found::Nothing(used) => Found::Nothing(used + 1),
-            Found::Incomplete => Found::Incomplete,
+            Found::Focus(_) | Found::Incomplete => Found::Incomplete,
         },
         _ => simple(bytes),
     }
@@ -392,6 +402,8 @@ fn string(bytes: &[u8]) -> Found {
 fn control(bytes: &[u8]) -> Found {
     match bytes {
         // The keys of the Linux console, and a mouse that somebody has left switched on.
+        [_, _, b'I', ..] => return Found::Focus(true),
+        [_, _, b'O', ..] => return Found::Focus(false),
         [_, _, b'[', _, ..] => return Found::Nothing(4),
         [_, _, b'M', _, _, _, ..] => return Found::Nothing(6),
         [_, _, b'[' | b'M', ..] => return Found::Incomplete,

@@ -29,6 +29,7 @@ pub mod keys;
 mod layout;
 mod lines;
 mod live;
+mod notify;
 mod pins;
 mod plain;
 mod questions;
@@ -42,6 +43,7 @@ pub mod tty;
 
 pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Missed, Reach, ReadFile};
 pub use live::{Edit, Outfit};
+pub use notify::Notify;
 
 use chat::Chat;
 use codelet_agent::interrupt::Interrupt;

@@ -6,6 +6,7 @@ use crate::finished::Finished;
 use crate::front::{Doing, Standing, Wish};
 use crate::keys::{self, Key, Keys, Open, Typed};
 use crate::layout;
+use crate::notify::{Attention, Notify};
 use crate::questions;
 use crate::remote::{Shared, Told};
 use crate::render::Renderer;
@@ -70,6 +71,8 @@ pub struct Outfit {
     pub files: Files,
     /// The user's editor.
     pub edit: Edit,
+    /// How the user is called back when a question waits or a turn is over.
+    pub notify: Notify,
 }
 
 /// A session on a terminal.
@@ -105,6 +108,7 @@ pub(crate) struct Live {
     suspended: Option<Instant>,
     /// When that time came.
     awake: Option<Instant>,
+    attention: Attention,
     /// The same for whoever lays lines out elsewhere.
     shared: Shared,
     /// What is not drawn yet, for whoever would bring more.
@@ -131,7 +135,7 @@ impl Live {
             quit: Heeded::of(SignalKind::quit())?,
             hang_up: Heeded::of(SignalKind::hangup())?,
         };
-        let tty = Tty::open(&outfit.terminal)?;
+        let tty = Tty::open(&outfit.terminal, outfit.notify != Notify::Off)?;
         let size = Tty::size();
         let look = look_at(outfit.look, size);
         shared.set(look);
@@ -141,6 +145,7 @@ impl Live {
             repl: Repl::new(),
             screen: Screen::new(io::stdout(), size),
             renderer: Renderer::new(look),
+            attention: Attention::new(outfit.notify, Instant::now()),
             began: Instant::now(),
             outfit: Outfit { look, ..outfit },
             unfolding: None,
@@ -184,6 +189,11 @@ impl Live {
         }
         self.drawn = now;
         let is_asked = self.repl.question(now).is_some();
+        if !is_asked {
+            self.attention.answered();
+        }
+        let call = self.attention.call(now);
+        self.call(call);
         self.renderer.set_asked(is_asked, self.since(now));
         self.renderer.set_queued(self.repl.queued().count());
         if self.finished.is_empty()
@@ -210,7 +220,9 @@ impl Live {
             }
         };
         let armed = self.repl.answerable_from().filter(|from| *from > now);
-        self.due = next.into_iter().chain(armed).chain(self.repl.settles_at(now)).min();
+        let called = self.attention.due(now).filter(|_| is_asked);
+        let others = armed.into_iter().chain(called).chain(self.repl.settles_at(now));
+        self.due = next.into_iter().chain(others).min();
     }
 
     fn since(&self, now: Instant) -> Duration {
@@ -250,6 +262,10 @@ impl Live {
     }
 
     fn typed(&mut self, typed: Typed, now: Instant) {
+        if let Typed::Focus(has_focus) = typed {
+            return self.attention.focus(has_focus);
+        }
+        self.attention.key(now);
         let acts = self.repl.typed(typed, now);
         self.act(acts);
     }
@@ -315,6 +331,7 @@ impl Live {
     fn resume(&mut self) {
         self.suspended = None;
         self.is_gone |= self.tty.take_back().is_err();
+        self.attention.forget();
         self.screen.forget();
         self.resized();
         self.change(true);
@@ -342,6 +359,7 @@ impl Live {
 
     fn edited(&mut self, text: Result<String, String>) {
         self.edited = None;
+        self.attention.forget();
         if self.tty.take_back().is_err() {
             self.is_gone = true;
         }
@@ -577,6 +595,13 @@ async fn answer<T>(waiting: &mut Option<oneshot::Receiver<T>>) -> Option<T> {
 impl Live {
     fn on(&mut self, event: Event) {
         self.backlog.hear(&event);
+        if let Event::Over(ending) = &event
+            // Of what was said meanwhile, the next is taken up now.
+            && self.repl.queued().next().is_none()
+        {
+            let call = self.attention.over(ending, Instant::now());
+            self.call(call);
+        }
         let now = self.since(Instant::now());
         let finished = self.renderer.on(&event, now);
         self.unfolded = 0;
@@ -592,7 +617,18 @@ impl Live {
             lines.extend(questions::extent(&self.outfit.look, &question));
         }
         self.print(lines);
+        if self.repl.waiting() == 0 {
+            self.attention
+                .ask(format!("Codelet asks: {} {}", question.tool, question.description));
+        }
         self.repl.ask(question);
+    }
+
+    /// Calls whoever looks elsewhere. A terminal that takes no more is noticed when it is drawn next.
+    fn call(&mut self, bytes: Option<String>) {
+        if let Some(bytes) = bytes.filter(|_| self.edited.is_none() && self.suspended.is_none()) {
+            let _ = self.screen.call(&bytes);
+        }
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {

@@ -294,6 +294,7 @@ impl Repl {
                 self.paste(&text, now);
             }
             Typed::Key(key) => acts.extend(self.key(key, now)),
+            Typed::Focus(_) => {}
         }
         if self.files.is_none() && matches!(self.sought(), Some(Sought::File(_))) {
             acts.push(Act::WantFiles);

@@ -173,6 +173,15 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
+    /// Sends what calls somebody back to the terminal and draws nothing.
+    ///
+    /// # Errors
+    /// When the terminal takes no more.
+    pub fn call(&mut self, bytes: &str) -> io::Result<()> {
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
     /// Somebody else has written to the terminal, and left the cursor at the beginning of a free line.
     pub fn forget(&mut self) {
         self.drawn.clear();

@@ -14,6 +14,8 @@ const PIECE: usize = 64 * 1024;
 const PASTES: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");
 /// Keys with their modifiers, where a terminal can tell them (kitty's protocol).
 const MODIFIERS: (&str, &str) = ("\x1b[>1u", "\x1b[<1u");
+/// Whether its window has the focus; terminals that do not know it ignore it.
+const FOCUS: (&str, &str) = ("\x1b[?1004h", "\x1b[?1004l");
 /// The cursor is there, and nothing has a colour.
 const PLAIN: &str = "\x1b[?25h\x1b[0m";
 /// Names in `TERM` of terminals that cannot tell modifiers, and print the end of what asks for them or obey half of it: the
@@ -33,22 +35,25 @@ pub enum Input {
 pub struct Tty {
     found: Termios,
     tells_modifiers: bool,
+    tells_focus: bool,
     reader: Option<Reader>,
     to_us: UnboundedSender<Input>,
     from_there: UnboundedReceiver<Input>,
 }
 
 impl Tty {
-    /// Takes the terminal at standard input and output over, which has this name in `TERM`.
+    /// Takes the terminal at standard input and output over, which has this name in `TERM`; it is asked to tell of its focus
+    /// where that is wanted.
     ///
     /// # Errors
     /// When there is none.
-    pub fn open(name: &str) -> io::Result<Self> {
+    pub fn open(name: &str, tells_focus: bool) -> io::Result<Self> {
         let found = termios::tcgetattr(io::stdin().as_fd())?;
         let (to_us, from_there) = unbounded_channel();
         let mut tty = Tty {
             found,
             tells_modifiers: !OLD.iter().any(|old| name.starts_with(old)),
+            tells_focus,
             reader: None,
             to_us,
             from_there,
@@ -106,6 +111,9 @@ impl Tty {
         if self.tells_modifiers {
             out.write_all(MODIFIERS.0.as_bytes())?;
         }
+        if self.tells_focus {
+            out.write_all(FOCUS.0.as_bytes())?;
+        }
         out.flush()?;
         if self.reader.is_none() {
             self.reader = Some(Reader::start(self.to_us.clone())?);
@@ -117,7 +125,8 @@ impl Tty {
         // A terminal that is gone needs nothing.
         let mut out = io::stdout();
         let modifiers = if self.tells_modifiers { MODIFIERS.1 } else { "" };
-        let end = format!("{modifiers}{}{PLAIN}", PASTES.1);
+        let focus = if self.tells_focus { FOCUS.1 } else { "" };
+        let end = format!("{focus}{modifiers}{}{PLAIN}", PASTES.1);
         let _ = out.write_all(end.as_bytes()).and_then(|()| out.flush());
         let _ = termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.found);
     }

@@ -281,10 +281,14 @@ fn session() -> Vec<(u64, Event)> {
                     elapsed: Some(Duration::from_millis(3)),
                     can_undo: true,
                     set_aside: None,
-                    warnings: vec![Warning::SmallSaving {
-                        before: 182_300,
-                        after: 101_900,
-                    }],
+                    // The first says what the notice says, and is not shown.
+                    warnings: vec![
+                        Warning::SmallSaving {
+                            before: 182_300,
+                            after: 101_900,
+                        },
+                        Warning::PromptsCut { prompts: 1 },
+                    ],
                 },
             },
         ),

@@ -206,6 +206,45 @@ fn a_folded_output_comes_back_whole_in_parts() {
     assert!(renderer.unfold(1).is_none());
 }
 
+/// What is seen of a list with these items.
+fn listed(printed: &str, success: bool) -> String {
+    let mut renderer = Renderer::new(look());
+    let mut event = finished("a", success, printed);
+    if let Event::ToolFinished { tool, .. } = &mut event {
+        *tool = Arc::from("Todo");
+    }
+    text(&renderer.on(&event, at(1)))
+}
+
+#[test]
+fn a_list_of_what_is_to_be_done_is_drawn_as_one() {
+    assert_eq!(
+        listed(
+            "[x] find the bug\n[>] write a test [x]\n[ ] run it\nwith care\n[-] rewrite\n",
+            true
+        ),
+        "✓ Todo · 2 of 4 done\n  ☑ find the bug\n  ▶ write a test [x]\n  ☐ run it with care\n  ☒ rewrite\n"
+    );
+    let many = |sign: &str, from: usize, to: usize| -> String {
+        (from..to).map(|number| format!("[{sign}] item {number}\n")).collect()
+    };
+    let long = listed(&(many("x", 0, 20) + &many(" ", 20, 40)), true);
+    assert!(
+        long.starts_with("✓ Todo · 20 of 40 done\n  … 20 done\n  ☐ item 20\n"),
+        "{long}"
+    );
+    assert!(long.ends_with("  ☐ item 31\n  … 8 more; /todo shows all\n"), "{long}");
+    // Of what is done, the newest stays where there is room.
+    let nearly = listed(&(many("x", 0, 20) + &many(" ", 20, 22)), true);
+    assert!(
+        nearly.contains("  … 10 done\n  ☑ item 10\n") && nearly.ends_with("item 21\n"),
+        "{nearly}"
+    );
+    // What is no list is shown as it is.
+    assert!(listed("[the list is empty]\n", true).starts_with("✓ Todo · 1 line"));
+    assert!(listed("`todos` is missing", false).contains("failed"));
+}
+
 #[test]
 fn what_the_tool_says_of_an_output_is_no_line_of_it() {
     for (printed, told) in [

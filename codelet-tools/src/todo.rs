@@ -74,18 +74,7 @@ impl Tool for Todo {
             return Box::pin(future::ready(Output::failure(error)));
         }
         let list = list(call.parameters);
-        let mut text: String = list
-            .items()
-            .map(|item| {
-                let sign = match item.state {
-                    TodoState::Open => ' ',
-                    TodoState::Active => '>',
-                    TodoState::Done => 'x',
-                    TodoState::Dropped => '-',
-                };
-                format!("[{sign}] {}\n", item.text)
-            })
-            .collect();
+        let mut text: String = list.items().map(|item| item.line() + "\n").collect();
         if text.is_empty() {
             text.push_str("[the list is empty]\n");
         }

@@ -236,6 +236,9 @@ pub struct Demo {
     /// What is printed: as for -p
     #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
     pub output: OutputForm,
+    /// Do not pause for a reader on a terminal
+    #[arg(long)]
+    pub fast: bool,
 }
 
 #[derive(Args, Debug)]

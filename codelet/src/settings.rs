@@ -111,6 +111,8 @@ pub struct Settings {
     pub idle_timeout: Set<Option<u64>>,
     /// What the terminal writes upon; none leaves it to what the terminal says of itself.
     pub background: Set<Option<Background>>,
+    /// How the user is called back to the terminal; none leaves it to what suits the terminal.
+    pub notify: Set<Option<NotifyBy>>,
     /// The ports at which servers of models are looked for on this machine.
     pub local_ports: Set<Vec<u16>>,
     /// Keys by vendor, from the user's own file.
@@ -189,6 +191,7 @@ impl Default for Settings {
             patience: Set::default(Patience::default().total.as_secs()),
             idle_timeout: Set::default(None),
             background: Set::default(None),
+            notify: Set::default(None),
             local_ports: Set::default(crate::local::USUAL.iter().map(|(port, ..)| *port).collect()),
             keys: BTreeMap::new(),
             models: BTreeMap::new(),
@@ -263,6 +266,7 @@ impl Settings {
         self.patience.take(written.patience, from);
         self.idle_timeout.take(written.idle_timeout.map(Some), from);
         self.background.take(written.background.map(Some), from);
+        self.notify.take(written.notify.map(Some), from);
         self.local_ports.take(written.local_ports, from);
         self.keys.extend(written.keys);
         self.models.extend(written.models);
@@ -308,6 +312,7 @@ impl Settings {
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
         refuse(&mut written.background, |_| true, "background", &mut refused);
+        refuse(&mut written.notify, |_| true, "notify", &mut refused);
         refuse(&mut written.local_ports, |_| true, "local_ports", &mut refused);
         // A model's summary is one more request each time.
         let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
@@ -467,6 +472,39 @@ pub fn background(name: &str) -> Result<Background, String> {
     }
 }
 
+/// How a terminal calls its user back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotifyBy {
+    /// Not at all.
+    Off,
+    /// The bell.
+    Bell,
+    /// A desktop notification, by OSC 9.
+    Osc9,
+}
+
+impl NotifyBy {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            NotifyBy::Off => "off",
+            NotifyBy::Bell => "bell",
+            NotifyBy::Osc9 => "osc9",
+        }
+    }
+}
+
+/// How a terminal calls its user back, by name.
+///
+/// # Errors
+/// When there is no such way.
+pub fn notify(name: &str) -> Result<NotifyBy, String> {
+    [NotifyBy::Off, NotifyBy::Bell, NotifyBy::Osc9]
+        .into_iter()
+        .find(|by| by.name() == name)
+        .ok_or_else(|| format!("notify {name:?} is not known, expected off, bell or osc9"))
+}
+
 /// How readily history is edited, by name.
 ///
 /// # Errors
@@ -574,8 +612,8 @@ mod tests {
     #[test]
     fn a_project_loosens_nothing_at_all() {
         // Whatever a project says, in each case with the user's own word beside it.
-        let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"";
-        let project = "model = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\nsummary = \"model\"\nallow = [\"*\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
+        let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nnotify = \"off\"\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"";
+        let project = "model = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\nsummary = \"model\"\nallow = [\"*\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
         let (alone, both) = (of(own, "").unwrap(), of(own, project).unwrap());
         let values = |settings: &Settings| {
             let Settings {
@@ -590,6 +628,7 @@ mod tests {
             } = settings.clone();
             let Settings {
                 summary,
+                notify,
                 prices,
                 keep_alive,
                 append_system,
@@ -611,6 +650,7 @@ mod tests {
                 keep_alive.value,
                 append_system.value,
                 patience.value,
+                notify.value,
             );
             (first, second, idle_timeout.value, window.value)
         };

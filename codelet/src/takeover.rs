@@ -283,28 +283,29 @@ fn stands(path: &Path, change: Option<&ToolCall>, written: Option<SystemTime>) -
     }
 }
 
+/// The files that stand so, so many of them by name.
+fn named(files: &[(PathBuf, Stands)], stands: Stands, most: usize) -> Option<String> {
+    let all: Vec<String> = files
+        .iter()
+        .filter(|(_, found)| *found == stands)
+        .map(|(path, _)| codelet_agent::spelling::spell(path.as_os_str()))
+        .collect();
+    let more = all.len().saturating_sub(most);
+    let mut names = all[..all.len().min(most)].join(", ");
+    if more > 0 {
+        names.push_str(&format!(" and {more} more"));
+    }
+    (!names.is_empty()).then_some(names)
+}
+
 /// What the model is told of the files.
 fn told_files(files: &[(PathBuf, Stands)]) -> String {
     if files.is_empty() {
         return String::new();
     }
-    let named = |stands: Stands| {
-        let all: Vec<String> = files
-            .iter()
-            .filter(|(_, found)| *found == stands)
-            .map(|(path, _)| codelet_agent::spelling::spell(path.as_os_str()))
-            .collect();
-        let more = all.len().saturating_sub(NAMED);
-        let mut names = all[..all.len().min(NAMED)].join(", ");
-        if more > 0 {
-            names.push_str(&format!(" and {more} more"));
-        }
-        names
-    };
     let mut told = String::new();
     for (stands, what) in [(Stands::Changed, "changed"), (Stands::Gone, "gone")] {
-        let names = named(stands);
-        if !names.is_empty() {
+        if let Some(names) = named(files, stands, NAMED) {
             told.push_str(&format!(
                 "\nOf the files that were worked on, these are {what} since: {names}"
             ));
@@ -316,18 +317,14 @@ fn told_files(files: &[(PathBuf, Stands)]) -> String {
     }
 }
 
-/// The same for the user.
+/// The same for the user, in a line.
 fn summed(files: &[(PathBuf, Stands)]) -> String {
-    let of = |stands: Stands| files.iter().filter(|(_, found)| *found == stands).count();
-    match (of(Stands::Changed), of(Stands::Gone)) {
+    /// More names than these make no line.
+    const SHOWN: usize = 3;
+    let told = |stands: Stands, what: &str| named(files, stands, SHOWN).map(|names| format!("; {what} since: {names}"));
+    match [told(Stands::Changed, "changed"), told(Stands::Gone, "gone")] {
         _ if files.is_empty() => String::new(),
-        (0, 0) => format!(
-            "; the {} that it worked on stand as they were",
-            count(files.len(), "file")
-        ),
-        (changed, gone) => format!(
-            "; of {} that it worked on {changed} changed since and {gone} gone (the model is told which)",
-            count(files.len(), "file")
-        ),
+        [None, None] => format!("; no change since in {} that it worked on", count(files.len(), "file")),
+        told => told.into_iter().flatten().collect(),
     }
 }

@@ -50,6 +50,10 @@ fn the_readme_shows_how_the_demo_ends() {
     let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     let (steps, answer) = shown.split_once("\n`invoice.sh").unwrap();
     assert!(timeless(&printed[1]).contains(&timeless(steps)), "{printed:#?}");
+    assert!(
+        printed[1].contains("What to do next\n  export ANTHROPIC_API_KEY"),
+        "{printed:#?}"
+    );
     assert!(timeless(&printed[0]).contains(&timeless(answer)), "{printed:#?}");
 }
 

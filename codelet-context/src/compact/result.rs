@@ -146,6 +146,14 @@ pub struct Compaction {
     pub(crate) valid: Option<History>,
 }
 
+impl Warning {
+    /// Whether it says what the notice says already, in other words: of use where somebody has chosen how small the
+    /// conversation was to become, and nothing to act upon elsewhere.
+    pub fn repeats_the_notice(&self) -> bool {
+        matches!(self, Warning::SmallSaving { .. })
+    }
+}
+
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = |number: u64| cut::grouped(number);
@@ -164,7 +172,7 @@ impl std::fmt::Display for Warning {
             ),
             Warning::StillClose { after, trigger } => write!(
                 f,
-                "{} tokens are left and {} trigger the next compaction: it is not far",
+                "{} tokens are left, and the next compaction comes at {}: a larger window, fewer pins or a new session would give more room",
                 shown(*after),
                 shown(*trigger)
             ),

@@ -10,7 +10,7 @@ use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
 use crate::ranking::labels;
 use crate::ranking::posing;
-use crate::ranking::{self, Speaker, Weights};
+use crate::ranking::{Focus, Speaker, Weights};
 use crate::summary::record::{HIDDEN, Known, Record};
 use crate::summary::state;
 use crate::text::body::Body;
@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
             weights: self.options.weights.unwrap_or(Weights::built_in()),
             shown,
             beside,
-            focus: self.options.focus.map(words_of).unwrap_or_default(),
+            focus: self.options.focus.and_then(Focus::of),
             outputs: outputs.collect(),
             handles,
             title: (bytes / TITLE).clamp(TITLE_BYTES.0, TITLE_BYTES.1),
@@ -252,17 +252,4 @@ fn push_line(text: &mut String, line: &str) {
     }
     text.push_str(line);
     text.push('\n');
-}
-
-/// The telling words of what the user asks a summary to attend to, in small letters and without the end of a plural.
-fn words_of(focus: &str) -> Vec<String> {
-    /// Letters of a word that tells something.
-    const LEAST: usize = 4;
-    let words = focus
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .map(str::to_lowercase);
-    let words = words.filter(|word| word.chars().count() >= LEAST && !ranking::is_common(word));
-    words
-        .map(|word| word.strip_suffix('s').map_or(word.clone(), str::to_owned))
-        .collect()
 }

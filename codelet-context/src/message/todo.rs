@@ -26,6 +26,22 @@ pub struct TodoItem {
     pub state: TodoState,
 }
 
+impl TodoItem {
+    /// The item on a line of its own, as the list is printed.
+    pub fn line(&self) -> String {
+        format!("[{}] {}", self.state.sign(), self.text)
+    }
+
+    /// The item that such a line is.
+    pub fn of_line(line: &str) -> Option<Self> {
+        let (sign, text) = line.strip_prefix('[')?.split_once("] ")?;
+        let is_signed = |state: &TodoState| sign.chars().eq([state.sign()]);
+        let state = TodoState::ALL.into_iter().find(is_signed)?;
+        let text = text.to_owned();
+        Some(TodoItem { text, state })
+    }
+}
+
 /// How far a thing to do is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum TodoState {
@@ -41,6 +57,18 @@ pub enum TodoState {
 }
 
 impl TodoState {
+    const ALL: [TodoState; 4] = [TodoState::Open, TodoState::Active, TodoState::Done, TodoState::Dropped];
+
+    /// The sign between brackets before an item.
+    fn sign(self) -> char {
+        match self {
+            TodoState::Open => ' ',
+            TodoState::Active => '>',
+            TodoState::Done => 'x',
+            TodoState::Dropped => '-',
+        }
+    }
+
     /// Whether something is left to do.
     pub fn is_open(self) -> bool {
         matches!(self, TodoState::Open | TodoState::Active)
@@ -307,13 +335,8 @@ mod tests {
             list.take(&Parameters::new(value.as_object().unwrap().clone()));
         }
         let shown = list.items().map(|item| {
-            let mark = match item.state {
-                TodoState::Open => ' ',
-                TodoState::Active => '>',
-                TodoState::Done => 'x',
-                TodoState::Dropped => '-',
-            };
-            format!("[{mark}]{}", item.text)
+            assert_eq!(TodoItem::of_line(&item.line()).as_ref(), Some(item));
+            format!("[{}]{}", item.state.sign(), item.text)
         });
         shown.collect::<Vec<_>>().join(" ")
     }

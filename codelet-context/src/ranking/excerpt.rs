@@ -46,7 +46,7 @@ impl Excerpts {
             shown: &shown,
             beside: &[],
             frame: &|_, _| GAP.len(),
-            focus: &[],
+            focus: None,
         };
         let taken = choose(&task, bytes);
         let mut rest = &taken[..];

@@ -5,6 +5,7 @@
 //! Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
 
 use super::features::Whole;
+use super::focus::Focus;
 use super::index::RankingIndex;
 use super::look::bit;
 use super::weights::{Score, Weights};
@@ -35,8 +36,8 @@ pub(crate) struct Task<'a> {
     pub beside: &'a [u32],
     /// Bytes of what stands above the first segment of a block that is taken, given the turns and blocks that are open.
     pub frame: &'a dyn Fn(u32, &Opened) -> usize,
-    /// What the user wants to read of, in small letters.
-    pub focus: &'a [String],
+    /// What the user wants to read of.
+    pub focus: Option<&'a Focus>,
 }
 
 /// What has been taken from so far.
@@ -79,20 +80,11 @@ impl PartialEq for Waiting {
 }
 impl Eq for Waiting {}
 
-/// How much more a segment is worth that holds a word which the user wants to read of.
-const FOCUS: f32 = 8.0;
-
 /// Chooses in one go; the segments ascend.
 pub(crate) fn choose(task: &Task<'_>, bytes: usize) -> Vec<u32> {
     let mut packing = Packing::new(task);
     packing.fill(bytes);
     packing.taken()
-}
-
-/// Whether a segment says what the user wants to read of.
-fn is_wanted(task: &Task<'_>, block: u32, segment: u32) -> bool {
-    let text = task.index.text_of(block, segment).to_lowercase();
-    task.focus.iter().any(|word| text.contains(word.as_str()))
 }
 
 fn power(bytes: usize) -> f32 {
@@ -129,6 +121,8 @@ impl<'a> Packing<'a> {
         let index = task.index;
         let whole = Whole::of(index);
         let mut heap = Vec::new();
+        // Whether the block that is looked at belongs to a file which the user wants to read of.
+        let mut named = (None, false);
         whole.each(
             |block| task.open[block],
             || Score::new(task.weights),
@@ -138,8 +132,11 @@ impl<'a> Packing<'a> {
                     return;
                 }
                 let mut worth = score.worth();
-                if !task.focus.is_empty() && is_wanted(task, block, segment) {
-                    worth *= FOCUS;
+                if let Some(focus) = task.focus {
+                    if named.0 != Some(block) {
+                        named = (Some(block), focus.names_file_of(index, block));
+                    }
+                    worth *= focus.factor(index.text_of(block, segment), named.1);
                 }
                 let gain = worth / price(usize::from(bytes));
                 heap.push(Waiting {

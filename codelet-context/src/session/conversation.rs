@@ -439,8 +439,8 @@ impl Conversation {
         is_there && self.pins.add(pin)
     }
 
-    /// What compactions attend to from now on: lines with these words, lines beside them, and files that they name are
-    /// quoted before others. `None`: what is likely to be needed, as usual.
+    /// What compactions attend to from now on: lines with these words, and what calls have printed of the files that they
+    /// name, are quoted before others. `None`: what is likely to be needed, as usual.
     pub fn attend_to(&mut self, words: Option<&str>) {
         self.focus = words.map(str::to_owned);
     }

@@ -9,7 +9,7 @@ use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::ranking::labels;
 use crate::ranking::posing;
-use crate::ranking::{Block, Opened, Packing, RankingIndex, Speaker, Task, Weights};
+use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
 use std::cell::OnceCell;
@@ -35,8 +35,8 @@ pub(crate) struct Record<'a> {
     pub shown: Vec<u32>,
     /// Words of a text that stands beside the record.
     pub beside: Vec<u32>,
-    /// What the user wants to read of, in small letters.
-    pub focus: Vec<String>,
+    /// What the user wants to read of.
+    pub focus: Option<Focus>,
     /// By block: the handle of an output that is not shown, and by call the block of such an output that nothing but its handle
     /// brings back.
     pub handles: QuickMap<u32, Handle>,
@@ -81,7 +81,7 @@ impl Record<'_> {
             shown: &self.shown,
             beside: &self.beside,
             frame: &|block, opened| self.frame(block, opened),
-            focus: &self.focus,
+            focus: self.focus.as_ref(),
         };
         let mut packing = Packing::new(&task);
         packing.fill(bytes);

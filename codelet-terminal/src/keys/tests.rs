@@ -51,7 +51,7 @@ fn keys_are_told_apart() {
         assert_eq!(key(bytes), expected, "{bytes:?}");
     }
     assert!(key(b"\x1b[1;5D").ctrl);
-    assert_eq!(keys(b"\x1b[I\x1b[?62;4c\x1b[[A\x1b[57441;2u"), []);
+    assert_eq!(keys(b"\x1b[?62;4c\x1b[[A\x1b[57441;2u"), []);
 }
 
 #[test]
@@ -70,11 +70,10 @@ fn what_a_terminal_answers_somebody_is_never_typed() {
         "\x1bP>|XTerm(354)\x1b\\",
         "\x1bP1+r544e=787465726d\x1b\\",
         "\x1b_Gi=31;OK\x1b\\",
-        // A mouse and a focus that somebody has left switched on.
+        // A mouse that somebody has left switched on.
         "\x1b[<0;10;10M\x1b[<0;10;10m",
         "\x1b[M !!",
         "\x1b[32;10;10M",
-        "\x1b[I\x1b[O",
     ] {
         assert_eq!(keys(answer.as_bytes()), [], "{answer:?}");
         // Nor in any pieces, nor what is typed right behind it.
@@ -86,6 +85,32 @@ fn what_a_terminal_answers_somebody_is_never_typed() {
             assert_eq!(typed, [Typed::Key(Key::plain(Code::Char('x')))], "{answer:?} at {cut}");
         }
     }
+}
+
+#[test]
+fn the_focus_is_told_in_whatever_pieces_it_comes_and_is_never_typed() {
+    let told = b"\x1b[Ia\x1b[O";
+    let expected = [
+        Typed::Focus(true),
+        Typed::Key(Key::plain(Code::Char('a'))),
+        Typed::Focus(false),
+    ];
+    assert_eq!(keys(told), expected);
+    for cut in 1..told.len() {
+        let mut pieces = Keys::default();
+        let mut typed = pieces.take(&told[..cut]);
+        typed.extend(pieces.take(&told[cut..]));
+        assert_eq!(typed, expected, "cut at {cut}");
+    }
+    // Torn from its Esc by a slow line; what somebody types behind an Esc is theirs.
+    let behind_esc = |bytes: &[u8]| {
+        let mut keys = Keys::default();
+        keys.take(b"\x1b");
+        keys.settle();
+        keys.take(bytes)
+    };
+    assert_eq!(behind_esc(b"[O"), [Typed::Focus(false)]);
+    assert_eq!(behind_esc(b"[Item").len(), 5);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip};
 use codelet_context::conversation::{Conversation, Removal};
 use codelet_context::pin::Pin;
-use codelet_context::todo::{TodoList, TodoState};
+use codelet_context::todo::{TodoItem, TodoList, TodoState};
 use ratatui::text::{Line, Span};
 
 /// Lines of a removed text that are shown.
@@ -73,25 +73,28 @@ pub fn todo(list: &TodoList, look: &Look) -> Vec<Line<'static>> {
             look.style(Role::Dim),
         ),
     ]));
-    for item in list.items() {
-        let (mark, role) = match item.state {
-            TodoState::Open => (look.pick("☐ ", "[ ] "), Role::Text),
-            TodoState::Active => (look.pick("▶ ", "[>] "), Role::Strong),
-            TodoState::Done => (look.pick("☑ ", "[x] "), Role::Dim),
-            TodoState::Dropped => (look.pick("☒ ", "[-] "), Role::Dim),
-        };
-        let margin = super::wrap::columns(mark) + 2;
-        let first = vec![Span::styled(format!("  {mark}"), look.style(role))];
-        let mut wrap = Wrap::new(
-            look.prose(),
-            Breaking::Prose,
-            first,
-            vec![Span::raw(" ".repeat(margin))],
-        );
-        wrap.push(look.style(role), &clean(&item.text, 4), &mut out);
-        wrap.finish(&mut out);
-    }
+    list.items().for_each(|item| todo_item(item, look, &mut out));
     out
+}
+
+/// One thing to do, with a mark of how far it is.
+pub(super) fn todo_item(item: &TodoItem, look: &Look, out: &mut Vec<Line<'static>>) {
+    let (mark, role) = match item.state {
+        TodoState::Open => (look.pick("☐ ", "[ ] "), Role::Text),
+        TodoState::Active => (look.pick("▶ ", "[>] "), Role::Strong),
+        TodoState::Done => (look.pick("☑ ", "[x] "), Role::Dim),
+        TodoState::Dropped => (look.pick("☒ ", "[-] "), Role::Dim),
+    };
+    let margin = super::wrap::columns(mark) + 2;
+    let first = vec![Span::styled(format!("  {mark}"), look.style(role))];
+    let mut wrap = Wrap::new(
+        look.prose(),
+        Breaking::Prose,
+        first,
+        vec![Span::raw(" ".repeat(margin))],
+    );
+    wrap.push(look.style(role), &clean(&item.text, 4), out);
+    wrap.finish(out);
 }
 
 /// What is pinned.

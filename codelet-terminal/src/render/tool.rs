@@ -1,5 +1,6 @@
 //! Tool calls: one line while they run, one line when they have answered, and little of what they printed.
 
+use super::answers::todo_item;
 use super::clean::clean;
 use super::diff::Diff;
 use super::figures::{bytes, count, took};
@@ -7,6 +8,7 @@ use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
 use codelet_agent::event::Stopped;
 use codelet_context::body::Body;
+use codelet_context::todo::TodoItem;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
@@ -25,6 +27,9 @@ const OWN: usize = 24;
 pub(crate) const OWN_ID: &str = "!";
 /// Bytes that a tool says behind what was shown as it came, such as its status.
 const ENDING: u64 = 200;
+/// The tool that keeps the list of what is to be done, and items of a long list that are shown.
+const TODO: &str = "Todo";
+const LISTED: usize = 12;
 /// Lines that are shown as they come where nothing stands below them; what goes on without end is not read.
 const COMING: usize = 400;
 /// Changed lines that are shown with an edit.
@@ -157,6 +162,12 @@ impl Running {
             return (vec![self.stopped(Stopped::NotRun, None, look)], None);
         }
         let (printed, said) = answer.apart();
+        if answer.success
+            && &*self.tool == TODO
+            && let Some(lines) = self.todo(printed, look)
+        {
+            return (lines, None);
+        }
         let text = told(printed, said, answer.success);
         let text = &*text;
         let dim = look.style(Role::Dim);
@@ -218,6 +229,43 @@ impl Running {
         out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
         let is_whole = answer.bytes <= answer.printed.len() as u64 && is_all(&shown, text, look);
         (out, folded(is_whole))
+    }
+
+    /// The list of what is to be done as it stands now, below a line that says how far it is: items that are done give way
+    /// where there are many.
+    fn todo(&self, printed: &str, look: &Look) -> Option<Vec<Line<'static>>> {
+        let mut items: Vec<TodoItem> = Vec::new();
+        for line in printed.lines() {
+            match (TodoItem::of_line(line), items.last_mut()) {
+                (Some(item), _) => items.push(item),
+                (None, Some(last)) => last.text = format!("{} {line}", last.text),
+                (None, None) => return None,
+            }
+        }
+        let done = items.iter().filter(|item| !item.state.is_open()).count();
+        let dim = look.style(Role::Dim);
+        let told = format!("{}{done} of {} done", look.pick(" · ", " - "), items.len());
+        let mark = Span::styled(look.pick("✓ ", "* "), look.style(Role::Good));
+        let mut out = vec![Line::from(vec![
+            mark,
+            Span::styled(TODO, look.style(Role::Strong)),
+            Span::styled(told, dim),
+        ])];
+        let left_out = |number: usize, what: &str, out: &mut Vec<Line<'static>>| {
+            if number > 0 {
+                let words = format!("  {} {number} {what}", look.pick("…", "..."));
+                out.push(Line::styled(clip(&words, look.width), dim));
+            }
+        };
+        let before = items.iter().take_while(|item| !item.state.is_open()).count();
+        let before = before.min(items.len().saturating_sub(LISTED));
+        left_out(before, "done", &mut out);
+        let shown = items.len().min(before + LISTED);
+        items[before..shown]
+            .iter()
+            .for_each(|item| todo_item(item, look, &mut out));
+        left_out(items.len() - shown, "more; /todo shows all", &mut out);
+        Some(out)
     }
 
     /// How it looks when it was interrupted, after so long if it had begun.

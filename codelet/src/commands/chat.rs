@@ -7,7 +7,7 @@ use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
-use crate::settings::{Login, Settings};
+use crate::settings::{Login, NotifyBy, Settings};
 use crate::takeover::{self, Recorded};
 use crate::world::Equipment;
 use crate::{input, loading, local, pictures, transcript, world};
@@ -23,7 +23,7 @@ use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::Heeded;
-use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Missed, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Missed, Notify, Outfit, Reach};
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -358,6 +358,19 @@ fn attach(place: Place) -> Attach {
 
 fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Outfit {
     let terminal = variable("TERM").unwrap_or_default();
+    let directory = place.directory.clone();
+    Outfit {
+        look: look(settings.background.value),
+        notify: notify(settings, &terminal),
+        terminal,
+        files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
+        edit: edit(reach),
+    }
+}
+
+/// How a session looks on this terminal, which writes upon this background; none leaves that to what it says of itself.
+pub(super) fn look(background: Option<Background>) -> Look {
+    let terminal = variable("TERM").unwrap_or_default();
     // Those of VT100's kind, and those that say so, have one colour.
     let is_monochrome = terminal.starts_with("vt") || terminal.ends_with("-m") || terminal.ends_with("-mono");
     let styles = if variable("NO_COLOR").is_some() || is_monochrome {
@@ -367,16 +380,21 @@ fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Ou
     };
     // `COLORFGBG` ends in the colour of the background; 7 and 15 are the light ones.
     let is_light = variable("COLORFGBG").is_some_and(|colours| matches!(colours.rsplit(';').next(), Some("7" | "15")));
-    let background = settings.background.value.unwrap_or(match is_light {
+    let background = background.unwrap_or(match is_light {
         true => Background::Light,
         false => Background::Dark,
     });
-    let directory = place.directory.clone();
-    Outfit {
-        look: Look::new(80, styles, background),
-        terminal,
-        files: Arc::new(move || codelet_tools::files(&directory, MOST_FILES)),
-        edit: edit(reach),
+    Look::new(80, styles, background)
+}
+
+/// How the user is called back to this terminal.
+fn notify(settings: &Settings, terminal: &str) -> Notify {
+    let in_tmux = variable("TMUX").is_some();
+    match settings.notify.value {
+        Some(NotifyBy::Off) => Notify::Off,
+        Some(NotifyBy::Bell) => Notify::Bell,
+        Some(NotifyBy::Osc9) => Notify::Osc9 { in_tmux },
+        None => Notify::suited(terminal, &variable("TERM_PROGRAM").unwrap_or_default(), in_tmux),
     }
 }
 

@@ -1,12 +1,18 @@
 //! `codelet demo`: the real loop with the real tools on a small task, where a recorded model takes the place of a live one.
 
+mod closing;
+mod watched;
+
 use crate::args::{Demo, OutputForm};
-use crate::commands::once;
+use crate::commands::{chat, once};
 use crate::exit::{Exit, Failure, words};
+use crate::front::Front;
 use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::world;
+use closing::Closing;
+use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, ModelError, Profile, Reply, Request, Stop};
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::scripted::Scripted;
@@ -15,6 +21,7 @@ use codelet_context::message::{Message, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};
 use codelet_context::tokens::{estimate_bytes, estimate_message};
 use codelet_context::usage::Usage;
+use codelet_providers::vendor;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -22,6 +29,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use watched::Watched;
 
 /// The files of the task.
 const FILES: [(&str, &str); 10] = [
@@ -108,19 +116,12 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         world: equipment.surroundings,
     };
     let session = Session::new(parts, once::session_settings(&settings));
-    if args.output == OutputForm::Text {
-        let look = Look::stderr();
-        let intro = format!(
-            "a recorded model, the real loop and tools, a window of {} tokens\n  {}",
-            codelet_text::short::grouped(WINDOW as usize),
-            look.ink(Ink::Green, &format!("> {PROMPT}"))
-        );
-        let _ = writeln!(std::io::stderr(), "{} {intro}", look.ink(Ink::Cyan, "demo:"));
-    }
     let runtime = once::runtime()?;
     let interrupt = once::heed_signals()?;
-    let mut front = once::front(args.output, &interrupt)?;
-    front.follow();
+    let front = match args.output {
+        OutputForm::Text => shown(args, &interrupt)?,
+        form => once::front(form, &interrupt)?,
+    };
     let asked = once::Asked {
         prompt: Prompt::from(PROMPT),
         output: args.output,
@@ -130,6 +131,38 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let done = once::carry(session, asked, &runtime, &interrupt, front);
     runtime.shutdown_background();
     done
+}
+
+/// How a person is shown it: on a terminal as a session, at a pace that can be followed; else a line for each step.
+fn shown(args: &Demo, interrupt: &Interrupt) -> Result<Box<dyn Front>, Failure> {
+    let (out, told) = (Look::stdout(), Look::stderr());
+    let is_watched = out.terminal && told.terminal && !out.dumb;
+    let has_pauses = is_watched && !args.fast;
+    let stop = if has_pauses {
+        " (Ctrl-C stops, --fast does not pause)"
+    } else {
+        ""
+    };
+    let _ = writeln!(
+        std::io::stderr(),
+        "{} a recorded model, the real loop and tools, a window of {} tokens{stop}",
+        told.ink(Ink::Cyan, "demo:"),
+        codelet_text::short::grouped(WINDOW as usize),
+    );
+    let front: Box<dyn Front> = if is_watched {
+        let look = chat::look(None).at_width(out.width.saturating_sub(1));
+        let _ = writeln!(std::io::stderr());
+        Box::new(Watched::new(std::io::stdout(), look, PROMPT, has_pauses, interrupt))
+    } else {
+        let prompt = told.ink(Ink::Green, &format!("> {PROMPT}"));
+        let _ = writeln!(std::io::stderr(), "  {prompt}");
+        let mut front = once::front(args.output, interrupt)?;
+        front.follow();
+        front
+    };
+    let settings = Settings::default();
+    let has_key = vendor::vendors().any(|vendor| !vendor.keys.is_empty() && world::key(&settings, vendor).is_some());
+    Ok(Box::new(Closing::new(front, std::io::stderr(), told, has_key)))
 }
 
 /// The first program of the recorded calls that is not to be found.

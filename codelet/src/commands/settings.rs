@@ -6,7 +6,7 @@ use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, width};
 use crate::place::{Place, variable};
-use crate::settings::{self, From, Set, Settings};
+use crate::settings::{self, From, NotifyBy, Set, Settings};
 use crate::world;
 use codelet_agent::session::SummaryBy;
 use codelet_network::{Named, NetworkError, TrustedBy};
@@ -108,6 +108,9 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
                 Background::Dark => "dark",
             });
             name.unwrap_or("what the terminal says").to_owned()
+        }),
+        row("notify", &settings.notify, |notify| {
+            notify.map_or("what suits the terminal", NotifyBy::name).to_owned()
         }),
         row("local_ports", &settings.local_ports, |ports| {
             ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")

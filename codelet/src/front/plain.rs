@@ -7,6 +7,9 @@ use codelet_agent::run::Ending;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+/// The tool that keeps the list of what is to be done, which is read as a list, and lines of it that are shown.
+const TODO: &str = "Todo";
+const LISTED: usize = 40;
 /// So much of what the model says is kept to be shown, in bytes: more than the widest line.
 const MOST_SAID: usize = 4_096;
 /// Between two looks at what it says: a terminal is slow, and so are eyes.
@@ -138,7 +141,8 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
             Event::Compacted { mut notice, .. } => {
                 // Nobody can type it here.
                 notice.can_undo = false;
-                let warnings: Vec<String> = notice.warnings.iter().map(ToString::to_string).collect();
+                let warnings = notice.warnings.iter().filter(|warning| !warning.repeats_the_notice());
+                let warnings: Vec<String> = warnings.map(ToString::to_string).collect();
                 let line = notice.pieces().join(" · ");
                 self.tell(Ink::Cyan, "·", &line);
                 for warning in warnings {
@@ -156,6 +160,7 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 remarks,
                 elapsed,
                 stopped,
+                printed: text,
                 ..
             } if self.follows => {
                 let (ink, mark) = if success {
@@ -171,6 +176,12 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                     None => format!("{tool} · {} · {took}", bytes(printed.saturating_sub(remarks as u64))),
                 };
                 self.tell(ink, mark, &line);
+                if success && &*tool == TODO {
+                    for line in text.as_str().lines().take(LISTED) {
+                        let line = clip(&clean(line), self.look.width.saturating_sub(4));
+                        let _ = writeln!(self.told, "  {line}");
+                    }
+                }
             }
             Event::ToolStarted { tool, description, .. } if self.follows => {
                 let line = clip(

@@ -1,6 +1,6 @@
 //! A settings file as it is written: read with bounds, and what is wrong in it told in plain words with its place.
 
-use super::{Key, SMALLEST_WINDOW};
+use super::{Key, NotifyBy, SMALLEST_WINDOW};
 use crate::exit::Failure;
 use crate::input;
 use crate::paint::clean;
@@ -63,6 +63,8 @@ pub(super) struct Written {
     pub idle_timeout: Option<u64>,
     #[serde(deserialize_with = "background")]
     pub background: Option<Background>,
+    #[serde(deserialize_with = "notify")]
+    pub notify: Option<NotifyBy>,
     pub local_ports: Option<Vec<u16>>,
     #[serde(deserialize_with = "keys")]
     pub keys: BTreeMap<String, Key>,
@@ -428,4 +430,5 @@ names! {
     summary: SummaryBy;
     economics: Preset;
     background: Background;
+    notify: NotifyBy;
 }

@@ -33,6 +33,56 @@ fn the_end_of_a_long_change_is_unfolded_while_the_question_stands() {
 }
 
 #[test]
+fn who_looks_elsewhere_is_called_when_a_question_waits_and_when_the_turn_is_over() {
+    const ASKS: &[u8] = b"\x1b]9;Codelet asks: Bash mkdir one\x07";
+    const OVER: &[u8] = b"\x1b]9;Codelet: the answer is complete\x07";
+    let has = |terminal: &Terminal, call: &[u8]| terminal.bytes().windows(call.len()).any(|bytes| bytes == call);
+    let replies = || {
+        [
+            Reply::call("Bash", json!({"command": "mkdir one"})),
+            Reply::text("Done."),
+        ]
+    };
+    for (setting, focus, is_called) in [
+        ("osc9", &b"\x1b[O"[..], true),
+        ("osc9", b"\x1b[O\x1b[I", false),
+        ("off", b"\x1b[O", false),
+    ] {
+        let (bench, server) = (Bench::new(), server(replies()));
+        bench.settings(&format!("notify = \"{setting}\"\n"));
+        let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+        terminal.see("ready");
+        terminal.send(focus);
+        terminal.say("Make it.");
+        terminal.see("[y] yes, once");
+        assert_eq!(has(&terminal, ASKS), is_called, "{setting} {focus:?}");
+        terminal.answer("y");
+        terminal.wait("Done.");
+        terminal.see("ready");
+        assert_eq!(has(&terminal, OVER), is_called, "{setting} {focus:?}");
+        leave(&mut terminal, &server);
+    }
+}
+
+#[test]
+fn the_demo_on_a_terminal_is_shown_as_a_session_and_says_what_to_do_next() {
+    let bench = Bench::new();
+    let mut terminal = Terminal::run(&bench, bench.command(&["demo", "--fast"]), SIZE);
+    terminal.wait("go on from a session of another agent");
+    assert_eq!(terminal.end(), 0);
+    let text = terminal.text();
+    for shown in [
+        "› Some orders come out too low",
+        "  ☐ run the tests",
+        "What just happened",
+        "read back a removed output",
+    ] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    assert!(!text.contains("/undo-compact"), "{text}");
+}
+
+#[test]
 fn an_answer_that_came_too_early_is_not_sent_with_the_next_prompt() {
     let call = |command: &str| Reply::call("Bash", json!({"command": command}));
     let (_bench, server, mut terminal) = open([

@@ -258,7 +258,7 @@ fn a_terminal_is_sent_nothing_that_it_would_print_and_asked_nothing() {
                     let number: u8 = number.parse().unwrap_or(0);
                     number <= 9 || (has_colours && matches!(number, 30..=37 | 40..=47 | 90..=97 | 100..=107))
                 }),
-                ("?", 'h' | 'l') => ["25", "2004", "2026"].contains(&numbers.as_str()),
+                ("?", 'h' | 'l') => ["25", "1004", "2004", "2026"].contains(&numbers.as_str()),
                 (">" | "<", 'u') => tells_modifiers,
                 _ => false,
             };

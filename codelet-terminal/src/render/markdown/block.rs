@@ -415,18 +415,43 @@ impl Blocks {
             && table::cells(&words.text).len() == aligns.len()
             && words.text.contains('|')
         {
-            let begin = words.wrap.clone();
-            let header = std::mem::take(&mut words.text);
-            self.leaf = Leaf::Table(Box::new(Table::new(
-                &header,
-                aligns,
-                begin,
-                &self.references,
-                &self.look,
-            )));
+            let table = Table::new(&words.text, aligns, words.wrap.clone(), &self.references, &self.look);
+            self.leaf = Leaf::Table(Box::new(table));
             return true;
         }
         false
+    }
+
+    /// Takes words for a table's header if they begin like one and `line`, all that has come of the next line, may become
+    /// the line under it. Says whether it did.
+    pub(super) fn guess_table(&mut self, line: &str) -> bool {
+        let Leaf::Words(words) = &self.leaf else {
+            return false;
+        };
+        // The marks of the containers that the line is in stand before it.
+        let line = line.trim_start_matches([' ', '>']);
+        let is_dashed = line.starts_with('-') || line.starts_with(':');
+        let may_be_header = words.text.starts_with('|') || (is_dashed && words.text.contains('|'));
+        let is_first = words.lines == 1 && !words.is_begun && !words.is_heading;
+        if !(is_first && may_be_header && table::may_become_delimiter(line)) {
+            return false;
+        }
+        let cells = table::cells(&words.text);
+        self.leaf = match cells.iter().all(|cell| cell.is_empty()) {
+            true => Leaf::None,
+            false => {
+                let sides = vec![table::Side::Left; cells.len()];
+                let begin = words.wrap.clone();
+                Leaf::Table(Box::new(Table::new(
+                    &words.text,
+                    sides,
+                    begin,
+                    &self.references,
+                    &self.look,
+                )))
+            }
+        };
+        true
     }
 
     fn marker(&self, source: &str, number: Option<u64>) -> String {

@@ -73,9 +73,20 @@ impl Markdown {
         out
     }
 
-    /// How what is still open looks so far; the next text may change it. It takes no more time than its bound allows.
+    /// How what is still open looks so far; the next text may change it. It takes no more time than its bound allows. What
+    /// begins as a table does is shown as one before its second line says so: nobody is to read bars that become columns.
     pub fn pending(&self) -> Vec<Line<'static>> {
-        self.clone().finish()
+        let mut open = self.clone();
+        if !open.is_continued && open.blocks.guess_table(&open.line) {
+            open.line.clear();
+        }
+        let mut out = Vec::new();
+        if !open.line.is_empty() || open.is_continued {
+            open.end_line("", &mut out);
+        }
+        open.blocks.guess_table("");
+        open.blocks.finish(&mut out);
+        out
     }
 
     /// The text ends here: returns what is left of it. What is pushed afterwards begins anew.

@@ -47,7 +47,7 @@ pub(super) struct Table {
 
 /// The line under a table's header: which side each column stands on.
 pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
-    if !line.contains('-') || !line.bytes().all(|byte| matches!(byte, b'-' | b':' | b'|' | b' ')) {
+    if !line.contains('-') || !may_become_delimiter(line) {
         return None;
     }
     let sides: Option<Vec<Side>> = cells(line)
@@ -64,6 +64,11 @@ pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
         })
         .collect();
     sides.filter(|sides| !sides.is_empty())
+}
+
+/// Whether a line that has not ended may become the one under a table's header.
+pub(super) fn may_become_delimiter(line: &str) -> bool {
+    line.bytes().all(|byte| matches!(byte, b'-' | b':' | b'|' | b' '))
 }
 
 /// The cells of a line, without the bars around them. An escaped bar is part of its cell.

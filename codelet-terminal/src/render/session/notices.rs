@@ -19,6 +19,8 @@ fn waited(time: Duration) -> String {
     }
 }
 
+/// A wait that was shorter is not told when it is over: nobody has missed anything by it.
+const TOLD: Duration = Duration::from_secs(1);
 /// Rows in which the reason of a wait is told while it lasts.
 const WAIT_ROWS: usize = 3;
 
@@ -64,7 +66,8 @@ impl Renderer {
             }
             Event::Thinking(_) | Event::Text(_) | Event::Calling { .. } => {
                 // Where nothing stands below the lines, the wait itself was one.
-                if let Some((time, cause)) = self.waited.take().filter(|_| !self.look.is_plain()) {
+                let waited_long = |(time, _): &(Duration, String)| *time >= TOLD && !self.look.is_plain();
+                if let Some((time, cause)) = self.waited.take().filter(waited_long) {
                     return self.labelled(Role::Dim, &format!("waited {}:", waited(time)), &clean(&cause, 1));
                 }
             }
@@ -109,7 +112,7 @@ impl Renderer {
             wrap.push(self.look.style(role), &clean(piece, 1), &mut out);
         }
         wrap.finish(&mut out);
-        for warning in &notice.warnings {
+        for warning in notice.warnings.iter().filter(|warning| !warning.repeats_the_notice()) {
             out.extend(self.labelled(Role::Warning, "warning:", &warning.to_string()));
         }
         out

@@ -58,6 +58,7 @@ fn a_session_that_breaks_down() {
             terminal: "xterm".to_owned(),
             files: Arc::new(Vec::new),
             edit: Arc::new(|_| Err("there is no editor".to_owned())),
+            notify: codelet_terminal::Notify::Bell,
         };
         let session = Session::new(parts, codelet_agent::session::Settings::default());
         let runtime = once::runtime().unwrap_or_else(|_| panic!("no runtime"));
