@@ -59,6 +59,16 @@ pub(crate) struct Refusing<'a> {
     pub may_be_message: bool,
 }
 
+/// Patterns that are to be kept, before the cursor and behind it, and why they were not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kept<'a> {
+    pub before: &'a str,
+    pub behind: &'a str,
+    pub objection: Option<&'static str>,
+    /// Enter takes them now.
+    pub is_takeable: bool,
+}
+
 /// How a question stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stand<'a> {
@@ -70,6 +80,8 @@ pub(crate) struct Stand<'a> {
     pub picked: Option<Choice>,
     /// The reason for a no that is being written.
     pub refusing: Option<Refusing<'a>>,
+    /// The patterns for the project that are being changed.
+    pub keeping: Option<Kept<'a>>,
     /// Questions after this one.
     pub waiting: usize,
 }
@@ -109,16 +121,35 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         may_be_message,
     }) = stand.refusing
     {
-        let mut reason = say(look, Role::Text, &format!("No, because: {before}▏{behind}"));
-        // Where it goes on stays in sight.
-        let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
-        let cursor = reason.iter().position(is_cursor).unwrap_or_default();
-        reason.truncate(room.max(cursor + 1));
+        let reason = written(look, room, &format!("No, because: {before}▏{behind}"));
         let hint = match may_be_message {
             true => "Enter tells the model; Esc makes it a message of its own",
             false => "Enter tells the model; Esc goes back",
         };
         return fitting(look, room, what, reason, say(look, Role::Dim, hint));
+    }
+    if let Some(Kept {
+        before,
+        behind,
+        objection,
+        is_takeable,
+    }) = stand.keeping
+    {
+        let pattern = written(look, room, &format!("Always in this project: {before}▏{behind}"));
+        let hint = match objection {
+            None if !is_takeable => vec![Line::default()],
+            Some(why) => say(
+                look,
+                Role::Warning,
+                &format!("Not kept: {why}. Change it, or Esc goes back"),
+            ),
+            None => say(
+                look,
+                Role::Dim,
+                "Change it as you like (* stands for anything); Enter keeps it in your settings, Esc goes back",
+            ),
+        };
+        return fitting(look, room, what, pattern, hint);
     }
     if stand.is_writing {
         let told = say(
@@ -159,12 +190,22 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         let more = count(stand.waiting as u64, "more question");
         waiting = say(look, Role::Dim, &format!("{more} after this one"));
     }
-    let full = choices(pattern.as_deref(), look);
+    let may_be_kept = question.proposal.is_some();
+    let full = choices(pattern.as_deref(), may_be_kept, look);
     let answers = match full.len() < room {
         true => full,
-        false => vec![short_choices(pattern.is_some(), look)],
+        false => vec![short_choices(pattern.is_some(), may_be_kept, look)],
     };
     fitting(look, room, what, answers, waiting)
+}
+
+/// What is being written, in which the place where it goes on stays in sight.
+fn written(look: &Look, room: usize, text: &str) -> Vec<Line<'static>> {
+    let mut rows = say(look, Role::Text, text);
+    let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
+    let cursor = rows.iter().position(is_cursor).unwrap_or_default();
+    rows.truncate(room.max(cursor + 1));
+    rows
 }
 
 /// At most so many rows: all of `first`, or its end; then the beginning of `what`, which stands above it; then `last`,

@@ -290,8 +290,7 @@ pub fn named_servers(
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
     let mut options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
-    let runs_commands =
-        settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
+    let runs_commands = settings.permission.value == Permission::Edit && settings.allowed().iter().any(is_of_commands);
     let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
     if place.holds_home() && settings.permission.value == Permission::Edit {
         notices.push(
