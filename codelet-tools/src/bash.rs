@@ -3,6 +3,7 @@
 use crate::apart::INTERRUPTED;
 use crate::arguments;
 use crate::bounded::Bounded;
+use crate::caches;
 use crate::desk::{Desk, PATH, spec};
 use crate::ending;
 use crate::family::{Family, Member};
@@ -158,6 +159,12 @@ impl Bash {
         }
         environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
         environment.push(("PWD".into(), directory.clone().into()));
+        // Before the sandbox is made, which lets commands write to it.
+        let caches = (permission != Permission::All).then(|| desk.caches()).flatten();
+        let sandbox = desk.sandbox(permission);
+        if let (Some(caches), Some(sandbox)) = (caches, &sandbox) {
+            caches::redirect(&mut environment, caches, desk.options.home.as_deref(), sandbox);
+        }
         let program = Program {
             program: self.shell.clone().into(),
             arguments: vec![handed::name(numbers.script).into()],
@@ -165,7 +172,7 @@ impl Bash {
             held: Some(held),
             environment,
             handed,
-            sandbox: desk.sandbox(permission),
+            sandbox,
             timeout,
         };
         Ok((program, note))

@@ -82,6 +82,11 @@ impl Sandbox {
         Sandbox { has_network, ..self }
     }
 
+    /// Whether the network can be reached from it.
+    pub(crate) fn has_network(&self) -> bool {
+        self.has_network
+    }
+
     /// Whether what is in a place, which is named without links, can be changed from within.
     pub(crate) fn writes(&self, place: &Path) -> bool {
         let devices = HARMLESS.map(harmless);
