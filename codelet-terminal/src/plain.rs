@@ -218,9 +218,17 @@ impl Plain {
             }
             false => format!(" a: always in this session ({}).", questions::always(question)),
         };
-        let project = question.proposal.as_ref().map_or(String::new(), |proposal| {
-            format!(" p: always in this project ({proposal}). p PATTERN: the same, with that pattern instead.")
-        });
+        let project = match question.proposal.as_deref() {
+            None => String::new(),
+            Some(proposal) if questions::is_long(proposal) => {
+                lines.extend(answers::say(&self.look, Role::Text, "p would permit in this project:"));
+                lines.extend(questions::framed(&self.look, Role::Text, proposal));
+                " p: always in this project. p PATTERN: the same, with that pattern instead.".to_owned()
+            }
+            Some(proposal) => {
+                format!(" p: always in this project ({proposal}). p PATTERN: the same, with that pattern instead.")
+            }
+        };
         let answers = format!("Permit it? y: once.{always}{project} n: no. n REASON: no, and the model is told why.");
         lines.extend(answers::say(&self.look, Role::Text, &answers));
         self.show(lines);

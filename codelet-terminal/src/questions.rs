@@ -44,10 +44,14 @@ fn shortened(pattern: &str) -> String {
     clip(pattern, PATTERN)
 }
 
+/// Whether a pattern is longer than a line that offers it shows.
+pub(crate) fn is_long(pattern: &str) -> bool {
+    shortened(pattern) != pattern
+}
+
 /// Whether what always would permit is longer than the line that offers it shows.
 pub(crate) fn is_shortened(question: &Question) -> bool {
-    let whole = always(question);
-    shortened(&whole) != whole
+    is_long(&always(question))
 }
 
 /// A reason for a no, before the cursor and behind it.
@@ -92,18 +96,23 @@ pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
         return Vec::new();
     }
     let mut told = say(look, Role::Dim, "[a] would permit in this session:");
-    // Framed, since it may fill rows: where one begins is up to whoever wrote it.
+    told.extend(framed(look, Role::Dim, &format!("`{}`", always(question))));
+    told
+}
+
+/// A text that somebody else may have chosen. Framed, since it may fill rows: where one begins is up to whoever wrote it.
+pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
     let bar = look.pick("│ ", "| ");
     let narrower = Look {
         width: look.width.saturating_sub(2).max(1),
         ..*look
     };
-    let rows = say(&narrower, Role::Dim, &format!("`{}`", always(question)));
-    told.extend(rows.into_iter().map(|mut row| {
+    let rows = say(&narrower, role, text).into_iter();
+    rows.map(|mut row| {
         row.spans.insert(0, Span::styled(bar, look.style(Role::Dim)));
         row
-    }));
-    told
+    })
+    .collect()
 }
 
 /// What is asked and what may be answered, to stand above the input in at most so many rows. The answers come first, what
@@ -121,7 +130,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         may_be_message,
     }) = stand.refusing
     {
-        let reason = written(look, room, &format!("No, because: {before}▏{behind}"));
+        let reason = in_sight(room, say(look, Role::Text, &format!("No, because: {before}▏{behind}")));
         let hint = match may_be_message {
             true => "Enter tells the model; Esc makes it a message of its own",
             false => "Enter tells the model; Esc goes back",
@@ -135,7 +144,11 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         is_takeable,
     }) = stand.keeping
     {
-        let pattern = written(look, room, &format!("Always in this project: {before}▏{behind}"));
+        let pattern = in_sight(
+            room.saturating_sub(1),
+            framed(look, Role::Text, &format!("{before}▏{behind}")),
+        );
+        let pattern = [say(look, Role::Text, "Always in this project:"), pattern].concat();
         let hint = match objection {
             None if !is_takeable => vec![Line::default()],
             Some(why) => say(
@@ -200,8 +213,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
 }
 
 /// What is being written, in which the place where it goes on stays in sight.
-fn written(look: &Look, room: usize, text: &str) -> Vec<Line<'static>> {
-    let mut rows = say(look, Role::Text, text);
+fn in_sight(room: usize, mut rows: Vec<Line<'static>>) -> Vec<Line<'static>> {
     let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
     let cursor = rows.iter().position(is_cursor).unwrap_or_default();
     rows.truncate(room.max(cursor + 1));

@@ -42,7 +42,7 @@ const fn downloads(variable: &'static str, usual: &'static str, name: &'static s
 }
 
 /// Programs that fail, or do everything again, where they cannot write to their folder.
-const CACHES: [Cache; 10] = [
+const CACHES: [Cache; 9] = [
     cache("GOCACHE", ".cache/go-build", "go-build"),
     cache("UV_CACHE_DIR", ".cache/uv", "uv"),
     cache("PIP_CACHE_DIR", ".cache/pip", "pip"),
@@ -53,7 +53,6 @@ const CACHES: [Cache; 10] = [
     downloads("GOPATH", "go", "go"),
     downloads("GOMODCACHE", "go/pkg/mod", "go/pkg/mod"),
     downloads("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
-    downloads("npm_config_store_dir", ".local/share/pnpm/store", "pnpm"),
 ];
 
 /// The folder for the caches of this workspace, made if it is missing; nothing where commands in this sandbox could put another one in its
@@ -132,7 +131,7 @@ mod tests {
             "CARGO_HOME=~/cargo",
             "GOPATH=~/go ",
             "GOMODCACHE=~/go/pkg/mod",
-            "npm_config_store_dir=~/pnpm",
+            "YARN_CACHE_FOLDER=~/yarn",
         ] {
             assert!(all.contains(more), "{more}: {all}");
         }

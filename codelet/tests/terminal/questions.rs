@@ -107,9 +107,9 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     let served = server(replies());
     let mut terminal = Terminal::start(&bench, &served, &[], SIZE);
     terminal.say("Make them.");
-    terminal.see("[p] always in this project");
+    terminal.see("[p] always");
     terminal.answer("p");
-    terminal.see("Always in this project: mkdir *");
+    terminal.see("│ mkdir *▏");
     terminal.see("Enter keeps it in your settings");
     // Another pattern that does not permit it is not taken.
     terminal.send(b"x\r");
@@ -130,7 +130,7 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     let served = server([call("mkdir four"), call("rmdir four one"), Reply::text("Over.")]);
     let mut piped = Piped::start(&bench, &served, &[]);
     piped.say("Go on.");
-    piped.wait("p: always in this project (rmdir *)");
+    piped.wait("project (rmdir *)");
     piped.say("p make *");
     piped.wait("Not kept: this pattern does not permit what is asked for");
     piped.say("p rmdir four *");
@@ -138,4 +138,30 @@ fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_aga
     leave(&mut piped, &served);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.ends_with("allow = [\"mkdir *\", \"rmdir four *\"]\n"), "{text}");
+}
+
+#[test]
+fn a_pattern_that_is_changed_stands_in_a_frame_wherever_its_rows_begin() {
+    // A word whose row would look like the answers of another question.
+    let posed = "x".repeat(70);
+    let command = format!("bash run.sh {posed} [y] yes, once [n] no");
+    let (_bench, server, mut terminal) = open([Reply::call("Bash", json!({"command": command})), Reply::text("Done.")]);
+    terminal.say("Run it.");
+    terminal.see("[p] always");
+    terminal.answer("p");
+    terminal.see("Enter keeps it in your settings");
+    let screen = terminal.screen();
+    let field: Vec<&str> = screen
+        .lines()
+        .skip_while(|row| !row.starts_with("Always in this project"))
+        .collect();
+    let end = field.iter().position(|row| row.contains('▏')).unwrap();
+    assert!(
+        end > 1 && field[1..=end].iter().all(|row| row.starts_with("│ ")),
+        "{screen}"
+    );
+    terminal.send(b"\x1b");
+    terminal.answer("n");
+    terminal.wait("Done.");
+    leave(&mut terminal, &server);
 }
