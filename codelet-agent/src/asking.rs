@@ -1,10 +1,11 @@
 //! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
 
 use crate::orders;
-use crate::permission::{Asked, Gate, Permission, Rules, Verdict, allows, pattern_for};
+use crate::permission::{self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, pattern_for};
 use crate::tool::{Looking, Need};
 use codelet_context::refusal;
 use futures_util::future::BoxFuture;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
@@ -25,7 +26,7 @@ pub enum Word {
 /// What may be permitted for the rest of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grant {
-    /// Command lines that this pattern fits, as for [`allows`].
+    /// Command lines that this pattern fits, as for [`allows`], or tools of servers.
     Commands(String),
     /// This command line and no other.
     Line(String),
@@ -50,6 +51,18 @@ impl Grant {
     }
 }
 
+/// Keeps patterns for the session's project beyond the session; says where they stand and how they are taken back, or why they cannot be kept.
+pub type Keep = Arc<dyn Fn(&[String]) -> Result<String, String> + Send + Sync>;
+
+#[derive(Clone)]
+struct Keeper(Keep);
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keeper")
+    }
+}
+
 /// Something that a person is asked.
 #[derive(Debug)]
 pub struct Question {
@@ -61,6 +74,8 @@ pub struct Question {
     pub needs: Vec<Need>,
     /// What [`Word::Always`] permits.
     pub grants: Vec<Grant>,
+    /// The patterns that could be kept for the project, as a text to be changed; `None` where none can be.
+    pub proposal: Option<String>,
     state: Arc<Mutex<State>>,
     answer: oneshot::Sender<Word>,
 }
@@ -79,12 +94,47 @@ impl Question {
         // A call that was interrupted meanwhile needs no answer.
         let _ = self.answer.send(word);
     }
+
+    /// The patterns of a text, if they can be kept for the project and permit what is asked.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn patterns(&self, text: &str) -> Result<Vec<String>, &'static str> {
+        permission::patterns(text, &self.needs)
+    }
+
+    /// Permits it, and from now on what these [patterns](Self::patterns) fit, in this project. Says where that stands and how it is taken
+    /// back; where it cannot be kept, it holds for this session.
+    pub fn keep(self, patterns: Vec<String>) -> String {
+        let keeper = lock(&self.state).keeper.clone();
+        let kept = match keeper {
+            Some(Keeper(keep)) => keep(&patterns),
+            None => Err("there are no settings of yours".to_owned()),
+        };
+        let shown = patterns.join(", ");
+        let mut state = lock(&self.state);
+        // What the settings permit does not hold in a session that only looks; what somebody has just permitted does.
+        if kept.is_err() || state.rules.permission == Permission::Read {
+            state.grants.extend(patterns.iter().cloned().map(Grant::Commands));
+        }
+        if kept.is_ok() {
+            state.rules.allow.extend(patterns);
+        }
+        drop(state);
+        // A call that was interrupted meanwhile needs no answer.
+        let _ = self.answer.send(Word::Once);
+        match kept {
+            Ok(told) => format!("permitted in this project: {shown} · {told}"),
+            Err(why) => format!("permitted for this session only: {shown} · it could not be kept: {why}"),
+        }
+    }
 }
 
 #[derive(Debug)]
 struct State {
     rules: Rules,
     grants: Vec<Grant>,
+    keeper: Option<Keeper>,
 }
 
 impl State {
@@ -99,17 +149,20 @@ impl State {
 
     /// A line of several commands may fit several patterns together.
     fn allows(&self, need: &Need) -> bool {
-        let Need::Run { command, folder, looks } = need else {
-            return false;
-        };
         let granted = self.grants.iter().filter_map(|grant| match grant {
             Grant::Commands(pattern) => Some(pattern),
             _ => None,
         });
         let patterns: Vec<String> = self.patterns().iter().chain(granted).cloned().collect();
-        // Who permits a kind of command has not therefore permitted what gives orders to others.
-        allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
-            && orders::changed_by(command, folder).is_none()
+        match need {
+            // Who permits a kind of command has not therefore permitted what gives orders to others.
+            Need::Run { command, folder, looks } => {
+                allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
+                    && orders::changed_by(command, folder).is_none()
+            }
+            Need::Call { tool, .. } => allows_call(&patterns, tool),
+            _ => false,
+        }
     }
 
     /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
@@ -135,9 +188,16 @@ impl Asking {
         let state = State {
             rules,
             grants: Vec::new(),
+            keeper: None,
         };
         let state = Arc::new(Mutex::new(state));
         (Asking { state, questions }, asked)
+    }
+
+    /// The same gate, where what is permitted can be kept for the project.
+    pub fn keeping(self, keep: Keep) -> Self {
+        lock(&self.state).keeper = Some(Keeper(keep));
+        self
     }
 
     /// How far the tools may go without being asked about.
@@ -173,7 +233,9 @@ impl Gate for Asking {
                 return Verdict::Yes;
             }
             let (answer, answered) = oneshot::channel();
+            let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
+                proposal: permission::proposal(&needs).filter(|_| can_keep),
                 tool: asked.tool.to_owned(),
                 description: asked.description.to_owned(),
                 grants: grants(&needs),
@@ -315,6 +377,60 @@ mod tests {
             gate.judge(asked(&run("git fetch -p && ls -s && cargo test"))).await,
             Verdict::Yes
         );
+    }
+
+    /// What is asked about when these are called under a gate whose settings do or do not take anything.
+    async fn kept(rules: Rules, keeps: bool, text: &str) -> (Asking, String, Vec<Vec<String>>) {
+        let written: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
+        let (gate, mut questions) = Asking::new(rules);
+        let store = Arc::clone(&written);
+        let gate = gate.keeping(Arc::new(move |patterns: &[String]| {
+            store.lock().unwrap().push(patterns.to_vec());
+            match keeps {
+                true => Ok("in the settings".to_owned()),
+                false => Err("the disk is full".to_owned()),
+            }
+        }));
+        let judged = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.judge(asked(&run("python3 -m pytest -q"))).await }
+        });
+        let question = questions.recv().await.unwrap();
+        assert_eq!(question.proposal.as_deref(), Some("python3 -m pytest *"));
+        let patterns = question.patterns(text).unwrap();
+        let told = question.keep(patterns);
+        assert_eq!(judged.await.unwrap(), Verdict::Yes);
+        let written = written.lock().unwrap().clone();
+        (gate, told, written)
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_for_the_project_holds_at_once_and_outlives_a_narrower_permission() {
+        let (gate, told, written) = kept(Rules::default(), true, "python3 -m pytest *").await;
+        assert_eq!(written, [["python3 -m pytest *"]]);
+        assert_eq!(told, "permitted in this project: python3 -m pytest * · in the settings");
+        assert_eq!(gate.judge(asked(&run("python3 -m pytest a.py"))).await, Verdict::Yes);
+        gate.permit(Permission::Read);
+        gate.permit(Permission::Edit);
+        assert_eq!(gate.judge(asked(&run("python3 -m pytest a.py"))).await, Verdict::Yes);
+        // Also where the settings permit nothing by themselves.
+        let only_looks = Rules {
+            permission: Permission::Read,
+            ..Rules::default()
+        };
+        let (gate, ..) = kept(only_looks, true, "python3 *").await;
+        assert_eq!(gate.judge(asked(&run("python3 -m pytest b.py"))).await, Verdict::Yes);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_kept_holds_for_the_session_and_says_so() {
+        let (gate, told, _) = kept(Rules::default(), false, "python3 *").await;
+        assert!(
+            told.contains("for this session only") && told.ends_with("the disk is full"),
+            "{told}"
+        );
+        assert_eq!(gate.judge(asked(&run("python3 -m pytest a.py"))).await, Verdict::Yes);
+        assert_eq!(gate.granted().0, [""; 0]);
     }
 
     #[tokio::test]

@@ -3,8 +3,10 @@
 mod builtin;
 mod line;
 mod looks;
+mod proposed;
 
 pub use looks::{Looks, looks};
+pub(crate) use proposed::{patterns, proposal};
 
 use crate::orders;
 use crate::tool::{Looking, Need, Owner};
@@ -315,6 +317,19 @@ const UNBOUNDED_SUBCOMMANDS: &str = "exec run x dlx config alias eval repl shell
     submodule rebase difftool mergetool filter-branch for-each-repo hook compose container machine debug \
     extension";
 
+/// Modules that check or build what lies in the project, as `cargo test` does: what Python is given with them is no program.
+const MODULES: &str =
+    "pytest unittest doctest mypy pyright ruff black isort flake8 pylint bandit build compileall coverage";
+
+/// The words of a command up to what says what it does, where its first two do not: `python3 -m pytest`.
+fn of_module(words: &[Word]) -> Option<String> {
+    let [program, option, module] = words.get(..3)? else {
+        return None;
+    };
+    let is_module = option.text == "-m" && is_among(MODULES, &module.text) && is_plain(&program.text);
+    (is_module && is_one_of("python pypy", &program.text)).then(|| format!("{} -m {} *", program.text, module.text))
+}
+
 /// The patterns that permit this command line and those like it; `None` where it can only be permitted as it is.
 pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
     let commands = split(line)?;
@@ -322,6 +337,12 @@ pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
     for words in &commands {
         // Nobody is asked about these.
         if looks::below(words).is_some() || looks::only_looks(words, false) {
+            continue;
+        }
+        if let Some(pattern) = of_module(words) {
+            if !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
             continue;
         }
         let program = words
@@ -814,6 +835,8 @@ mod tests {
             ("/usr/bin/git status -s", &["/usr/bin/git status *"]),
             ("./gradlew build", &["./gradlew build *"]),
             ("b3sum a", &["b3sum *"]),
+            ("python3 -m pytest -q a.py", &["python3 -m pytest *"]),
+            ("/usr/bin/python3.12 -m mypy .", &["/usr/bin/python3.12 -m mypy *"]),
         ] {
             assert_eq!(pattern_for(line).unwrap(), patterns, "{line}");
         }
@@ -822,6 +845,9 @@ mod tests {
             "bash -c 'ls'",
             "/usr/bin/python3 x.py",
             "python3.13t x.py",
+            "python3 -m pip install x",
+            "python3 -m timeit x",
+            "python3 -c x -m pytest",
             "lua5.4 x.lua",
             "Rscript x.R",
             "/usr/bin/git -C / status",

@@ -10,7 +10,7 @@ use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Origin, Part};
 use codelet_context::notice::Notice;
@@ -420,6 +420,7 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
 /// What was granted, and what that means.
 pub fn grant(grant: &Grant) -> (String, String) {
     match grant {
+        Grant::Commands(pattern) if is_of_calls(pattern) => (pattern.clone(), "may be called".to_owned()),
         Grant::Commands(pattern) => (pattern.clone(), "may be run".to_owned()),
         Grant::Line(line) => (line.clone(), "may be run, exactly so".to_owned()),
         Grant::Look(folder) => (folder.display().to_string(), "may be looked at".to_owned()),

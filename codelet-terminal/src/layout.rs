@@ -3,7 +3,7 @@
 
 use crate::answers;
 use crate::complete::SHOWN;
-use crate::questions::{self, Refusing, Stand};
+use crate::questions::{self, Kept, Refusing, Stand};
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
@@ -66,7 +66,7 @@ pub(crate) fn frame(
     rows.extend(input);
     rows.extend(suggestions);
     rows.extend(status);
-    let is_hidden = !has_input || repl.refusing().is_some();
+    let is_hidden = !has_input || repl.refusing().is_some() || repl.keeping().is_some();
     let cursor = (!is_hidden).then(|| {
         let place = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         (place(above + cursor.0), place(cursor.1))
@@ -102,6 +102,9 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
     let picked = repl.picked(now);
     let waiting = repl.waiting_questions();
     let refusing = repl.refusing().map(|reason| (reason.parts(), reason.may_be_message()));
+    let keeping = repl
+        .keeping()
+        .map(|keeping| (keeping.parts(), keeping.objection, now >= keeping.takes_from()));
     let Some(question) = repl.question(now) else {
         return Vec::new();
     };
@@ -113,6 +116,12 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
             before,
             behind,
             may_be_message: *may_be_message,
+        }),
+        keeping: keeping.as_ref().map(|((before, behind), objection, is_takeable)| Kept {
+            before,
+            behind,
+            objection: *objection,
+            is_takeable: *is_takeable,
         }),
         waiting,
     };

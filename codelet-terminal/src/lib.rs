@@ -25,6 +25,7 @@ mod copied;
 mod editor;
 pub mod finished;
 mod front;
+mod keeping;
 pub mod keys;
 mod layout;
 mod lines;

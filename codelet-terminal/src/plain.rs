@@ -218,7 +218,18 @@ impl Plain {
             }
             false => format!(" a: always in this session ({}).", questions::always(question)),
         };
-        let answers = format!("Permit it? y: once.{always} n: no. n REASON: no, and the model is told why.");
+        let project = match question.proposal.as_deref() {
+            None => String::new(),
+            Some(proposal) if questions::is_long(proposal) => {
+                lines.extend(answers::say(&self.look, Role::Text, "p would permit in this project:"));
+                lines.extend(questions::framed(&self.look, Role::Text, proposal));
+                " p: always in this project. p PATTERN: the same, with that pattern instead.".to_owned()
+            }
+            Some(proposal) => {
+                format!(" p: always in this project ({proposal}). p PATTERN: the same, with that pattern instead.")
+            }
+        };
+        let answers = format!("Permit it? y: once.{always}{project} n: no. n REASON: no, and the model is told why.");
         lines.extend(answers::say(&self.look, Role::Text, &answers));
         self.show(lines);
     }
@@ -243,12 +254,39 @@ impl Plain {
                 let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
                 self.answer(Word::No(reason));
             }
+            "p" | "project" if self.may_keep() => self.keep_pattern(reason.trim()),
             _ if matches!(command::read(line), Said::Command(..) | Said::Refused(_)) => {
                 return Some(Wish::Say(line.to_owned()));
             }
-            _ => self.line("Please answer y, a, n, or n with a reason."),
+            _ => {
+                let project = if self.may_keep() { " p, p with a pattern," } else { "" };
+                self.line(&format!("Please answer y, a,{project} n, or n with a reason."));
+            }
         }
         None
+    }
+
+    fn may_keep(&self) -> bool {
+        let first = self.questions.front();
+        first.is_some_and(|(question, _)| question.proposal.is_some())
+    }
+
+    /// Keeps this pattern for the project, or the proposed one; the question stays where the pattern does not permit what is asked.
+    fn keep_pattern(&mut self, pattern: &str) {
+        let Some((question, _)) = self.questions.front() else {
+            return;
+        };
+        let proposal = question.proposal.as_deref().unwrap_or_default();
+        match question.patterns(if pattern.is_empty() { proposal } else { pattern }) {
+            Ok(patterns) => {
+                self.is_asked = false;
+                if let Some((question, _)) = self.questions.pop_front() {
+                    let told = question.keep(patterns);
+                    self.say(&told);
+                }
+            }
+            Err(why) => self.line(&format!("Not kept: {why}. Please answer again.")),
+        }
     }
 }
 

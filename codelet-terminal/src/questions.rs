@@ -44,10 +44,14 @@ fn shortened(pattern: &str) -> String {
     clip(pattern, PATTERN)
 }
 
+/// Whether a pattern is longer than a line that offers it shows.
+pub(crate) fn is_long(pattern: &str) -> bool {
+    shortened(pattern) != pattern
+}
+
 /// Whether what always would permit is longer than the line that offers it shows.
 pub(crate) fn is_shortened(question: &Question) -> bool {
-    let whole = always(question);
-    shortened(&whole) != whole
+    is_long(&always(question))
 }
 
 /// A reason for a no, before the cursor and behind it.
@@ -57,6 +61,16 @@ pub(crate) struct Refusing<'a> {
     pub behind: &'a str,
     /// It may as well be the rest of a message.
     pub may_be_message: bool,
+}
+
+/// Patterns that are to be kept, before the cursor and behind it, and why they were not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kept<'a> {
+    pub before: &'a str,
+    pub behind: &'a str,
+    pub objection: Option<&'static str>,
+    /// Enter takes them now.
+    pub is_takeable: bool,
 }
 
 /// How a question stands.
@@ -70,6 +84,8 @@ pub(crate) struct Stand<'a> {
     pub picked: Option<Choice>,
     /// The reason for a no that is being written.
     pub refusing: Option<Refusing<'a>>,
+    /// The patterns for the project that are being changed.
+    pub keeping: Option<Kept<'a>>,
     /// Questions after this one.
     pub waiting: usize,
 }
@@ -80,18 +96,23 @@ pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
         return Vec::new();
     }
     let mut told = say(look, Role::Dim, "[a] would permit in this session:");
-    // Framed, since it may fill rows: where one begins is up to whoever wrote it.
+    told.extend(framed(look, Role::Dim, &format!("`{}`", always(question))));
+    told
+}
+
+/// A text that somebody else may have chosen. Framed, since it may fill rows: where one begins is up to whoever wrote it.
+pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
     let bar = look.pick("│ ", "| ");
     let narrower = Look {
         width: look.width.saturating_sub(2).max(1),
         ..*look
     };
-    let rows = say(&narrower, Role::Dim, &format!("`{}`", always(question)));
-    told.extend(rows.into_iter().map(|mut row| {
+    let rows = say(&narrower, role, text).into_iter();
+    rows.map(|mut row| {
         row.spans.insert(0, Span::styled(bar, look.style(Role::Dim)));
         row
-    }));
-    told
+    })
+    .collect()
 }
 
 /// What is asked and what may be answered, to stand above the input in at most so many rows. The answers come first, what
@@ -109,16 +130,39 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         may_be_message,
     }) = stand.refusing
     {
-        let mut reason = say(look, Role::Text, &format!("No, because: {before}▏{behind}"));
-        // Where it goes on stays in sight.
-        let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
-        let cursor = reason.iter().position(is_cursor).unwrap_or_default();
-        reason.truncate(room.max(cursor + 1));
+        let reason = in_sight(room, say(look, Role::Text, &format!("No, because: {before}▏{behind}")));
         let hint = match may_be_message {
             true => "Enter tells the model; Esc makes it a message of its own",
             false => "Enter tells the model; Esc goes back",
         };
         return fitting(look, room, what, reason, say(look, Role::Dim, hint));
+    }
+    if let Some(Kept {
+        before,
+        behind,
+        objection,
+        is_takeable,
+    }) = stand.keeping
+    {
+        let pattern = in_sight(
+            room.saturating_sub(1),
+            framed(look, Role::Text, &format!("{before}▏{behind}")),
+        );
+        let pattern = [say(look, Role::Text, "Always in this project:"), pattern].concat();
+        let hint = match objection {
+            None if !is_takeable => vec![Line::default()],
+            Some(why) => say(
+                look,
+                Role::Warning,
+                &format!("Not kept: {why}. Change it, or Esc goes back"),
+            ),
+            None => say(
+                look,
+                Role::Dim,
+                "Change it as you like (* stands for anything); Enter keeps it in your settings, Esc goes back",
+            ),
+        };
+        return fitting(look, room, what, pattern, hint);
     }
     if stand.is_writing {
         let told = say(
@@ -159,12 +203,21 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         let more = count(stand.waiting as u64, "more question");
         waiting = say(look, Role::Dim, &format!("{more} after this one"));
     }
-    let full = choices(pattern.as_deref(), look);
+    let may_be_kept = question.proposal.is_some();
+    let full = choices(pattern.as_deref(), may_be_kept, look);
     let answers = match full.len() < room {
         true => full,
-        false => vec![short_choices(pattern.is_some(), look)],
+        false => vec![short_choices(pattern.is_some(), may_be_kept, look)],
     };
     fitting(look, room, what, answers, waiting)
+}
+
+/// What is being written, in which the place where it goes on stays in sight.
+fn in_sight(room: usize, mut rows: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
+    let cursor = rows.iter().position(is_cursor).unwrap_or_default();
+    rows.truncate(room.max(cursor + 1));
+    rows
 }
 
 /// At most so many rows: all of `first`, or its end; then the beginning of `what`, which stands above it; then `last`,

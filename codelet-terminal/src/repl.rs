@@ -6,6 +6,7 @@ use crate::command::{self, Said};
 use crate::complete::{self, Candidate, Sought};
 use crate::editor::Editor;
 use crate::front::Doing;
+use crate::keeping::{Edited, Keeping};
 use crate::keys::{Code, Key, Typed};
 use crate::reason::{Came, Reason};
 use crate::render::permission::Choice;
@@ -72,6 +73,8 @@ pub struct Repl {
     /// The reason that is being written for a no, and one that was left for now.
     refusing: Option<Reason>,
     kept: Option<Reason>,
+    /// The patterns that are being changed before they are kept for the project.
+    keeping: Option<Keeping>,
     picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
@@ -104,6 +107,7 @@ impl Repl {
             asked: None,
             refusing: None,
             kept: None,
+            keeping: None,
             picked: None,
             early: None,
             is_unfolded: false,
@@ -169,6 +173,7 @@ impl Repl {
             self.keep_reasons();
             self.asked = None;
             self.picked = None;
+            self.keeping = None;
             self.is_unfolded = false;
         }
         if self.questions.is_empty() {
@@ -202,14 +207,15 @@ impl Repl {
         let early = self.early.map(|early| early + SETTLED);
         let burst = self.picked.map(|picked| picked.at + BURST);
         let last = self.picked.filter(|picked| picked.choice != Choice::Always);
-        [early, burst, last.map(|picked| picked.at + SETTLED)]
+        let taken = self.keeping.as_ref().map(Keeping::takes_from);
+        [early, burst, last.map(|picked| picked.at + SETTLED), taken]
             .into_iter()
             .flatten()
             .filter(|at| *at > now)
             .min()
     }
 
-    /// Time has passed: a letter that stood alone is the answer. What permits more than this once waits for Enter.
+    /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
     pub fn settle(&mut self, now: Instant) -> Vec<Act> {
         // A question that nobody needs answered any more takes its letter with it.
         let is_asked = self.question(now).is_some() && self.is_answerable(now);
@@ -222,7 +228,7 @@ impl Repl {
         }
         match self.picked {
             Some(picked) if is_asked && picked.choice != Choice::Always && now >= picked.at + SETTLED => {
-                self.decide(picked.choice)
+                self.decide(picked.choice, now)
             }
             _ => Vec::new(),
         }
@@ -241,6 +247,11 @@ impl Repl {
     /// The reason that is being written for a no.
     pub(crate) fn refusing(&self) -> Option<&Reason> {
         self.refusing.as_ref()
+    }
+
+    /// The patterns that are being changed before they are kept for the project.
+    pub(crate) fn keeping(&self) -> Option<&Keeping> {
+        self.keeping.as_ref()
     }
 
     /// The question is gone: what was written for it is what is being written, or comes back with Up.
@@ -309,6 +320,9 @@ impl Repl {
         {
             return reason.paste(text);
         }
+        if let Some(keeping) = &mut self.keeping {
+            return keeping.paste(text);
+        }
         self.unpick();
         self.editor.paste(text);
     }
@@ -324,8 +338,10 @@ impl Repl {
             // What was picked before something else is done was no answer.
             self.unpick();
             self.early = None;
-            let is_refusing = self.question(now).is_some() && self.refusing.is_some();
-            let is_empty = self.editor.is_empty() && self.refusing.as_ref().is_none_or(Reason::is_empty);
+            let is_asked = self.question(now).is_some();
+            let is_refusing = is_asked && (self.refusing.is_some() || self.keeping.is_some());
+            let is_empty =
+                self.editor.is_empty() && self.refusing.as_ref().is_none_or(Reason::is_empty) && self.keeping.is_none();
             match letter {
                 'c' => return self.cancel(now),
                 'd' if is_empty => return vec![Act::Leave],
@@ -442,6 +458,9 @@ impl Repl {
         if self.refusing.is_some() {
             return Some(self.reason_key(key, now));
         }
+        if self.keeping.is_some() {
+            return Some(self.keeping_key(key, now));
+        }
         if let Some(picked) = self.picked {
             return self.picked_key(picked, key, now);
         }
@@ -460,7 +479,12 @@ impl Repl {
                 ..
             } => {
                 let choice = Choice::of_key(letter)?;
-                if choice == Choice::Always && !self.may_always() {
+                let is_offered = match choice {
+                    Choice::Always => self.may_always(),
+                    Choice::Project => self.proposal().is_some(),
+                    _ => true,
+                };
+                if !is_offered {
                     return None;
                 }
                 // It permits nothing, so nobody has to wait for it; what follows may turn out to be a message.
@@ -510,7 +534,7 @@ impl Repl {
                 self.picked = None;
                 Some(Vec::new())
             }
-            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.decide(picked.choice)),
+            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.decide(picked.choice, now)),
             Key { code: Code::Enter, .. } => {
                 self.unpick();
                 Some(Vec::new())
@@ -524,7 +548,7 @@ impl Repl {
                 && now >= picked.at + SETTLED
                 && matches!(
                     Choice::of_key(letter),
-                    Some(Choice::Once | Choice::No | Choice::NoBecause)
+                    Some(Choice::Once | Choice::Project | Choice::No | Choice::NoBecause)
                 ) =>
             {
                 self.picked = None;
@@ -537,12 +561,17 @@ impl Repl {
         }
     }
 
-    /// What was picked is the answer. A reason is never picked: it is written at once.
-    fn decide(&mut self, choice: Choice) -> Vec<Act> {
+    /// What was picked is the answer, or is to be read and changed before it is one. A reason is never picked: it is written at once.
+    fn decide(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
         let word = match choice {
             Choice::Once => Word::Once,
             Choice::Always => Word::Always,
             Choice::No | Choice::NoBecause => Word::No(None),
+            Choice::Project => {
+                self.picked = None;
+                self.keeping = self.proposal().map(|proposal| Keeping::new(proposal, now));
+                return Vec::new();
+            }
         };
         let told = self.told(&word);
         self.answer(word, told)
@@ -570,10 +599,38 @@ impl Repl {
             .is_some_and(|question| !question.grants.is_empty())
     }
 
+    /// What could be kept for the project.
+    fn proposal(&self) -> Option<&str> {
+        self.questions.front()?.proposal.as_deref()
+    }
+
     /// The letter was the beginning of something written.
     fn unpick(&mut self) {
         if let Some(picked) = self.picked.take() {
             self.editor.key(Key::plain(Code::Char(picked.letter)));
+        }
+    }
+
+    /// A key for what is to be kept. It is an answer only once it permits what is asked.
+    fn keeping_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
+        let (Some(keeping), Some(question)) = (&mut self.keeping, self.questions.front()) else {
+            return Vec::new();
+        };
+        match keeping.key(key, now) {
+            Edited::On => Vec::new(),
+            Edited::Left => {
+                self.keeping = None;
+                Vec::new()
+            }
+            Edited::Taken(text) => match question.patterns(&text) {
+                Ok(patterns) => self
+                    .close_question()
+                    .map_or_else(Vec::new, |question| vec![Act::Answered(question.keep(patterns))]),
+                Err(why) => {
+                    keeping.objection = Some(why);
+                    Vec::new()
+                }
+            },
         }
     }
 
@@ -604,16 +661,22 @@ impl Repl {
     }
 
     fn answer(&mut self, word: Word, told: String) -> Vec<Act> {
-        self.picked = None;
-        self.refusing = None;
-        self.keep_reasons();
-        self.asked = None;
-        self.is_unfolded = false;
-        let Some(question) = self.questions.pop_front() else {
+        let Some(question) = self.close_question() else {
             return Vec::new();
         };
         question.answer(word);
         vec![Act::Answered(told)]
+    }
+
+    /// The question that is being answered; the next one is put from the beginning.
+    fn close_question(&mut self) -> Option<Question> {
+        self.picked = None;
+        self.refusing = None;
+        self.keeping = None;
+        self.keep_reasons();
+        self.asked = None;
+        self.is_unfolded = false;
+        self.questions.pop_front()
     }
 
     /// A key for the suggestions; `None` if it is none.

@@ -545,8 +545,8 @@ fn what_a_call_asks_to_do() {
             needs: &needs,
         };
         let mut lines = question(asked, Path::new("/home/user/project"), &look);
-        lines.extend(choices(Some("curl *"), &look));
-        lines.extend(choices(None, &look));
+        lines.extend(choices(Some("curl *"), true, &look));
+        lines.extend(choices(None, false, &look));
         lines
     });
 }

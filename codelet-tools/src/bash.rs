@@ -3,6 +3,7 @@
 use crate::apart::INTERRUPTED;
 use crate::arguments;
 use crate::bounded::Bounded;
+use crate::caches;
 use crate::desk::{Desk, PATH, spec};
 use crate::ending;
 use crate::family::{Family, Member};
@@ -159,6 +160,11 @@ impl Bash {
         }
         environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
         environment.push(("PWD".into(), directory.clone().into()));
+        if let Some(sandbox) = sandbox.as_ref().filter(|sandbox| !sandbox.only_looks())
+            && let Some(caches) = desk.caches()
+        {
+            caches::redirect(&mut environment, caches, desk.options.home.as_deref(), sandbox);
+        }
         let program = Program {
             program: self.shell.clone().into(),
             arguments: vec![handed::name(numbers.script).into()],

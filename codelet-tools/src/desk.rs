@@ -2,6 +2,7 @@
 
 use crate::Options;
 use crate::arguments;
+use crate::caches;
 use crate::files;
 use crate::owned::Owned;
 use crate::path::{Paths, Place};
@@ -21,7 +22,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Where programs are if nobody says.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -53,6 +54,8 @@ pub(crate) struct Desk {
     permission: Mutex<Permission>,
     sees_images: AtomicBool,
     shell: Mutex<Shell>,
+    /// Made for the first command in the sandbox.
+    caches: OnceLock<Option<PathBuf>>,
 }
 
 impl Desk {
@@ -74,7 +77,17 @@ impl Desk {
             owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings),
             paths,
             options,
+            caches: OnceLock::new(),
         }
+    }
+
+    /// The folder for what build tools keep while they run in the sandbox, if there can be one.
+    pub(crate) fn caches(&self) -> Option<&Path> {
+        let made = self.caches.get_or_init(|| {
+            let all = self.options.caches.as_deref()?;
+            caches::folder(all, self.paths.root(), &self.widest())
+        });
+        made.as_deref()
     }
 
     /// How far the tools may go now.
@@ -124,6 +137,11 @@ impl Desk {
 
     /// The sandbox in which commands run under this permission, if in one.
     pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
+        if permission == Permission::All {
+            return None;
+        }
+        // They are among what can be written in it.
+        self.caches();
         match permission {
             Permission::All => None,
             Permission::Edit => Some(self.widest().with_network(self.options.has_network)),
@@ -146,7 +164,8 @@ impl Desk {
     /// What any command may write to besides the workspace.
     fn beside(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.options.writable.iter().chain([&self.options.temporary]);
-        folders.flat_map(|folder| self.owned.writable_of(folder))
+        let caches = self.caches.get().cloned().flatten();
+        folders.flat_map(|folder| self.owned.writable_of(folder)).chain(caches)
     }
 
     /// The folders of `PATH`, named without links, that no command in this sandbox can put a program into.

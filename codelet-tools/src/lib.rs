@@ -23,6 +23,7 @@ mod apart;
 mod arguments;
 mod bash;
 mod bounded;
+mod caches;
 mod committed;
 mod desk;
 mod diff;
@@ -100,6 +101,9 @@ pub struct Options {
     pub private: Vec<PathBuf>,
     /// More folders that commands in a sandbox may write to, such as a package manager's cache.
     pub writable: Vec<PathBuf>,
+    /// A folder of the user's for what build tools and package managers keep while they run in the sandbox, apart from what they keep
+    /// elsewhere; each workspace has its own in it.
+    pub caches: Option<PathBuf>,
     /// Whether commands under [`Permission::Edit`] reach the network.
     pub has_network: bool,
     /// Whether the model takes pictures.
@@ -126,6 +130,7 @@ impl Options {
             temporary: PathBuf::from("/tmp"),
             private: Vec::new(),
             writable: Vec::new(),
+            caches: None,
             has_network: false,
             sees_images: false,
             bash_timeout: Duration::from_secs(120),

@@ -119,6 +119,16 @@ impl Sandbox {
         Sandbox { has_network, ..self }
     }
 
+    /// Whether nothing can be written in it.
+    pub(crate) fn only_looks(&self) -> bool {
+        self.looks_at.is_some()
+    }
+
+    /// Whether the network can be reached from it.
+    pub(crate) fn has_network(&self) -> bool {
+        self.has_network
+    }
+
     /// Whether what is in a place, which is named without links, can be changed from within.
     pub(crate) fn writes(&self, place: &Path) -> bool {
         let devices = HARMLESS.map(harmless);

@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Read, Stdout, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Bytes gathered before they are written.
@@ -221,6 +222,19 @@ impl Pinned {
     /// Whether it is a pipe, or something else that is written to as it is, and no device.
     pub fn is_stream(&self) -> bool {
         matches!(self.target, Target::Held(_)) && !is_descriptor(&self.path) && !self.path.starts_with("/dev")
+    }
+
+    /// Whether a new file takes the place of what is there, so that all of it is written or nothing.
+    pub fn is_replaced(&self) -> bool {
+        matches!(self.target, Target::Named { .. })
+    }
+
+    /// The same place, for a file that nobody but its owner reads or writes, whatever the one before it permitted.
+    pub fn for_owner_only(mut self) -> Self {
+        if let Target::Named { permissions, .. } = &mut self.target {
+            *permissions = permissions.take().map(|_| Permissions::from_mode(0o600));
+        }
+        self
     }
 
     /// Whether there is something by its name now.
@@ -451,7 +465,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     struct Place {
         _folder: tempfile::TempDir,

@@ -1,5 +1,6 @@
 //! Settings: from the user's file, the project's file and the command line, each value with where it comes from.
 
+pub mod kept;
 mod written;
 
 use crate::exit::Failure;
@@ -81,6 +82,8 @@ pub struct Settings {
     pub permission: Set<Permission>,
     /// Commands that may be run under `edit`.
     pub allow: Set<Vec<String>>,
+    /// What may be run and called in this project besides, by the user's own file.
+    pub project_allow: Set<Vec<String>>,
     /// Folders that commands may write to besides the workspace.
     pub write: Set<Vec<PathBuf>>,
     /// Whether commands reach the network.
@@ -157,6 +160,8 @@ pub struct Places {
     pub user: Option<PathBuf>,
     /// The project's file.
     pub project: PathBuf,
+    /// The project's folder.
+    pub root: PathBuf,
 }
 
 impl Places {
@@ -165,6 +170,7 @@ impl Places {
         Places {
             user: config.map(|folder| folder.join("codelet").join("settings.toml")),
             project: root.join(".codelet").join("settings.toml"),
+            root: root.to_owned(),
         }
     }
 }
@@ -176,6 +182,7 @@ impl Default for Settings {
             base_url: Set::default(None),
             permission: Set::default(Permission::default()),
             allow: Set::default(Vec::new()),
+            project_allow: Set::default(Vec::new()),
             deny: Set::default(Vec::new()),
             write: Set::default(Vec::new()),
             network: Set::default(false),
@@ -230,6 +237,11 @@ impl Settings {
                 );
                 return Err(Failure::at(path_shown, problem));
             }
+            let of_project = kept::allowed_in(&written, &places.root);
+            let from = From::File(path.clone());
+            settings
+                .project_allow
+                .take(Some(of_project).filter(|held| !held.is_empty()), &from);
             settings.take(written, path)?;
         }
         // A home that is a repository of its own has one file for both.
@@ -274,6 +286,11 @@ impl Settings {
         Ok(())
     }
 
+    /// The patterns that permit something in this project.
+    pub fn allowed(&self) -> Vec<String> {
+        [self.allow.value.clone(), self.project_allow.value.clone()].concat()
+    }
+
     /// Denies this, too: nobody takes back what another place denies.
     pub fn deny(&mut self, patterns: Vec<String>, from: &From) {
         if !patterns.is_empty() {
@@ -301,6 +318,9 @@ impl Settings {
             written.nonsense = None;
         }
         refuse(&mut written.allow, |_| true, "allow", &mut refused);
+        if !std::mem::take(&mut written.projects).is_empty() {
+            refused.push("projects");
+        }
         refuse(&mut written.write, |_| true, "write", &mut refused);
         refuse(
             &mut written.network,

@@ -165,6 +165,7 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
     options.writable.clone_from(&settings.write.value);
     options.has_network = settings.network.value;
     options.private = private(place, &variable);
+    options.caches = caches(place, &variable);
     options.sees_images = sees_images;
     options
 }
@@ -200,6 +201,15 @@ fn private(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Path
     let folders = [named("XDG_RUNTIME_DIR"), named("XDG_CACHE_HOME"), cache];
     let folders = folders.into_iter().flatten().filter(|folder| folder.is_absolute());
     folders.map(|folder| folder.join("codelet")).collect()
+}
+
+/// The folder for what commands in the sandbox keep: beside that for files of our own, which no command writes to.
+fn caches(place: &Place, variable: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let named = variable("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute());
+    let folder = named.or_else(|| Some(place.home.as_ref()?.join(".cache")))?;
+    Some(folder.join("codelet-commands"))
 }
 
 /// The variable that names the folder for temporary files.
@@ -290,8 +300,7 @@ pub fn named_servers(
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
     let mut options = options(settings, place, model.profile().sees_images);
     let is_of_commands = |pattern: &String| !is_of_calls(pattern);
-    let runs_commands =
-        settings.permission.value == Permission::Edit && settings.allow.value.iter().any(is_of_commands);
+    let runs_commands = settings.permission.value == Permission::Edit && settings.allowed().iter().any(is_of_commands);
     let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
     if place.holds_home() && settings.permission.value == Permission::Edit {
         notices.push(

@@ -146,6 +146,7 @@ async fn make(connected: &Connected, name: &str, asked: Value, interrupt: Interr
     let conversation = Conversation::new(CompactionConfig::new(100_000), 0);
     let call = Call {
         parameters: &parameters(asked),
+        permitted: &[],
         conversation: &conversation,
         live: Live::none(),
         interrupt,

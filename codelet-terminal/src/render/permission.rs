@@ -20,6 +20,8 @@ pub enum Choice {
     Once,
     /// Always in this session, for what fits the pattern.
     Always,
+    /// Always in this project, for what fits a pattern that can be changed first.
+    Project,
     /// No.
     No,
     /// No, and the model is told why.
@@ -28,13 +30,20 @@ pub enum Choice {
 
 impl Choice {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Choice; 4] = [Choice::Once, Choice::Always, Choice::No, Choice::NoBecause];
+    pub const ALL: [Choice; 5] = [
+        Choice::Once,
+        Choice::Always,
+        Choice::Project,
+        Choice::No,
+        Choice::NoBecause,
+    ];
 
     /// The key that answers so.
     pub fn key(self) -> char {
         match self {
             Choice::Once => 'y',
             Choice::Always => 'a',
+            Choice::Project => 'p',
             Choice::No => 'n',
             Choice::NoBecause => 'r',
         }
@@ -128,8 +137,8 @@ pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
 }
 
 /// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it is
-/// not offered.
-pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
+/// not offered, and an answer for the project only where one `may_be_kept`.
+pub fn choices(pattern: Option<&str>, may_be_kept: bool, look: &Look) -> Vec<Line<'static>> {
     let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
     let mut out = Vec::new();
     let mut is_first = true;
@@ -137,7 +146,8 @@ pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
         let words = match (choice, pattern) {
             (Choice::Once, _) => "yes, once".to_owned(),
             (Choice::Always, Some(pattern)) => format!("yes, always in this session for `{}`", clean(pattern, 1)),
-            (Choice::Always, None) => continue,
+            (Choice::Project, _) if may_be_kept => "always in this project …".to_owned(),
+            (Choice::Always, None) | (Choice::Project, _) => continue,
             (Choice::No, _) => "no".to_owned(),
             (Choice::NoBecause, _) => "no, because …".to_owned(),
         };
@@ -153,15 +163,18 @@ pub fn choices(pattern: Option<&str>, look: &Look) -> Vec<Line<'static>> {
 }
 
 /// The answers on one row, in words if they have room, else as the keys alone.
-pub fn short_choices(may_always: bool, look: &Look) -> Line<'static> {
+pub fn short_choices(may_always: bool, may_be_kept: bool, look: &Look) -> Line<'static> {
     let offered = || {
-        Choice::ALL
-            .into_iter()
-            .filter(|choice| may_always || *choice != Choice::Always)
+        Choice::ALL.into_iter().filter(|choice| match choice {
+            Choice::Always => may_always,
+            Choice::Project => may_be_kept,
+            _ => true,
+        })
     };
     let word = |choice| match choice {
         Choice::Once => "yes",
         Choice::Always => "always",
+        Choice::Project => "project",
         Choice::No => "no",
         Choice::NoBecause => "no, why",
     };

@@ -193,7 +193,16 @@ fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
 
 /// A question at the gate; what the call is told in the end.
 fn question(act: impl FnOnce(&mut At)) -> (At, Option<Verdict>) {
+    kept_question(|_| Ok(String::new()), act)
+}
+
+/// The same, where what is kept for the project goes here.
+fn kept_question(
+    keep: impl Fn(&[String]) -> Result<String, String> + Send + Sync + 'static,
+    act: impl FnOnce(&mut At),
+) -> (At, Option<Verdict>) {
     let (gate, mut questions) = Asking::new(Rules::default());
+    let gate = gate.keeping(Arc::new(keep));
     let needs = [Need::Run {
         command: "cargo test".to_owned(),
         folder: String::new(),
@@ -254,6 +263,54 @@ fn a_question_is_answered_each_way() {
         at.code(Code::Enter);
     });
     assert_eq!(said, no("the user said no, and: use make"));
+}
+
+#[test]
+fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
+    /// What is kept behind these keys; a blank is a pause.
+    fn kept(keys: &str) -> (Vec<Vec<String>>, Option<Verdict>) {
+        let store: Arc<std::sync::Mutex<Vec<Vec<String>>>> = Arc::default();
+        let into = Arc::clone(&store);
+        let keep = move |patterns: &[String]| {
+            into.lock().unwrap().push(patterns.to_vec());
+            Ok("kept".to_owned())
+        };
+        let (_, said) = kept_question(keep, |at| {
+            at.wait(1_000);
+            for c in keys.chars() {
+                match c {
+                    '|' => at.wait(400),
+                    '\r' => drop(at.code(Code::Enter)),
+                    '\u{8}' => drop(at.code(Code::Backspace)),
+                    '\u{1b}' => drop(at.code(Code::Esc)),
+                    c => drop(at.code(Code::Char(c))),
+                }
+                at.repl.settle(at.now);
+            }
+        });
+        (store.lock().unwrap().clone(), said)
+    }
+    let none: [[&str; 1]; 0] = [];
+    for (keys, patterns, is_answered) in [
+        ("p||\r", vec!["cargo test *"], true),
+        ("p|\r|\r", vec!["cargo test *"], true),
+        ("p||\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}*\r", vec!["cargo *"], true),
+        ("p||x\r\u{8}\r", vec!["cargo test *"], true),
+        // An Enter that came with the letter, or that permits nothing of what is asked.
+        ("p\r", vec![], false),
+        ("p|\r", vec![], false),
+        ("p||x\r", vec![], false),
+        ("p||\u{1b}\r", vec![], false),
+        ("please go on\r", vec![], false),
+        ("p||\u{1b}|y|", vec![], true),
+    ] {
+        let (kept, said) = kept(keys);
+        match patterns.is_empty() {
+            true => assert_eq!(kept, none, "{keys:?}"),
+            false => assert_eq!(kept, [patterns], "{keys:?}"),
+        }
+        assert_eq!(said.is_some(), is_answered, "{keys:?}");
+    }
 }
 
 #[test]

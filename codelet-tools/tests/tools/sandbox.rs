@@ -525,3 +525,56 @@ fn who_changes_what_git_obeys_is_told_of() {
     let refused = trial.failed("Bash", json!({"command": "echo x > .git/hooks/pre-commit"}));
     assert!(refused.contains("is git's own"), "{refused}");
 }
+
+#[test]
+fn build_tools_keep_their_things_apart_and_find_them_again_in_the_next_session() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    let (home, workspace) = (trial.outside.clone(), trial.workspace.clone());
+    std::fs::create_dir_all(home.join(".cache/go-build")).unwrap();
+    let session = |permission| {
+        Trial::with(permission, |options| {
+            options.workspace.clone_from(&workspace);
+            options.directory.clone_from(&workspace);
+            options.home = Some(home.clone());
+            options.caches = Some(home.join(".cache/codelet-commands"));
+            options.env = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
+        })
+    };
+    let first = session(Permission::Edit);
+    assert!(
+        !home.join(".cache/codelet-commands").exists(),
+        "made before anything needs it"
+    );
+    let keeps = "mkdir -p \"$GOCACHE\" \"$UV_CACHE_DIR\" && echo made > \"$GOCACHE/a\" && cat \"$GOCACHE/a\"";
+    assert_eq!(first.done("Bash", json!({"command": keeps})), "made\n");
+    // What is there is of no use to another project, nor to a command that is not shut in.
+    let second = session(Permission::Edit);
+    assert_eq!(second.done("Bash", json!({"command": "cat \"$GOCACHE/a\""})), "made\n");
+    let all = session(Permission::All);
+    assert_eq!(all.done("Bash", json!({"command": "echo \"[$GOCACHE]\""})), "[]\n");
+    // Beside it nothing can be written, and it cannot be replaced itself.
+    for command in [
+        "echo x > \"$GOCACHE/../../x\"",
+        "mv \"$GOCACHE/..\" \"$GOCACHE/../../away\"",
+        &format!("echo x > {}/.cache/go-build/x", home.display()),
+        &format!("mkdir {}/.cache/codelet-commands/other", home.display()),
+    ] {
+        second.failed("Bash", json!({"command": command}));
+    }
+    assert_eq!(crate::trial::names(&home.join(".cache/go-build")), [""; 0]);
+}
+
+#[test]
+fn there_are_no_caches_where_a_command_could_lead_them_elsewhere() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::with(Permission::Edit, |options| {
+        options.caches = Some(options.workspace.join("caches"));
+    });
+    assert_eq!(trial.done("Bash", json!({"command": "echo \"[$GOCACHE]\""})), "[]\n");
+    assert!(!trial.workspace.join("caches").exists());
+}

@@ -7,7 +7,7 @@ use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
-use crate::settings::{Login, NotifyBy, Settings};
+use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::takeover::{self, Recorded};
 use crate::world::Equipment;
 use crate::{input, loading, local, pictures, transcript, world};
@@ -183,9 +183,16 @@ fn begun(
     notices.extend(equipment.notices.into_iter().chain(told));
     let (gate, questions) = Asking::new(Rules {
         permission: settings.permission.value,
-        allow: settings.allow.value.clone(),
+        allow: settings.allowed(),
         deny: settings.deny.value.clone(),
     });
+    let (places, fenced) = (place.settings(), world::written_by_commands(place));
+    let gate = match places.user {
+        Some(_) => gate.keeping(Arc::new(move |patterns: &[String]| {
+            kept::keep(&places, &fenced, patterns)
+        })),
+        None => gate,
+    };
     let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(

@@ -76,7 +76,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     notices.extend(pictures.unseen_by(model.profile()));
     let rules = Rules {
         permission: settings.permission.value,
-        allow: settings.allow.value.clone(),
+        allow: settings.allowed(),
         deny: settings.deny.value.clone(),
     };
     let equipment = world::equipment(&settings, &place, &*model);

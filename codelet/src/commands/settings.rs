@@ -63,6 +63,12 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             [] => "no commands".to_owned(),
             patterns => patterns.join(", "),
         }),
+        row("projects.allow", &settings.project_allow, |allow| {
+            match allow.as_slice() {
+                [] => "nothing else in this project".to_owned(),
+                patterns => patterns.join(", "),
+            }
+        }),
         row("write", &settings.write, |folders| match folders.as_slice() {
             [] => "the workspace and temporary files".to_owned(),
             folders => folders

@@ -70,9 +70,20 @@ pub(super) struct Written {
     pub keys: BTreeMap<String, Key>,
     pub models: BTreeMap<String, ModelFile>,
     pub mcp: BTreeMap<String, ServerFile>,
+    #[serde(deserialize_with = "projects")]
+    pub projects: BTreeMap<PathBuf, ProjectFile>,
     /// What of the servers is written well and means nothing: where, and why.
     #[serde(skip)]
     pub nonsense: Option<String>,
+}
+
+/// What a settings file says of a project.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProjectFile {
+    /// What may be run and called there besides.
+    #[serde(deserialize_with = "project_allow")]
+    pub allow: Vec<String>,
 }
 
 /// What a settings file says of a model.
@@ -149,13 +160,21 @@ pub(super) fn read(path: &Path) -> Result<Option<Written>, Failure> {
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(Failure::at(path.display(), "not UTF-8 text"));
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    parse(path, &text).map(Some)
+}
+
+/// The text of such a file.
+///
+/// # Errors
+/// When it is no settings file; the words say where in it.
+pub(super) fn parse(path: &Path, text: &str) -> Result<Written, Failure> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut written: Written = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(String::new(), |span| place(text, span.start));
         Failure::Told(format!("{}{at}: {}", path.display(), clean(&plain(error.message()))))
     })?;
     written.nonsense = written.nonsense(text);
-    Ok(Some(written))
+    Ok(written)
 }
 
 /// `:line:column` of an offset, both counted from 1, the column in characters.
@@ -351,14 +370,31 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Erro
     Filled::deserialize(from).map(|Filled(path)| Some(path.into()))
 }
 
+/// A path as it is written: from the home on, or as it is.
+fn from_home(name: &str) -> Option<PathBuf> {
+    match name.strip_prefix("~/") {
+        Some(rest) => variable("HOME").map(|home| PathBuf::from(home).join(rest)),
+        None => Some(PathBuf::from(name)),
+    }
+}
+
+/// Projects by the whole names of their folders, or from the home on.
+fn projects<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<PathBuf, ProjectFile>, D::Error> {
+    let written = BTreeMap::<String, ProjectFile>::deserialize(from)?;
+    let whole = |(name, project): (String, ProjectFile)| {
+        let folder = from_home(&name).filter(|folder| folder.is_absolute());
+        let folder =
+            folder.ok_or_else(|| D::Error::custom(format!("projects: {name:?} is no folder from `/` or `~/` on")))?;
+        Ok((folder, project))
+    };
+    written.into_iter().map(whole).collect()
+}
+
 /// Folders by their whole names, or from the home on.
 fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     let home = || variable("HOME").map(PathBuf::from);
     let whole = |name: String| {
-        let folder = match name.strip_prefix("~/") {
-            Some(rest) => home().map(|home| home.join(rest)),
-            None => Some(PathBuf::from(&name)),
-        };
+        let folder = from_home(&name);
         let is_wide =
             |folder: &PathBuf| folder.parent().is_none() || home().is_some_and(|home| home.starts_with(folder));
         let folder = folder.filter(|folder| folder.is_absolute() && !is_wide(folder));
@@ -374,6 +410,10 @@ fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::
 
 fn allow<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     patterns("allow", from)
+}
+
+fn project_allow<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    patterns("allow", from).map(Option::unwrap_or_default)
 }
 
 fn deny<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {

@@ -1,7 +1,7 @@
 //! Before somebody permits something they can see all of it, and what they press too early goes nowhere.
 
 use crate::common::agent::Bench;
-use crate::common::pty::{Session, Terminal};
+use crate::common::pty::{Piped, Session, Terminal};
 use crate::{SIZE, leave, open, server};
 use codelet_testkit::server::Reply;
 use serde_json::json;
@@ -144,5 +144,74 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
     terminal.say("/export a.rs --force");
     terminal.wait("is in a.rs;");
     assert!(bench.read("a.rs").starts_with('{'));
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn what_is_kept_for_the_project_is_in_the_users_settings_and_not_asked_about_again() {
+    let call = |command: &str| Reply::call("Bash", json!({"command": command}));
+    let own = "# mine\nallow = [\"true\"] # harmless\n";
+    let replies = || [call("mkdir one two"), call("mkdir three"), Reply::text("Done.")];
+    let bench = Bench::new();
+    bench.settings(own);
+    let served = server(replies());
+    let mut terminal = Terminal::start(&bench, &served, &[], SIZE);
+    terminal.say("Make them.");
+    terminal.see("[p] always");
+    terminal.answer("p");
+    terminal.see("│ mkdir *▏");
+    terminal.see("Enter keeps it in your settings");
+    // Another pattern that does not permit it is not taken.
+    terminal.send(b"x\r");
+    terminal.see("Not kept: this pattern does not permit what is asked for");
+    terminal.send(b"\x7f\r");
+    terminal.wait("permitted in this project: mkdir *");
+    terminal.wait("Done.");
+    assert!(bench.work.join("three").is_dir());
+    leave(&mut terminal, &served);
+    let path = bench.home.join(".config/codelet/settings.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let root = bench.work.canonicalize().unwrap();
+    let expected = format!("{own}\n[projects.\"{}\"]\nallow = [\"mkdir *\"]\n", root.display());
+    assert_eq!(text, expected);
+    assert!(!bench.work.join(".codelet").exists());
+
+    // Another session of this project asks about nothing, and one with lines only takes another pattern.
+    let served = server([call("mkdir four"), call("rmdir four one"), Reply::text("Over.")]);
+    let mut piped = Piped::start(&bench, &served, &[]);
+    piped.say("Go on.");
+    piped.wait("project (rmdir *)");
+    piped.say("p make *");
+    piped.wait("Not kept: this pattern does not permit what is asked for");
+    piped.say("p rmdir four *");
+    piped.wait("Over.");
+    leave(&mut piped, &served);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.ends_with("allow = [\"mkdir *\", \"rmdir four *\"]\n"), "{text}");
+}
+
+#[test]
+fn a_pattern_that_is_changed_stands_in_a_frame_wherever_its_rows_begin() {
+    // A word whose row would look like the answers of another question.
+    let posed = "x".repeat(70);
+    let command = format!("bash run.sh {posed} [y] yes, once [n] no");
+    let (_bench, server, mut terminal) = open([Reply::call("Bash", json!({"command": command})), Reply::text("Done.")]);
+    terminal.say("Run it.");
+    terminal.see("[p] always");
+    terminal.answer("p");
+    terminal.see("Enter keeps it in your settings");
+    let screen = terminal.screen();
+    let field: Vec<&str> = screen
+        .lines()
+        .skip_while(|row| !row.starts_with("Always in this project"))
+        .collect();
+    let end = field.iter().position(|row| row.contains('▏')).unwrap();
+    assert!(
+        end > 1 && field[1..=end].iter().all(|row| row.starts_with("│ ")),
+        "{screen}"
+    );
+    terminal.send(b"\x1b");
+    terminal.answer("n");
+    terminal.wait("Done.");
     leave(&mut terminal, &server);
 }

@@ -1,0 +1,159 @@
+//! The patterns that are proposed to be kept for a project: a person reads and changes them before they hold.
+
+use super::line::split;
+use super::{CALL, allows, allows_call, is_of_calls, looks, pattern_for};
+use crate::orders;
+use crate::tool::{Looking, Need};
+use codelet_text::unseen;
+
+/// Between the patterns of a line's commands. No command's words hold it unquoted.
+const BETWEEN: &str = " && ";
+/// The longest text that is proposed or taken, in bytes: what is agreed to is read first.
+const LONGEST: usize = 300;
+
+/// A text of patterns that permit this and can be kept; `None` where none can.
+pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
+    let text = match needs {
+        [Need::Run { command, .. }] => pattern_for(command).or_else(|| exactly(command))?.join(BETWEEN),
+        [Need::Call { tool, .. }] => format!("{CALL}{tool}"),
+        _ => return None,
+    };
+    patterns(&text, needs).is_ok().then_some(text)
+}
+
+/// The patterns of a text as somebody has written it, if they can be kept and permit what is asked for.
+///
+/// # Errors
+/// Says why not.
+pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'static str> {
+    if text.len() > LONGEST {
+        return Err("a pattern is no longer than 300 characters");
+    }
+    if text.chars().any(|c| c.is_control() || unseen::hides(c)) {
+        return Err("a pattern is one line, of characters that can be seen");
+    }
+    let patterns: Vec<String> = text.trim().split(BETWEEN).map(|part| part.trim().to_owned()).collect();
+    if patterns.iter().any(String::is_empty) {
+        return Err("write a pattern");
+    }
+    // It would permit whatever is asked for in this project; who wants that writes it into the settings.
+    if patterns.iter().any(|pattern| pattern == "*") {
+        return Err("* alone would permit every command");
+    }
+    let is_permitted = match needs {
+        [
+            Need::Run {
+                command,
+                folder,
+                looks,
+            },
+        ] => {
+            let is_of_commands = !patterns.iter().any(|pattern| is_of_calls(pattern));
+            let is_bound = orders::changed_by(command, folder).is_some();
+            is_of_commands && !is_bound && allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
+        }
+        [Need::Call { tool, .. }] => {
+            patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool)
+        }
+        _ => false,
+    };
+    match is_permitted {
+        true => Ok(patterns),
+        false => Err("this pattern does not permit what is asked for"),
+    }
+}
+
+/// The commands of a line as they are, where a pattern can say them: plain words, none of which means more in a pattern.
+fn exactly(line: &str) -> Option<Vec<String>> {
+    let is_plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_graphic() && c != '*');
+    let mut patterns = Vec::new();
+    for words in split(line)? {
+        if looks::below(&words).is_some() || looks::only_looks(&words, false) {
+            continue;
+        }
+        let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        if words.is_empty() || !words.iter().all(|word| is_plain(word)) {
+            return None;
+        }
+        patterns.push(words.join(" "));
+    }
+    (!patterns.is_empty()).then_some(patterns)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn run(command: &str) -> [Need; 1] {
+        [Need::Run {
+            command: command.to_owned(),
+            folder: String::new(),
+            looks: Looking::Inside,
+        }]
+    }
+
+    #[test]
+    fn what_is_proposed_permits_what_is_asked_for_and_says_it_in_plain_words() {
+        for (line, proposed) in [
+            ("python3 -m pytest -q tests/test_a.py", "python3 -m pytest *"),
+            ("cargo fmt && cargo test -p x | tail -5", "cargo fmt * && cargo test *"),
+            ("rm -rf target", "rm -rf target"),
+            ("./check.sh --fast", "./check.sh *"),
+            ("bash scripts/run.sh", "bash scripts/run.sh"),
+        ] {
+            assert_eq!(proposal(&run(line)).as_deref(), Some(proposed), "{line}");
+        }
+        let call = [Need::Call {
+            server: "files".to_owned(),
+            tool: "files__stat".to_owned(),
+            parameters: "{}".to_owned(),
+        }];
+        assert_eq!(proposal(&call).as_deref(), Some("mcp:files__stat"));
+        assert!(patterns("mcp:files__*", &call).is_ok() && patterns("files *", &call).is_err());
+    }
+
+    #[test]
+    fn nothing_is_proposed_that_would_mean_more_than_it_says_or_cannot_be_read() {
+        let long = format!("python3 {}", "a".repeat(400));
+        for line in [
+            "rm *",
+            "python3 -c 'print(1)  # x'",
+            "echo x > y",
+            "python3 a.py\u{202e}",
+            "python3 a.py && tee AGENTS.md",
+            &long,
+        ] {
+            assert_eq!(proposal(&run(line)), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_taken_if_it_permits_the_command_and_is_not_every_command() {
+        let asked = run("python3 -m pytest -q");
+        for text in [
+            "python3 -m pytest *",
+            " python3 * ",
+            "python* -m pytest -q",
+            "python3 * && make *",
+        ] {
+            assert!(patterns(text, &asked).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            " && ",
+            "*",
+            "python3 * && *",
+            "python3 -m mypy *",
+            "python3",
+            "mcp:*",
+            "python3 *\nrm *",
+            "python3 \u{200b}*",
+            "python3 -m pytest *lease stop",
+        ] {
+            assert!(patterns(text, &asked).is_err(), "{text}");
+        }
+        assert!(patterns("make *", &run("make")).is_ok() && patterns("*", &run("make")).is_err());
+    }
+}

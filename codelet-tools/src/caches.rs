@@ -1,0 +1,150 @@
+//! Where build tools and package managers keep things while they run in the sandbox: folders of Codelet's own, one for each workspace,
+//! that nothing outside of the sandbox reads.
+//!
+//! Their usual folders lie in the home. A command that could write there would decide what the user's own builds use and run later,
+//! outside of any sandbox; one that cannot write there often fails.
+
+use crate::sandbox::Sandbox;
+use crate::scratch;
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The name of a workspace's folder, below the names of its path: no workspace within another one has it.
+const LEAF: &str = "=caches=";
+
+/// A variable that says where a program keeps things.
+struct Cache {
+    variable: &'static str,
+    /// Where they are unless it is set, from the home on.
+    usual: &'static str,
+    /// The folder for them here.
+    name: &'static str,
+    /// Of use only once something can be downloaded: until then, what the user has is read where it is.
+    is_download: bool,
+}
+
+const fn cache(variable: &'static str, usual: &'static str, name: &'static str) -> Cache {
+    Cache {
+        variable,
+        usual,
+        name,
+        is_download: false,
+    }
+}
+
+const fn downloads(variable: &'static str, usual: &'static str, name: &'static str) -> Cache {
+    Cache {
+        is_download: true,
+        ..cache(variable, usual, name)
+    }
+}
+
+/// Programs that fail, or do everything again, where they cannot write to their folder.
+const CACHES: [Cache; 9] = [
+    cache("GOCACHE", ".cache/go-build", "go-build"),
+    cache("UV_CACHE_DIR", ".cache/uv", "uv"),
+    cache("PIP_CACHE_DIR", ".cache/pip", "pip"),
+    cache("CCACHE_DIR", ".cache/ccache", "ccache"),
+    cache("npm_config_cache", ".npm", "npm"),
+    downloads("CARGO_HOME", ".cargo", "cargo"),
+    // Sums of modules are kept beside them.
+    downloads("GOPATH", "go", "go"),
+    downloads("GOMODCACHE", "go/pkg/mod", "go/pkg/mod"),
+    downloads("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
+];
+
+/// The folder for the caches of this workspace, made if it is missing; nothing where commands in this sandbox could put another one in its
+/// place.
+pub(crate) fn folder(all: &Path, workspace: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
+    let own = workspace.strip_prefix("/").ok()?;
+    let folder = scratch::private(all, sandbox)?.join(own).join(LEAF);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    // What an earlier command has made can be no link to it: none could write above it.
+    folder.canonicalize().ok().filter(|real| *real == folder)
+}
+
+/// An environment in which programs keep their things in this folder, unless they may write where they usually do.
+pub(crate) fn redirect(
+    environment: &mut Vec<(OsString, OsString)>,
+    folder: &Path,
+    home: Option<&Path>,
+    sandbox: &Sandbox,
+) {
+    fn value(environment: &[(OsString, OsString)], wanted: &str) -> Option<OsString> {
+        let found = environment.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
+    }
+    for cache in &CACHES {
+        if cache.is_download && !sandbox.has_network() {
+            continue;
+        }
+        let of_all =
+            || Some(PathBuf::from(value(environment, "XDG_CACHE_HOME")?).join(cache.usual.strip_prefix(".cache/")?));
+        let named = value(environment, cache.variable).map(PathBuf::from);
+        let usual = named.or_else(of_all).or_else(|| Some(home?.join(cache.usual)));
+        let is_writable = |usual: PathBuf| sandbox.writes(&usual.canonicalize().unwrap_or(usual));
+        if usual.is_some_and(is_writable) {
+            continue;
+        }
+        environment.retain(|(name, _)| name != cache.variable);
+        environment.push((cache.variable.into(), folder.join(cache.name).into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    /// The variables that are set for an environment, a blank between them, with `~` for the folder of caches.
+    fn redirected(environment: &[(&str, &str)], writable: &[&str], has_network: bool) -> String {
+        let sandbox = Sandbox::new(writable.iter().map(PathBuf::from)).with_network(has_network);
+        let before: Vec<(OsString, OsString)> = environment.iter().map(|(k, v)| (k.into(), v.into())).collect();
+        let mut after = before.clone();
+        redirect(
+            &mut after,
+            Path::new("/caches"),
+            Some(Path::new("/nowhere/ada")),
+            &sandbox,
+        );
+        let changed = after.into_iter().filter(|pair| !before.contains(pair));
+        let told = changed.map(|(name, value)| {
+            let (name, value) = (name.into_string().unwrap(), value.into_string().unwrap());
+            format!("{name}={}", value.replace("/caches", "~"))
+        });
+        told.collect::<Vec<_>>().join(" ")
+    }
+
+    const ALWAYS: &str =
+        "GOCACHE=~/go-build UV_CACHE_DIR=~/uv PIP_CACHE_DIR=~/pip CCACHE_DIR=~/ccache npm_config_cache=~/npm";
+
+    #[test]
+    fn programs_keep_their_things_where_nothing_else_looks() {
+        assert_eq!(redirected(&[], &[], false), ALWAYS);
+        // What has been downloaded is read where it is, until something can be downloaded.
+        let all = redirected(&[], &[], true);
+        assert!(all.starts_with(ALWAYS), "{all}");
+        for more in [
+            "CARGO_HOME=~/cargo",
+            "GOPATH=~/go ",
+            "GOMODCACHE=~/go/pkg/mod",
+            "YARN_CACHE_FOLDER=~/yarn",
+        ] {
+            assert!(all.contains(more), "{more}: {all}");
+        }
+        // A variable of the user's names a folder that commands cannot write to either.
+        let all = redirected(&[("GOCACHE", "/nowhere/else")], &[], false);
+        assert!(all.contains("GOCACHE=~/go-build"), "{all}");
+    }
+
+    #[test]
+    fn where_the_settings_let_a_program_write_it_keeps_to_its_own_folder() {
+        let own = redirected(&[], &["/nowhere/ada/.cache/uv", "/nowhere/ada/.npm"], false);
+        assert_eq!(own, "GOCACHE=~/go-build PIP_CACHE_DIR=~/pip CCACHE_DIR=~/ccache");
+        let named = [("GOCACHE", "/big/go"), ("XDG_CACHE_HOME", "/big/caches")];
+        assert_eq!(redirected(&named, &["/big"], false), "npm_config_cache=~/npm");
+    }
+}
