@@ -21,6 +21,7 @@ use codelet_agent::tool::{Live, Tool};
 use codelet_context::conversation::{Due, Refusal, Signals};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
+use codelet_text::near;
 use futures_util::future::LocalBoxFuture;
 use ratatui::text::Line;
 use std::path::PathBuf;
@@ -155,9 +156,13 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Does what is said, until somebody leaves.
-    pub async fn live(mut self) -> Lived {
+    /// Does what is said, this first, until somebody leaves.
+    pub async fn live(mut self, opening: Option<String>) -> Lived {
         self.tell_standing();
+        if let Some(said) = opening.filter(|_| self.left.is_none()) {
+            self.take(&said).await;
+            self.tell_standing();
+        }
         loop {
             if let Some(left) = self.left {
                 self.front.close();
@@ -624,7 +629,7 @@ impl<F: Front> Chat<F> {
                     ""
                 };
                 if profile.is_unknown {
-                    let meant = nearest(&name, &self.reach.models);
+                    let meant = near::nearest(&name, self.reach.models.iter().map(String::as_str));
                     let meant = meant.map_or("/model lists those that are known".to_owned(), |meant| {
                         format!("did you mean {meant}?")
                     });
@@ -851,13 +856,6 @@ impl Looking {
 /// What is shown, whether it was done or not.
 fn either<T>(shown: Result<T, T>) -> T {
     shown.unwrap_or_else(|refused| refused)
-}
-
-/// The model whose name is nearest to one that nobody knows, if any is near.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
-    let near = known.iter().map(|model| (command::distance(name, model), model));
-    let (distance, model) = near.min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + name.len() / 4).then_some(model)
 }
 
 /// So long from now; without end where nobody says how long.

@@ -555,6 +555,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
+        assert!(told(of("modle = 1", "")).ends_with("; did you mean model?"));
         assert_eq!(
             told(of("model = \"a/b\"\nmodle = 1", "")).split(',').next().unwrap(),
             "settings.toml:2:1: unknown field `modle`"

@@ -66,7 +66,9 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
                     .as_ref()
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
-            codelet_providers::ConnectError::UnknownVendor { .. } => format!("{error} (--base-url)"),
+            codelet_providers::ConnectError::UnknownVendor { .. } => {
+                format!("{error} (--base-url); `codelet models --search WORDS` finds models")
+            }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),
             error => error.to_string(),
         })

@@ -89,11 +89,12 @@ fn a_transcript_that_cannot_be_written_is_told_before_the_run() {
 #[test]
 fn words_that_are_no_command_are_told_how_to_become_a_prompt() {
     let bench = Bench::new();
-    for args in [&["fix the test"][..], &["-p", "fix", "the", "test"], &["fix", "it"]] {
-        refused(
-            &bench.command(args).output().unwrap(),
-            &["codelet -p 'make the tests pass'"],
-        );
+    for (args, told) in [
+        (&["fix the test"][..], "codelet -p 'fix the test'"),
+        (&["fix", "it"], "codelet -p 'fix it'"),
+        (&["-p", "fix", "the", "test"], "codelet -p 'make the tests pass'"),
+    ] {
+        refused(&bench.command(args).output().unwrap(), &[told]);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::settings::{Login, Settings};
 use crate::takeover::{self, Recorded};
 use crate::world::Equipment;
-use crate::{input, loading, local, pictures, transcript, world};
+use crate::{input, loading, local, opening, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -50,6 +50,12 @@ const TERMINATED: u8 = 143;
 /// # Errors
 /// When nothing can be begun: bad settings, no key, no such folder.
 pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
+    let opening = opening::prompt(chat)?;
+    if let Some(prompt) = &opening
+        && !(std::io::stdin().is_terminal() && (chat.plain || std::io::stdout().is_terminal()))
+    {
+        return Err(opening::without_terminal(prompt));
+    }
     let mut place = Place::find(chat.directory.as_deref())?;
     let settings = once::settings(chat, &place)?;
     place.write.clone_from(&settings.write.value);
@@ -64,7 +70,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         return Ok(Exit::Usage.into());
     }
     let lived = guarded(world::secrets(&settings), || {
-        live(chat, &settings, &place, (transcript.as_ref(), recorded))
+        live(chat, &settings, &place, opening, (transcript.as_ref(), recorded))
     });
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
@@ -84,6 +90,7 @@ fn live(
     chat: &Chat,
     settings: &Settings,
     place: &Place,
+    opening: Option<String>,
     (transcript, recorded): (Option<&Arc<Pinned>>, Option<Recorded>),
 ) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
@@ -126,6 +133,7 @@ fn live(
             (model, equipment, shell),
             (connected.offers, connected.notices),
         );
+        begun.opening = opening;
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
@@ -217,6 +225,7 @@ fn begun(
         session,
         reach,
         notices,
+        opening: None,
     }
 }
 

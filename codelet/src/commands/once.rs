@@ -17,7 +17,8 @@ use codelet_agent::permission::Rules;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
-use codelet_providers::address;
+use codelet_providers::{address, catalogue};
+use codelet_text::near;
 use rustix::process::{Resource, Signal, getrlimit};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -407,8 +408,12 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
         } else {
             ""
         };
+        let listed: Vec<String> = catalogue::known()
+            .map(|known| format!("{}/{}", known.vendor, known.model))
+            .collect();
+        let meant = near::hint(name, listed.iter().map(String::as_str));
         notices.push(format!(
-            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}"
+            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}{meant}"
         ));
     }
     notices

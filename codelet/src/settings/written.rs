@@ -12,6 +12,7 @@ use codelet_context::economics::Preset;
 use codelet_context::price;
 use codelet_providers::vendor;
 use codelet_terminal::render::Background;
+use codelet_text::near;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -179,6 +180,13 @@ fn plain(message: &str) -> String {
         ("struct ", "a table"),
     ];
     let line = codelet_text::short::words(message);
+    if let Some((unknown, known)) = line
+        .strip_prefix("unknown field ")
+        .and_then(|it| it.split_once(", expected "))
+    {
+        let meant = near::hint(unknown.trim_matches('`'), known.split('`').skip(1).step_by(2));
+        return format!("unknown field {unknown}, expected {known}{meant}");
+    }
     let unexpected = line
         .strip_prefix("invalid type: ")
         .or(line.strip_prefix("invalid value: "));

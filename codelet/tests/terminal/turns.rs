@@ -856,6 +856,23 @@ fn commands_answer_and_unknown_ones_suggest_the_nearest() {
     );
 }
 
+#[test]
+fn words_behind_the_program_are_the_first_prompt_of_a_session() {
+    for kind in [Kind::Terminal, Kind::Typed] {
+        let (bench, server) = (
+            Bench::new(),
+            server(vec![Reply::text("Mended."), Reply::text("Hello.")]),
+        );
+        let mut session = kind.start(&bench, &server, &["mend", "the", "bug"]);
+        session.wait("Mended.");
+        session.say("Hello?");
+        session.wait("Hello.");
+        leave(&mut *session, &server);
+        let record = server.record();
+        assert!(record.exchanges[0].request.holds("mend the bug"));
+    }
+}
+
 /// What was shown, once it answers the next command, without the places at which lines were broken.
 fn told(session: &mut dyn Session, times: usize) -> String {
     session.say("/todo");

@@ -65,6 +65,7 @@ fn a_session_that_breaks_down() {
             session,
             reach,
             notices: Vec::new(),
+            opening: None,
         };
         let begin = std::future::ready(begun);
         runtime.block_on(codelet_terminal::on_terminal(outfit, "hello", &Interrupt::new(), begin))
