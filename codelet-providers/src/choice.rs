@@ -170,6 +170,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         vendor: family(vendor),
         max_output: profile.max_output,
         sees_images: profile.sees_images,
+        is_listed: known.is_some(),
         thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
         thinking: choice.thinking.clone(),
         shows_thinking: choice.shows_thinking,

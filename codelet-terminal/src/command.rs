@@ -23,6 +23,8 @@ pub enum Name {
     Cost,
     /// Which model is asked.
     Model,
+    /// How much the model thinks.
+    Effort,
     /// What may be done without asking.
     Permission,
     /// What is to be done.
@@ -59,7 +61,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 19] = [
+pub const COMMANDS: [Entry; 20] = [
     entry(
         Name::Context,
         "context",
@@ -98,6 +100,12 @@ pub const COMMANDS: [Entry; 19] = [
         "model",
         "[VENDOR/NAME]",
         "ask another model from here on; alone: which one is asked",
+    ),
+    entry(
+        Name::Effort,
+        "effort",
+        "[LEVEL]",
+        "how much the model thinks from here on, such as low or high; alone: which levels it takes",
     ),
     entry(
         Name::Permission,

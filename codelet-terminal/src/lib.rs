@@ -23,6 +23,7 @@ pub mod command;
 mod complete;
 mod copied;
 mod editor;
+mod effort;
 pub mod finished;
 mod front;
 pub mod keys;

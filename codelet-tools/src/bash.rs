@@ -86,7 +86,7 @@ impl Left {
         if last.is_none() && !is_shut_in {
             return Vec::new();
         }
-        let now = Obeyed::of(desk.paths.root());
+        let now = Obeyed::of_all(desk.paths.roots());
         let mut changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
         changed.retain(|path| !desk.seen.is_last(path));
         *last = Some(now);
@@ -433,7 +433,7 @@ fn ran(
 
 /// What a file does that gives orders to others than git.
 fn gives_orders(desk: &Desk, path: &Path) -> Option<&'static str> {
-    let below = path.strip_prefix(desk.paths.root()).unwrap_or(path);
+    let below = desk.paths.below(path);
     match orders::obeys(&below.to_string_lossy())? {
         Owner::Obeyed(does) => Some(does),
         Owner::Codelet => Some(Owner::Codelet.reason()),

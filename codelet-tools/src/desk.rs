@@ -59,19 +59,25 @@ impl Desk {
     pub(crate) fn new(mut options: Options) -> Self {
         let is_free = options.permission == Permission::All;
         // As they lead now: what a command puts in their place later is not what was meant.
-        for folder in options.writable.iter_mut().chain([&mut options.temporary]) {
+        for folder in options
+            .writable
+            .iter_mut()
+            .chain(&mut options.added)
+            .chain([&mut options.temporary])
+        {
             if let Ok(real) = folder.canonicalize() {
                 *folder = real;
             }
         }
         let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
+        let paths = paths.with(&options.added);
         Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
             permission: Mutex::new(options.permission),
             sees_images: AtomicBool::new(options.sees_images),
-            owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings),
+            owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added),
             paths,
             options,
         }

@@ -4,6 +4,7 @@ mod values;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
+use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
@@ -66,6 +67,11 @@ pub struct Chat {
     #[arg(long, value_name = "VENDOR/NAME")]
     pub model: Option<String>,
 
+    /// How much the model thinks: none, minimal, low, medium, high, xhigh or max, as far as the model takes it
+    /// [default: the provider's]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
+    pub effort: Option<Effort>,
+
     /// Another address than the vendor's own, for compatible servers
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
@@ -86,6 +92,11 @@ pub struct Chat {
     /// A command that is never run, such as 'git push *', or a server's tool, whatever permits it; may be given several times
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
+
+    /// Another folder that the tools may use as they do the workspace: read, and change under `edit`; may be given several
+    /// times
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
 
     /// Stop after so many steps
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

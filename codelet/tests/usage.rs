@@ -274,6 +274,7 @@ fn a_slip_in_a_name_is_told_with_the_name_that_may_be_meant() {
             &["-p", "x", "--model", "claude-sonet-5-5"],
             "did you mean anthropic/claude-sonnet-5-5?",
         ),
+        (&["-p", "x", "--effort", "hgih"], "'high'"),
         (&["man", "comapct"], "did you mean compact?"),
         (
             &["models", "--search", "claude-sonet-5-5"],

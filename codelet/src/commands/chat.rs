@@ -57,8 +57,8 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         return Err(opening::without_terminal(prompt));
     }
     let mut place = Place::find(chat.directory.as_deref())?;
-    let settings = once::settings(chat, &place)?;
-    place.write.clone_from(&settings.write.value);
+    let mut settings = once::settings(chat, &place)?;
+    place.widen(&mut settings, &chat.add_dir)?;
     let transcript = chat
         .transcript
         .as_ref()
@@ -220,6 +220,7 @@ fn begun(
         gate,
         questions,
         models: known_models(settings),
+        effort: settings.effort.value,
     };
     Begun {
         session,

@@ -35,8 +35,8 @@ pub const FAREWELL: Duration = Duration::from_millis(300);
 /// the run itself ends is an exit status.
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut place = Place::find(chat.directory.as_deref())?;
-    let settings = settings(chat, &place)?;
-    place.write.clone_from(&settings.write.value);
+    let mut settings = settings(chat, &place)?;
+    place.widen(&mut settings, &chat.add_dir)?;
     let (text, mut pictures, of_input) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
@@ -290,6 +290,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     let from = &From::CommandLine;
     settings.model.take(chat.model.clone(), from);
     settings.base_url.take(chat.base_url.clone().map(Some), from);
+    settings.effort.take(chat.effort.map(Some), from);
     settings.permission.take(chat.permission, from);
     if !chat.allow.is_empty() {
         let mut allow = settings.allow.value.clone();
@@ -400,6 +401,17 @@ fn not_run(error: &std::io::Error) -> Failure {
 pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let mut notices = settings.notices.clone();
     let profile = model.profile();
+    if let Some(effort) = settings
+        .effort
+        .value
+        .filter(|_| model.effort() != settings.effort.value)
+    {
+        let why = world::effort_refused(model, effort);
+        notices.push(format!(
+            "{why} (effort, {}); its provider's default is used",
+            settings.effort.from
+        ));
+    }
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
         // Cards of the user's may know the price all the same.

@@ -6,6 +6,7 @@ use crate::input;
 use crate::paint::clean;
 use crate::place::variable;
 use crate::servers::ServerFile;
+use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
@@ -33,10 +34,14 @@ pub(super) struct Written {
     pub model: Option<String>,
     #[serde(deserialize_with = "filled")]
     pub base_url: Option<String>,
+    #[serde(deserialize_with = "effort")]
+    pub effort: Option<Effort>,
     #[serde(deserialize_with = "permission")]
     pub permission: Option<Permission>,
     #[serde(deserialize_with = "allow")]
     pub allow: Option<Vec<String>>,
+    #[serde(deserialize_with = "add_dirs")]
+    pub add_dirs: Option<Vec<PathBuf>>,
     #[serde(deserialize_with = "write")]
     pub write: Option<Vec<PathBuf>>,
     #[serde(deserialize_with = "network")]
@@ -357,8 +362,16 @@ fn prices<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Erro
     Filled::deserialize(from).map(|Filled(path)| Some(path.into()))
 }
 
-/// Folders by their whole names, or from the home on.
 fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+    folders("write", from)
+}
+
+fn add_dirs<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+    folders("add_dirs", from)
+}
+
+/// Folders by their whole names, or from the home on.
+fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     let home = || variable("HOME").map(PathBuf::from);
     let whole = |name: String| {
         let folder = match name.strip_prefix("~/") {
@@ -370,7 +383,7 @@ fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::
         let folder = folder.filter(|folder| folder.is_absolute() && !is_wide(folder));
         folder.ok_or_else(|| {
             D::Error::custom(format!(
-                "write: {name:?} is no folder below `~/` or `/`, and not the home"
+                "{setting}: {name:?} is no folder below `~/` or `/`, and not the home"
             ))
         })
     };
@@ -431,6 +444,7 @@ macro_rules! names {
 }
 
 names! {
+    effort: Effort;
     permission: Permission;
     network: bool;
     summary: SummaryBy;

@@ -52,6 +52,7 @@ fn a_session_that_breaks_down() {
             gate,
             questions,
             models: Vec::new(),
+            effort: None,
         };
         let outfit = Outfit {
             look: Look::new(80, Styles::Colour, Background::Dark),
