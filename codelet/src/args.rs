@@ -98,6 +98,15 @@ pub struct Chat {
     #[arg(long, value_name = "DIR")]
     pub add_dir: Vec<PathBuf>,
 
+    /// The only tools that the model has, such as Read,Grep, and of MCP servers such as files__*; Recall stays beside
+    /// them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Vec<String>,
+
+    /// Give the model no tools at all
+    #[arg(long, conflicts_with = "tools")]
+    pub no_tools: bool,
+
     /// Stop after so many steps
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,

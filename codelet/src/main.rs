@@ -23,6 +23,7 @@ mod servers;
 mod settings;
 mod side_by_side;
 mod takeover;
+mod toolset;
 mod transcript;
 mod world;
 

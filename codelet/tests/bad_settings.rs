@@ -151,6 +151,38 @@ fn a_folder_is_added_for_the_tools_and_told_to_the_model_and_its_instructions_ar
 }
 
 #[test]
+fn only_the_tools_that_were_chosen_are_there_and_unknown_names_are_refused() {
+    let bench = Bench::new();
+    let tools = |args: &[&str]| {
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+        let output = bench.ask(&server, Wire::Anthropic, &[&["-p", "x"], args].concat());
+        ended(&output, 0);
+        let record = server.record();
+        let sent = record.exchanges[0].request.json();
+        let names = sent["tools"].as_array().into_iter().flatten();
+        names
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let all = tools(&[]);
+    assert!(all.len() > 5 && all.contains(&"Bash".to_owned()), "{all:?}");
+    let mut few = tools(&["--tools", "Read,Grep"]);
+    few.sort();
+    assert_eq!(few, ["Grep", "Read", "Recall"]);
+    assert_eq!(tools(&["--no-tools"]), [] as [&str; 0]);
+    bench.settings("[mcp.files]\ncommand = \"false\"");
+    for (names, told) in [
+        ("Raed", "there is no tool Raed, there are "),
+        ("Raed", "; did you mean Read?"),
+        ("fiels__*", "; did you mean files__*?"),
+        ("Read,Nonsense", "there is no tool Nonsense"),
+    ] {
+        let args = ["-p", "x", "--model", "ollama/m", "--tools", names];
+        refused(&bench.command(&args).output().unwrap(), &[told]);
+    }
+}
+
+#[test]
 fn words_that_are_no_command_are_told_how_to_become_a_prompt() {
     let bench = Bench::new();
     for (args, told) in [

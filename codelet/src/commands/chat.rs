@@ -9,6 +9,7 @@ use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::{Login, Settings};
 use crate::takeover::{self, Recorded};
+use crate::toolset::Toolset;
 use crate::world::Equipment;
 use crate::{input, loading, local, opening, pictures, transcript, world};
 use codelet_agent::asking::Asking;
@@ -17,8 +18,8 @@ use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
-use codelet_agent::tool::Tool;
-use codelet_mcp::{Offers, Servers};
+use codelet_agent::tool::{Tool, ToolSource};
+use codelet_mcp::Servers;
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
@@ -110,6 +111,9 @@ fn live(
         shown(&place.directory, place.home.as_deref())
     );
     let mut equipment = world::equipment(settings, place, &*model);
+    let (mut settings, toolset) = (settings.clone(), Toolset::of(chat));
+    equipment.tools = toolset.own(equipment.tools, &mut settings)?;
+    let settings = &settings;
     let Some(shell) = equipment.shell.take() else {
         return Err(Failure::Told("there is no shell".to_owned()));
     };
@@ -127,11 +131,13 @@ fn live(
         let connected = world::servers(settings, place, &*model, &skip).await;
         drop(progress);
         servers = connected.servers;
+        let mut told = connected.notices;
+        told.extend(toolset.missing(&*connected.offers));
         let mut begun = begun(
             settings,
             place,
             (model, equipment, shell),
-            (connected.offers, connected.notices),
+            (toolset.source(connected.offers), told),
         );
         begun.opening = opening;
         if let Some(recorded) = recorded {
@@ -185,7 +191,7 @@ fn begun(
     settings: &Settings,
     place: &Place,
     (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
-    (offers, told): (Arc<Offers>, Vec<String>),
+    (offers, told): (Arc<dyn ToolSource>, Vec<String>),
 ) -> Begun {
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));

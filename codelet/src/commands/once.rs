@@ -9,6 +9,7 @@ use crate::pictures::Pictures;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
+use crate::toolset::Toolset;
 use crate::{input, loading, pictures, takeover, transcript, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
@@ -65,6 +66,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
     let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
+    let mut equipment = world::equipment(&settings, &place, &*model);
+    let toolset = Toolset::of(chat);
+    equipment.tools = toolset.own(equipment.tools, &mut settings)?;
     let servers = {
         let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
         runtime.block_on(world::servers(&settings, &place, &*model, &interrupt))
@@ -80,8 +84,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         allow: settings.allow.value.clone(),
         deny: settings.deny.value.clone(),
     };
-    let equipment = world::equipment(&settings, &place, &*model);
-    for notice in notices.into_iter().chain(equipment.notices).chain(servers.notices) {
+    let missing = toolset.missing(&*servers.offers);
+    let all = notices.into_iter().chain(equipment.notices).chain(servers.notices);
+    for notice in all.chain(missing) {
         front.on(Event::Notice(notice));
     }
     let parts = Parts {
@@ -91,7 +96,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         world: equipment.surroundings,
     };
     let mut session = Session::new(parts, session_settings(&settings));
-    session.served_by(servers.offers);
+    session.served_by(toolset.source(servers.offers));
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
         front.on(Event::Notice(taken.told));
