@@ -232,7 +232,7 @@ fn meant(model: &str) -> String {
             known.map(|known| format!("{}/{}", known.vendor, known.model))
         }
     };
-    named.map_or(String::new(), |named| format!("; did you mean {named}?"))
+    named.map_or(String::new(), |named| format!(" (did you mean {named}?)"))
 }
 
 /// The vendor as the catalogue names it, whichever of its wires is used.

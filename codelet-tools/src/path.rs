@@ -219,7 +219,7 @@ impl Paths {
 }
 
 /// A path from the first of these folders on that holds it; else the whole path.
-pub(crate) fn below<'a>(roots: impl IntoIterator<Item = impl AsRef<Path>>, path: &'a Path) -> &'a Path {
+pub(crate) fn below(roots: impl IntoIterator<Item = impl AsRef<Path>>, path: &Path) -> &Path {
     let mut found = roots.into_iter().filter_map(|root| path.strip_prefix(root).ok());
     found.next().unwrap_or(path)
 }

@@ -275,6 +275,7 @@ fn a_slip_in_a_name_is_told_with_the_name_that_may_be_meant() {
             "did you mean anthropic/claude-sonnet-5-5?",
         ),
         (&["-p", "x", "--effort", "hgih"], "'high'"),
+        (&["models", "--search", "sonet", "5.5"], "did you mean sonnet?"),
         (&["man", "comapct"], "did you mean compact?"),
         (
             &["models", "--search", "claude-sonet-5-5"],

@@ -30,7 +30,7 @@ pub fn run(args: &Models) -> Result<(), Failure> {
     let look = Look::stdout();
     let found: Vec<Known> = known().filter(|known| is_named(&name(known), &args.search)).collect();
     if found.is_empty() {
-        return Err(nothing(&args.search.join(" ")));
+        return Err(nothing(&args.search));
     }
     // A gateway sells hundreds; whoever searches wants to know of the vendors that they have found.
     let is_found = |vendor: &Vendor| {
@@ -103,12 +103,20 @@ fn is_named(name: &str, words: &[String]) -> bool {
     words.all(|word| name.contains(&plain(word)))
 }
 
-fn nothing(searched: &str) -> Failure {
+/// Nothing has all of these words: the name that may be meant, or the part of names that a word may be.
+fn nothing(words: &[String]) -> Failure {
     let names: Vec<String> = known().map(|known| name(&known)).collect();
+    let searched = words.join(" ");
     // People leave out the vendor.
     let bare = names.iter().filter_map(|name| name.rsplit('/').next());
-    let meant = near::hint(searched, names.iter().map(String::as_str).chain(bare));
-    let searched = clean(&clip(searched, 60));
+    let mut meant = near::hint(&searched, names.iter().map(String::as_str).chain(bare));
+    let is_part = |word: &&str| names.iter().any(|name| is_named(name, &[(*word).to_owned()]));
+    if meant.is_empty()
+        && let Some(slip) = searched.split_whitespace().find(|word| !is_part(word))
+    {
+        meant = near::hint(slip, names.iter().flat_map(|name| name.split(['/', '-', ':'])));
+    }
+    let searched = clean(&clip(&searched, 60));
     Failure::Told(format!("no listed model has {searched:?} in its name{meant}"))
 }
 
