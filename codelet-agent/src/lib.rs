@@ -40,6 +40,7 @@ pub mod asking;
 pub mod bill;
 mod compaction;
 mod driver;
+pub mod effort;
 pub mod essence;
 pub mod event;
 pub mod glance;

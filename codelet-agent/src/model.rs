@@ -1,5 +1,6 @@
 //! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
 
+use crate::effort::{CacheAfter, Effort};
 use codelet_context::conversation::Place;
 use codelet_context::message::Message;
 use codelet_context::price::PriceCard;
@@ -31,6 +32,29 @@ pub trait Model: Send + Sync {
     /// Whether it may think before it answers, the way it is asked. What it thinks shares the limit of its answer.
     fn thinks(&self) -> bool {
         false
+    }
+
+    /// The thinking efforts that it takes; none where it does not think.
+    fn efforts(&self) -> Vec<Effort> {
+        Vec::new()
+    }
+
+    /// The effort that it is asked for; none where the provider's default holds.
+    fn effort(&self) -> Option<Effort> {
+        None
+    }
+
+    /// The same model with another effort, or with the provider's default; all that was learned of it stays. None where it
+    /// does not take that effort.
+    fn with_effort(&self, effort: Option<Effort>) -> Option<Box<dyn Model>> {
+        let _ = effort;
+        None
+    }
+
+    /// What becomes of the provider's prompt cache with another effort.
+    fn cache_after(&self, effort: Option<Effort>) -> CacheAfter {
+        let _ = effort;
+        CacheAfter::Unknown
     }
 
     /// Sends one request. Dropping the stream closes the connection; what was [reported](Delta::Billed) until then counts.

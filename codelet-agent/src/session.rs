@@ -3,6 +3,7 @@
 use crate::bill::Bill;
 use crate::compaction;
 use crate::driver;
+use crate::effort::{CacheAfter, Effort};
 use crate::event::{Event, Keep, Listen, Witness};
 use crate::glance::Glances;
 use crate::instructions;
@@ -270,6 +271,18 @@ impl Session {
         // Another model has a cache of its own.
         (self.sent, self.asked) = (None, None);
         (self.unwritten, self.has_thought) = (0, false);
+    }
+
+    /// Asks the model for another thinking effort, or for its provider's default, from the next request on. Says what that
+    /// does to the prompt cache; where the model does not take the effort, nothing is changed.
+    pub fn change_effort(&mut self, effort: Option<Effort>) -> Option<CacheAfter> {
+        let model = self.parts.model.with_effort(effort)?;
+        let after = self.parts.model.cache_after(effort);
+        self.parts.model = model;
+        if after == CacheAfter::Lost {
+            (self.sent, self.asked) = (None, None);
+        }
+        Some(after)
     }
 
     /// Takes further tools from here. They may become others between two prompts.

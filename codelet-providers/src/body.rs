@@ -1,6 +1,7 @@
 //! The body of a request: settings around the conversation, which the formats write as it came.
 
 use crate::catalogue::{self, Thinks};
+use crate::efforts::{anthropic_budget, gemini_budget};
 use crate::marks::{self, Lifetime};
 use crate::vendor::Wire;
 use crate::ways::{Way, Ways};
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub vendor: &'static str,
     pub max_output: Tokens,
     pub sees_images: bool,
+    /// The catalogue lists the model; else how it thinks is a guess.
+    pub is_listed: bool,
     pub thinks: Thinks,
     pub thinking: Thinking,
     pub shows_thinking: bool,
@@ -247,7 +250,7 @@ impl Settings {
                 Some(json!({"type": "enabled", "budget_tokens": within(*tokens, max_output)}))
             }
             (Thinking::Effort(effort), Thinks::Budget) if max_output > 1_024 => {
-                Some(json!({"type": "enabled", "budget_tokens": within(budget(effort), max_output)}))
+                Some(json!({"type": "enabled", "budget_tokens": within(anthropic_budget(effort), max_output)}))
             }
             _ => None,
         };
@@ -258,7 +261,9 @@ impl Settings {
             thinking.insert("display".to_owned(), json!("summarized"));
         }
         put(&mut fields, "thinking", thinking);
-        if let (Thinking::Effort(effort), Thinks::Adaptive) = (&self.thinking, self.thinks) {
+        // The one model that takes an effort beside a number of tokens.
+        let has_effort = self.thinks == Thinks::Adaptive || self.model.starts_with("claude-opus-4-5");
+        if let (Thinking::Effort(effort), true) = (&self.thinking, has_effort) {
             fields.insert("output_config".to_owned(), json!({ "effort": effort }));
         }
         fields
@@ -288,7 +293,7 @@ impl Settings {
             }
             (Thinking::Off, "openrouter") => put(&mut fields, "reasoning", Some(json!({ "enabled": false }))),
             (Thinking::Off, "deepseek") => put(&mut fields, "thinking", Some(json!({ "type": "disabled" }))),
-            (Thinking::Off, "openai") => put(&mut fields, "reasoning_effort", Some(json!("none"))),
+            (Thinking::Off, "openai" | "ollama") => put(&mut fields, "reasoning_effort", Some(json!("none"))),
             (Thinking::Effort(effort), _) => put(&mut fields, "reasoning_effort", Some(json!(effort))),
             (Thinking::Budget(_) | Thinking::Off, _) => {}
         }
@@ -338,7 +343,7 @@ impl Settings {
         match (&self.thinking, self.thinks) {
             (Thinking::Effort(effort), Thinks::Level) => put(&mut thinking, "thinkingLevel", Some(json!(effort))),
             (Thinking::Effort(effort), Thinks::Budget) => {
-                put(&mut thinking, "thinkingBudget", Some(json!(budget(effort))))
+                put(&mut thinking, "thinkingBudget", Some(json!(gemini_budget(effort))))
             }
             (Thinking::Budget(tokens), Thinks::Budget) => put(&mut thinking, "thinkingBudget", Some(json!(tokens))),
             (Thinking::Off, Thinks::Budget) => put(&mut thinking, "thinkingBudget", Some(json!(0))),
@@ -390,16 +395,6 @@ pub(crate) fn format(wire: Wire) -> Format {
     }
 }
 
-/// An effort in tokens, for models that are given a number.
-fn budget(effort: &str) -> Tokens {
-    match effort {
-        "minimal" | "low" => 2_048,
-        "medium" => 8_192,
-        "high" => 16_384,
-        _ => 24_576,
-    }
-}
-
 /// A budget that leaves room for an answer: 1,024 tokens, unless the whole is hardly larger.
 fn within(budget: Tokens, max_output: Tokens) -> Tokens {
     budget.min(max_output.saturating_sub(1_024)).max(1_024)
@@ -444,17 +439,18 @@ fn tools(specs: &[ToolSpec], wire: Wire) -> Vec<Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use codelet_context::message::{Image, ToolCall, ToolResult};
 
-    fn settings(wire: Wire) -> Settings {
+    pub(crate) fn settings(wire: Wire) -> Settings {
         Settings {
             wire,
             model: "m".to_owned(),
             vendor: "compatible",
             max_output: 1_000,
             sees_images: true,
+            is_listed: false,
             thinks: Thinks::Never,
             thinking: Thinking::Usual,
             shows_thinking: false,

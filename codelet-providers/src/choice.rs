@@ -13,6 +13,7 @@ use codelet_agent::model::{Model, Profile, SAFE_OUTPUT, SAFE_WINDOW};
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use codelet_network::{Network, Proxy, is_own_machine};
+use codelet_text::near;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,10 +59,12 @@ pub struct Choice {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConnectError {
     /// No vendor has this name, and no address is given.
-    #[error("{model:?} names no vendor that is known: write vendor/model with one of {vendors}, or give an address")]
+    #[error("unknown provider in {model:?}{meant}; write PROVIDER/NAME with one of {vendors}, or give an API base URL")]
     UnknownVendor {
         /// What was given.
         model: String,
+        /// What may have been meant, or how to find it.
+        meant: String,
         /// The names of vendors.
         vendors: String,
     },
@@ -167,6 +170,7 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
         vendor: family(vendor),
         max_output: profile.max_output,
         sees_images: profile.sees_images,
+        is_listed: known.is_some(),
         thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
         thinking: choice.thinking.clone(),
         shows_thinking: choice.shows_thinking,
@@ -206,12 +210,30 @@ fn split(choice: &Choice) -> Result<(&'static Vendor, &str), ConnectError> {
         None if choice.base_url.is_some() && !choice.model.is_empty() => Ok((COMPATIBLE, &choice.model)),
         _ => Err(ConnectError::UnknownVendor {
             model: choice.model.clone(),
+            meant: meant(&choice.model),
             vendors: vendor::vendors()
                 .map(|vendor| vendor.name)
                 .collect::<Vec<_>>()
                 .join(", "),
         }),
     }
+}
+
+/// What may have been meant by a name without a vendor that is known: a listed model, or a vendor's name written otherwise.
+fn meant(model: &str) -> String {
+    let vendors = vendor::vendors().map(|vendor| vendor.name);
+    let named = match model.split_once('/') {
+        Some((vendor, rest)) if !rest.is_empty() => {
+            near::nearest(vendor, vendors).map(|vendor| format!("{vendor}/{rest}"))
+        }
+        _ => {
+            let own = || catalogue::known().filter(|known| known.vendor != "openrouter");
+            let name = near::nearest(model, own().map(|known| known.model));
+            let known = own().find(|known| Some(known.model) == name);
+            known.map(|known| format!("{}/{}", known.vendor, known.model))
+        }
+    };
+    named.map_or(String::new(), |named| format!(" (did you mean {named}?)"))
 }
 
 /// The vendor as the catalogue names it, whichever of its wires is used.

@@ -26,6 +26,7 @@ mod answer;
 mod body;
 pub mod catalogue;
 mod choice;
+mod efforts;
 mod ends;
 mod frames;
 mod halves;

@@ -11,6 +11,7 @@ use crate::sort::{NoHeaders, Refusal, sort};
 use crate::suspects;
 use crate::vendor::Wire;
 use bytes::Bytes;
+use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_agent::model::{Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop};
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use codelet_transcript::Encoded;
@@ -52,6 +53,32 @@ impl Model for Provider {
 
     fn thinks(&self) -> bool {
         self.settings.lets_think()
+    }
+
+    fn efforts(&self) -> Vec<Effort> {
+        self.settings.efforts()
+    }
+
+    fn effort(&self) -> Option<Effort> {
+        self.settings.effort()
+    }
+
+    fn with_effort(&self, effort: Option<Effort>) -> Option<Box<dyn Model>> {
+        let is_taken = effort.is_none_or(|effort| self.settings.efforts().contains(&effort));
+        is_taken.then(|| {
+            Box::new(Provider {
+                profile: self.profile.clone(),
+                settings: Arc::new(self.settings.with_effort(effort)),
+                line: self.line.clone(),
+                habits: self.habits.clone(),
+                kept: self.kept.clone(),
+                encoded: self.encoded.clone(),
+            }) as Box<dyn Model>
+        })
+    }
+
+    fn cache_after(&self, effort: Option<Effort>) -> CacheAfter {
+        self.settings.cache_after(effort)
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {

@@ -3,12 +3,14 @@
 use crate::answers;
 use crate::command::{self, Name, Said, dry_run};
 use crate::copied;
+use crate::effort;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::pins;
 use crate::render::figures::{self, count, dollars, number};
 use crate::render::look::{Look, Role};
 use crate::render::tool::OWN_ID;
 use codelet_agent::asking::{Asking, Question};
+use codelet_agent::effort::Effort;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::glance::Glances;
 use codelet_agent::interrupt::Interrupt;
@@ -21,6 +23,7 @@ use codelet_agent::tool::{Live, Tool};
 use codelet_context::conversation::{Due, Refusal, Signals};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
+use codelet_text::near;
 use futures_util::future::LocalBoxFuture;
 use ratatui::text::Line;
 use std::path::PathBuf;
@@ -88,6 +91,8 @@ pub struct Reach {
     pub questions: UnboundedReceiver<Question>,
     /// Models that are known by name.
     pub models: Vec<String>,
+    /// The thinking effort that the user wants, of each model that takes it.
+    pub effort: Option<Effort>,
 }
 
 /// A session that is over.
@@ -155,9 +160,13 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Does what is said, until somebody leaves.
-    pub async fn live(mut self) -> Lived {
+    /// Does what is said, this first, until somebody leaves.
+    pub async fn live(mut self, opening: Option<String>) -> Lived {
         self.tell_standing();
+        if let Some(said) = opening.filter(|_| self.left.is_none()) {
+            self.take(&said).await;
+            self.tell_standing();
+        }
         loop {
             if let Some(left) = self.left {
                 self.front.close();
@@ -393,6 +402,7 @@ impl<F: Front> Chat<F> {
             Name::Pin => self.pin(arguments),
             Name::Unpin => self.unpin(arguments),
             Name::Model => self.model(arguments).await,
+            Name::Effort => self.effort(arguments),
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Copy => self.copy(arguments),
             Name::Retry => self.retry().await,
@@ -615,6 +625,7 @@ impl<F: Front> Chat<F> {
             Some(Ok(Found::Held(why))) => self.refuse(Role::Warning, &why),
             Some(Ok(Found::Model { model, address })) => {
                 self.session.change_model(model);
+                let without_effort = effort::carried_over(&mut self.session, self.reach.effort);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), number(profile.window));
                 // Cards of the user's may know the price of one that no catalogue has.
@@ -624,7 +635,7 @@ impl<F: Front> Chat<F> {
                     ""
                 };
                 if profile.is_unknown {
-                    let meant = nearest(&name, &self.reach.models);
+                    let meant = near::nearest(&name, self.reach.models.iter().map(String::as_str));
                     let meant = meant.map_or("/model lists those that are known".to_owned(), |meant| {
                         format!("did you mean {meant}?")
                     });
@@ -637,11 +648,24 @@ impl<F: Front> Chat<F> {
                     let told = format!("From here on {name} is asked at {address}; its window holds {window} tokens.");
                     self.say(Role::Good, &told);
                 }
+                if let Some(told) = without_effort {
+                    self.say(Role::Warning, &told);
+                }
             }
             Some(Err(why)) => self.refuse(Role::Error, &why),
             None => {}
         }
         self.interrupted(found.was_interrupted);
+    }
+
+    fn effort(&mut self, wanted: &str) {
+        match effort::change(&mut self.session, wanted) {
+            Ok((told, effort)) => {
+                self.reach.effort = effort;
+                self.say(Role::Good, &told);
+            }
+            Err(why) => self.refuse(Role::Warning, &why),
+        }
     }
 
     fn say(&mut self, role: Role, text: &str) {
@@ -781,7 +805,7 @@ impl<F: Front> Meanwhile<'_, F> {
 pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     match name {
         Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
-        Name::Model | Name::Pin => arguments.is_empty(),
+        Name::Model | Name::Effort | Name::Pin => arguments.is_empty(),
         Name::Compact => dry_run(arguments).is_some(),
         _ => false,
     }
@@ -817,6 +841,7 @@ impl Looking {
             Name::Recall => answers::recall(look, session, arguments),
             Name::Why => answers::why(look, session, arguments),
             Name::Model => answers::models(look, session, &self.models),
+            Name::Effort => answers::say(look, Role::Text, &effort::shown(session)),
             Name::Pin => answers::pins(look, session),
             Name::Export => return self.exported(session, arguments),
             Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
@@ -852,13 +877,6 @@ impl Looking {
 /// What is shown, whether it was done or not.
 fn either<T>(shown: Result<T, T>) -> T {
     shown.unwrap_or_else(|refused| refused)
-}
-
-/// The model whose name is nearest to one that nobody knows, if any is near.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
-    let near = known.iter().map(|model| (command::distance(name, model), model));
-    let (distance, model) = near.min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + name.len() / 4).then_some(model)
 }
 
 /// So long from now; without end where nobody says how long.

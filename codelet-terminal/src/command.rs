@@ -1,5 +1,7 @@
 //! The commands that begin with a slash, each with a line of help, and what a line means that somebody has sent.
 
+use codelet_text::near;
+
 /// A command of the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
@@ -23,6 +25,8 @@ pub enum Name {
     Cost,
     /// Which model is asked.
     Model,
+    /// How much the model thinks.
+    Effort,
     /// What may be done without asking.
     Permission,
     /// What is to be done.
@@ -59,7 +63,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 20] = [
+pub const COMMANDS: [Entry; 21] = [
     entry(
         Name::Context,
         "context",
@@ -104,6 +108,12 @@ pub const COMMANDS: [Entry; 20] = [
         "model",
         "[VENDOR/NAME]",
         "ask another model from here on; alone: which one is asked",
+    ),
+    entry(
+        Name::Effort,
+        "effort",
+        "[LEVEL]",
+        "how much the model thinks from here on, such as low or high; alone: which levels it takes",
     ),
     entry(
         Name::Permission,
@@ -254,7 +264,7 @@ fn mistaken_flag(arguments: &str) -> Option<String> {
         let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
         let letters = letters.to_lowercase();
         letters == "dryrun"
-            || word.starts_with(is_dash) && distance(&letters, "dryrun") <= 3 && letters.starts_with('d')
+            || word.starts_with(is_dash) && near::distance(&letters, "dryrun") <= 3 && letters.starts_with('d')
     };
     let is_flag = |word: &str| word.starts_with("--") || word.starts_with(is_dash) && is_meant(word);
     let is_first = *first != DRY_RUN && (is_flag(first) || words.len() == 1 && is_meant(first));
@@ -270,17 +280,7 @@ fn nearest(word: &str) -> Option<&'static str> {
     if let Some(entry) = begun {
         return Some(entry.word);
     }
-    let (distance, entry) = COMMANDS
-        .iter()
-        .map(|entry| (distance(&word, entry.word), entry))
-        .min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + entry.word.len() / 4).then_some(entry.word)
-}
-
-/// How many letters are to be put in, left out, changed or swapped with their neighbour.
-pub(crate) fn distance(typed: &str, name: &str) -> usize {
-    // Nothing that long is near to a command or the name of a model.
-    strsim::osa_distance(&typed[..typed.ceil_char_boundary(64)], name)
+    near::nearest(&word, COMMANDS.iter().map(|entry| entry.word))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub mod command;
 mod complete;
 mod copied;
 mod editor;
+mod effort;
 pub mod finished;
 mod front;
 mod keeping;
@@ -63,6 +64,8 @@ pub struct Begun {
     pub reach: Reach,
     /// What is to be known of it, shown first.
     pub notices: Vec<String>,
+    /// What is said first, as if it was typed.
+    pub opening: Option<String>,
 }
 
 /// Lives in a session on the terminal at standard input and output, until its user leaves. The terminal is taken at once,
@@ -94,7 +97,9 @@ pub async fn on_terminal(
     if !lines.is_empty() {
         front.print(lines);
     }
-    Ok(Chat::new(begun.session, begun.reach, front, left).live().await)
+    Ok(Chat::new(begun.session, begun.reach, front, left)
+        .live(begun.opening)
+        .await)
 }
 
 /// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
@@ -123,5 +128,7 @@ pub async fn in_lines(
     for text in &begun.notices {
         front.print(plain::notice(&look, &format!("notice: {text}")));
     }
-    Ok(Chat::new(begun.session, begun.reach, front, left).live().await)
+    Ok(Chat::new(begun.session, begun.reach, front, left)
+        .live(begun.opening)
+        .await)
 }

@@ -3,6 +3,7 @@
 //! - [`codes`]: what a terminal obeys, taken out of a text that is at hand.
 //! - [`printed`]: what a program prints, as it comes, as it would stand on paper.
 //! - [`unseen`]: characters that hide, turn or break what stands around them.
+//! - [`near`]: the name that may have been meant by one that does not exist.
 //! - [`path`]: one notion of a path, however it is written.
 //! - [`short`]: numbers, names and lines for places that are narrow.
 //!
@@ -14,6 +15,7 @@
 //! ```
 
 pub mod codes;
+pub mod near;
 pub mod path;
 pub mod printed;
 pub mod short;

@@ -88,7 +88,7 @@ impl Left {
         if last.is_none() && !is_shut_in {
             return Vec::new();
         }
-        let now = Obeyed::of(desk.paths.root());
+        let now = Obeyed::of_all(desk.paths.roots());
         let mut changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
         changed.retain(|path| !desk.seen.is_last(path));
         *last = Some(now);
@@ -259,8 +259,8 @@ impl Bash {
 
     /// Whether git works there with a repository that lies in the workspace, and not with one elsewhere that a file or a link names.
     fn has_plain_repository(&self, at: &Path) -> bool {
-        let root = self.desk.paths.root();
-        let mut folders = at.ancestors().take_while(|folder| folder.starts_with(root));
+        let is_inside = |folder: &&Path| self.desk.paths.roots().any(|root| folder.starts_with(root));
+        let mut folders = at.ancestors().take_while(is_inside);
         let is_there = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
         let holds = folders
             .find(is_there)
@@ -514,7 +514,7 @@ fn ran(
 
 /// What a file does that gives orders to others than git.
 fn gives_orders(desk: &Desk, path: &Path) -> Option<&'static str> {
-    let below = path.strip_prefix(desk.paths.root()).unwrap_or(path);
+    let below = desk.paths.below(path);
     match orders::obeys(&below.to_string_lossy())? {
         Owner::Obeyed(does) => Some(does),
         Owner::Codelet => Some(Owner::Codelet.reason()),

@@ -62,19 +62,25 @@ impl Desk {
     pub(crate) fn new(mut options: Options) -> Self {
         let is_free = options.permission == Permission::All;
         // As they lead now: what a command puts in their place later is not what was meant.
-        for folder in options.writable.iter_mut().chain([&mut options.temporary]) {
+        for folder in options
+            .writable
+            .iter_mut()
+            .chain(&mut options.added)
+            .chain([&mut options.temporary])
+        {
             if let Ok(real) = folder.canonicalize() {
                 *folder = real;
             }
         }
         let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
+        let paths = paths.with(&options.added);
         Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
             permission: Mutex::new(options.permission),
             sees_images: AtomicBool::new(options.sees_images),
-            owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings),
+            owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added),
             paths,
             options,
             caches: OnceLock::new(),
@@ -137,11 +143,10 @@ impl Desk {
 
     /// The sandbox in which commands run under this permission, if in one.
     pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
-        if permission == Permission::All {
-            return None;
+        if permission != Permission::All {
+            // They are among what can be written in it.
+            self.caches();
         }
-        // They are among what can be written in it.
-        self.caches();
         match permission {
             Permission::All => None,
             Permission::Edit => Some(self.widest().with_network(self.options.has_network)),
@@ -153,7 +158,7 @@ impl Desk {
     pub(crate) fn looking(&self) -> Sandbox {
         let home = self.options.home.iter();
         let settings = home.flat_map(|home| [".gitconfig", ".config/git"].map(|name| home.join(name)));
-        Sandbox::looking_at(settings.chain([self.paths.root().to_owned()]))
+        Sandbox::looking_at(settings.chain(self.paths.roots().cloned()))
     }
 
     /// The one in which a command may write the most.

@@ -132,9 +132,10 @@ fn sandbox(desk: &Desk) -> String {
         true => "what is there already and is neither a dot file nor a setting in ",
         false => "",
     };
+    let roots: Vec<String> = desk.paths.roots().map(|root| root.display().to_string()).collect();
     format!(
         "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network and no other program's socket (Docker, D-Bus, agents for keys)",
-        desk.paths.root().display(),
+        roots.join(", "),
         desk.options.temporary.display()
     )
 }

@@ -80,6 +80,8 @@ use std::time::Duration;
 pub struct Options {
     /// The folder that may be changed under [`Permission::Edit`].
     pub workspace: PathBuf,
+    /// Further folders that the user has given to the session: they may be read and changed as the workspace is.
+    pub added: Vec<PathBuf>,
     /// Where relative paths and commands begin; in the workspace.
     pub directory: PathBuf,
     /// What `~` stands for.
@@ -121,6 +123,7 @@ impl Options {
         Options {
             directory: workspace.clone(),
             workspace,
+            added: Vec::new(),
             home: None,
             settings: Vec::new(),
             permission: Permission::default(),

@@ -35,6 +35,11 @@ impl Obeyed {
         obeyed
     }
 
+    /// The same of several folders.
+    pub(crate) fn of_all<'a>(roots: impl Iterator<Item = &'a PathBuf>) -> Obeyed {
+        Obeyed(roots.flat_map(|root| Obeyed::of(root).0).collect())
+    }
+
     /// Those that were put there, changed or taken away since.
     pub(crate) fn changed(&self, since: &Obeyed) -> Vec<PathBuf> {
         let is_new = |(path, stood): &(&PathBuf, &_)| since.0.get(*path) != Some(*stood);

@@ -3,7 +3,7 @@
 
 use crate::committed::Committed;
 use crate::git;
-use crate::path::pieces;
+use crate::path::{self, pieces};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::VecDeque;
@@ -17,6 +17,8 @@ const LOOKED_AT: usize = 200_000;
 /// Says of each place whose it is.
 pub(crate) struct Owned {
     root: PathBuf,
+    /// Folders that may be changed as the workspace is.
+    added: Vec<PathBuf>,
     /// Codelet's settings, by every name that leads there.
     settings: Vec<PathBuf>,
     /// The home, if the workspace holds it.
@@ -40,11 +42,23 @@ impl Owned {
         let dotted = home.as_deref().map(dotted_targets).unwrap_or_default();
         Owned {
             root: root.to_owned(),
+            added: Vec::new(),
             committed,
             settings: all,
             home,
             dotted,
         }
+    }
+
+    /// These folders, which are named without links, may be changed as the workspace is, with the same exceptions.
+    pub(crate) fn with(mut self, added: &[PathBuf]) -> Self {
+        self.added = added.to_vec();
+        self
+    }
+
+    /// The workspace, and the folders that were added to it.
+    fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.root).chain(&self.added)
     }
 
     /// Whose a resolved place is; `None` where it is the workspace's, or the user's like any other.
@@ -60,7 +74,7 @@ impl Owned {
         if others == 0 {
             return None;
         }
-        let places = self.committed.writable.iter().chain(self.kept()).chain([&self.root]);
+        let places = self.committed.writable.iter().chain(self.kept()).chain(self.roots());
         let mut waiting: VecDeque<PathBuf> = places.cloned().collect();
         let mut looked_at = 0;
         while let Some(place) = waiting.pop_front() {
@@ -106,15 +120,10 @@ impl Owned {
 
     /// Who obeys what stands at a place, by its name, or by the name of a link that leads there.
     fn obeyed(&self, path: &Path) -> Option<Owner> {
-        let below = |path: &Path| {
-            path.strip_prefix(&self.root)
-                .unwrap_or(path)
-                .to_string_lossy()
-                .into_owned()
-        };
+        let below = |path: &Path| path::below(self.roots(), path).to_string_lossy().into_owned();
         orders::obeys(&below(path)).or_else(|| {
             // Links farther down are not looked for.
-            let top: Vec<PathBuf> = git::entries(&self.root).collect();
+            let top: Vec<PathBuf> = self.roots().flat_map(|root| git::entries(root)).collect();
             let is_dotted = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
             let folders = top.iter().filter(is_dotted).filter(|path| !path.is_symlink());
             let within = folders.flat_map(|folder| git::entries(folder));
@@ -137,7 +146,7 @@ impl Owned {
     /// of it are kept: that was found out when the session began, before any command could say otherwise.
     pub(crate) fn writable(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        for folder in self.committed.writable.iter().chain([&self.root]) {
+        for folder in self.committed.writable.iter().chain(self.roots()) {
             self.collect(folder, &mut found);
         }
         found

@@ -23,13 +23,15 @@ const REMEMBERED: usize = 1024;
 pub(crate) struct Place {
     /// Absolute, without links, `.` or `..`.
     pub path: PathBuf,
-    /// Whether that is the workspace or in it.
+    /// Whether that is the workspace, a folder that was added to it, or in one of them.
     pub is_inside: bool,
 }
 
 /// Resolves names against a workspace.
 pub(crate) struct Paths {
     root: PathBuf,
+    /// Folders that may be used as the workspace is.
+    added: Vec<PathBuf>,
     directory: PathBuf,
     home: Option<PathBuf>,
     /// Whether a place outside may be used that was not judged.
@@ -44,11 +46,28 @@ impl Paths {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Paths {
             root: real(root),
+            added: Vec::new(),
             directory: real(directory),
             home: home.map(Path::to_owned),
             is_free: AtomicBool::new(is_free),
             judged: Mutex::default(),
         }
+    }
+
+    /// These folders, which are named without links, may be used as the workspace is.
+    pub(crate) fn with(mut self, added: &[PathBuf]) -> Self {
+        self.added = added.to_vec();
+        self
+    }
+
+    /// The workspace, and the folders that were added to it.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.root).chain(&self.added)
+    }
+
+    /// A path from the workspace on, or from the folder on that was added and holds it.
+    pub(crate) fn below<'a>(&self, path: &'a Path) -> &'a Path {
+        below(self.roots(), path)
     }
 
     /// Whether a place outside may be used that was not judged, from now on.
@@ -120,7 +139,7 @@ impl Paths {
     /// When links lead in a circle, or a folder on the way may not be looked into.
     pub(crate) fn resolve(&self, name: &str) -> Result<Place, String> {
         let (path, _) = self.real(&self.expand(name)?)?;
-        let is_inside = path.starts_with(&self.root);
+        let is_inside = self.roots().any(|root| path.starts_with(root));
         Ok(Place { path, is_inside })
     }
 
@@ -197,6 +216,12 @@ impl Paths {
         }
         Ok((real, is_alike))
     }
+}
+
+/// A path from the first of these folders on that holds it; else the whole path.
+pub(crate) fn below(roots: impl IntoIterator<Item = impl AsRef<Path>>, path: &Path) -> &Path {
+    let mut found = roots.into_iter().filter_map(|root| path.strip_prefix(root).ok());
+    found.next().unwrap_or(path)
 }
 
 /// The one name in a folder that a reader cannot tell from this one: its spaces do not break (U+00A0, U+202F), its quotes are curly,

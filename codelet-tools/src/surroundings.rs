@@ -8,6 +8,7 @@ use crate::secrets::Secrets;
 use crate::text;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
+use codelet_agent::spelling;
 use codelet_agent::surroundings::{Places, Surroundings};
 use codelet_text::short::on_one_line;
 use futures_util::future::BoxFuture;
@@ -34,6 +35,8 @@ pub struct World {
     pub directory: PathBuf,
     /// The folder that the project begins at, and its instructions are looked for in.
     pub root: PathBuf,
+    /// Folders that were added to the workspace.
+    pub added: Vec<PathBuf>,
     /// The user's home.
     pub home: Option<PathBuf>,
     /// Folders with the user's own instructions.
@@ -121,8 +124,17 @@ impl Surroundings for World {
 
     fn environment(&self) -> String {
         let is_git = root(&self.places().directory).is_some();
+        let added: Vec<String> = self
+            .added
+            .iter()
+            .map(|folder| spelling::spell(folder.as_os_str()))
+            .collect();
+        let added = match added.is_empty() {
+            true => String::new(),
+            false => format!("additional directories, used like this one: {}\n", added.join(", ")),
+        };
         let facts = format!(
-            "directory: {}\nplatform: {}\narchitecture: {}\nshell: {}\ndate: {}\ngit repository: {}\n",
+            "directory: {}\n{added}platform: {}\narchitecture: {}\nshell: {}\ndate: {}\ngit repository: {}\n",
             self.places().directory.display(),
             std::env::consts::OS,
             std::env::consts::ARCH,
@@ -275,6 +287,7 @@ mod tests {
         World {
             directory: directory.to_owned(),
             root: root(directory).unwrap_or_else(|| directory.to_owned()),
+            added: Vec::new(),
             home: None,
             own: Vec::new(),
             shell: "bash".to_owned(),

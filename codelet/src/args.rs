@@ -1,9 +1,10 @@
 //! What may stand on the command line, and what is said about it.
 
-use crate::settings::SMALLEST_WINDOW;
+mod values;
+
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
@@ -11,6 +12,7 @@ use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
 use std::path::PathBuf;
+use values::{budget, dollars, named, policy, probability, range, source, tokens, window, written};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -30,8 +32,8 @@ gave no answer, 4 the conversation is too long, 130 interrupted.";
 
 /// A coding agent that never falls over its own conversation.
 ///
-/// Alone it is a place to work in: prompts, commands that begin with a slash, /help lists them. With -p it works on one
-/// task until that is done. The commands keep conversations that any agent has
+/// Without arguments it starts an interactive session; a prompt behind it is sent first. With -p it works on one prompt
+/// until that is done, prints the answer and exits. The commands keep conversations that any agent has
 /// recorded small, valid and faithful, without a model, in milliseconds, offline.
 #[derive(Parser, Debug)]
 #[command(name = "codelet", version, styles = STYLES, max_term_width = 100)]
@@ -47,6 +49,15 @@ pub struct Codelet {
 
 #[derive(Args, Debug)]
 pub struct Chat {
+    /// Start an interactive session with this prompt; without one, the session waits for you. A single word, or one that
+    /// resembles a command, is refused unless -- stands before it
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    pub words: Vec<String>,
+
+    /// The same, whatever it looks like.
+    #[arg(last = true, hide = true, conflicts_with = "prompt")]
+    pub rest: Vec<String>,
+
     /// Work on this prompt until it is done, print the answer, and exit; what comes by standard input is put behind it,
     /// and is the prompt where none or `-` is given. One that looks like an option is joined: -p='--verbose'
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1)]
@@ -55,6 +66,11 @@ pub struct Chat {
     /// The model, as `codelet models` lists it
     #[arg(long, value_name = "VENDOR/NAME")]
     pub model: Option<String>,
+
+    /// How much the model thinks: none, minimal, low, medium, high, xhigh or max, as far as the model takes it
+    /// [default: the provider's]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
+    pub effort: Option<Effort>,
 
     /// Another address than the vendor's own, for compatible servers
     #[arg(long, value_name = "URL")]
@@ -76,6 +92,20 @@ pub struct Chat {
     /// A command that is never run, such as 'git push *', or a server's tool, whatever permits it; may be given several times
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
+
+    /// Another folder that the tools may use as they do the workspace: read, and change under `edit`; may be given several
+    /// times
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+
+    /// The only tools that the model has, such as Read,Grep, and of MCP servers such as files__*; Recall stays beside
+    /// them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Vec<String>,
+
+    /// Give the model no tools at all
+    #[arg(long, conflicts_with = "tools")]
+    pub no_tools: bool,
 
     /// Stop after so many steps
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -166,7 +196,7 @@ pub enum Command {
     /// Show each setting and where it comes from
     Settings(Place),
     /// List the models that are known, with their windows and prices
-    Models,
+    Models(Models),
     /// Check MCP servers, whose tools a session can use
     ///
     /// Starts them as a session does, and says what each offers, how long it takes to be ready, and what is wrong with it.
@@ -204,6 +234,13 @@ pub struct McpTest {
 
     #[command(flatten)]
     pub place: Place,
+}
+
+#[derive(Args, Debug)]
+pub struct Models {
+    /// Only models whose names contain all of these words, such as `sonnet 5.5`
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    pub search: Vec<String>,
 }
 
 const COMPLETIONS_HELP: &str = "\
@@ -479,120 +516,6 @@ pub struct Restore {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(pub Option<Format>);
 
-/// A value that goes by these names, which shells complete.
-fn named<T: Clone + Send + Sync + 'static, const N: usize>(
-    names: [&'static str; N],
-    read: fn(&str) -> Result<T, String>,
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(names).try_map(move |name| read(&name))
-}
-
-fn source() -> impl TypedValueParser<Value = Source> {
-    let read = Format::ALL
-        .iter()
-        .filter(|format| format.is_read())
-        .map(|format| format.name());
-    // `auto` is no form's name, so it becomes `None`.
-    PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
-}
-
-fn policy() -> impl TypedValueParser<Value = Policy> {
-    let names = Policy::ALL.iter().map(|policy| policy.name());
-    PossibleValuesParser::new(names).try_map(|name| Policy::from_name(&name).ok_or("no such policy"))
-}
-
-/// Reads the size of a window.
-fn window(text: &str) -> Result<u64, String> {
-    match tokens(text)? {
-        window if window < SMALLEST_WINDOW => Err(format!(
-            "a coding agent needs a window of at least {SMALLEST_WINDOW} tokens"
-        )),
-        window => Ok(window),
-    }
-}
-
-/// Reads a number from 0 to 1.
-fn probability(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("expected a number from 0 to 1 such as 0.5".to_owned()),
-    }
-}
-
-fn written() -> impl TypedValueParser<Value = Format> {
-    let written = Format::ALL
-        .iter()
-        .filter(|format| format.is_written())
-        .map(|format| format.name());
-    PossibleValuesParser::new(written).try_map(|name| Format::from_name(&name).ok_or("no such form"))
-}
-
-/// Reads a sum such as `0.50`.
-fn dollars(text: &str) -> Result<f64, String> {
-    match text.trim_start_matches('$').parse::<f64>() {
-        Ok(sum) if sum.is_finite() && sum > 0.0 => Ok(sum),
-        _ => Err("expected a sum in US dollars such as 0.50".to_owned()),
-    }
-}
-
-/// Reads a budget.
-fn budget(text: &str) -> Result<u64, String> {
-    let is_nothing = |problem: String| match problem.starts_with("nothing") {
-        true => format!("{problem}; the smallest possible budget is told when one is too small"),
-        false => problem,
-    };
-    tokens(text).map_err(is_nothing)
-}
-
-/// Reads `200000`, `200_000`, `200,000`, `200k`, `1M` or `1.5M`.
-fn tokens(text: &str) -> Result<u64, String> {
-    const EXPECTED: &str = "expected a number of tokens such as 40000, 40_000, 40k or 1M";
-    let plain: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
-    let (digits, unit) = match plain.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1_000),
-        None => match plain.strip_suffix(['m', 'M']) {
-            Some(digits) => (digits, 1_000_000),
-            None => (plain.as_str(), 1),
-        },
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let no_fraction_allowed = unit == 1 && digits.contains('.');
-    if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) || no_fraction_allowed {
-        return Err(EXPECTED.to_owned());
-    }
-    let mut value = whole.parse::<u64>().ok().and_then(|whole| whole.checked_mul(unit));
-    let mut weight = unit;
-    for digit in fraction.bytes() {
-        weight /= 10;
-        value = value.and_then(|value| value.checked_add(u64::from(digit - b'0') * weight));
-    }
-    match value {
-        Some(0) => Err("nothing weighs 0 tokens".to_owned()),
-        Some(value) => Ok(value),
-        None => Err(format!("this is more than anything can weigh; {EXPECTED}")),
-    }
-}
-
-/// Reads `A..B`, `A..`, `..B`.
-fn range(text: &str) -> Result<Range<usize>, String> {
-    let bound = |text: &str, missing| {
-        if text.is_empty() {
-            Some(missing)
-        } else {
-            text.parse().ok()
-        }
-    };
-    let parsed = text
-        .split_once("..")
-        .and_then(|(from, to)| Some(bound(from, 0)?..bound(to, usize::MAX)?));
-    match parsed {
-        Some(range) if range.start <= range.end => Ok(range),
-        Some(_) => Err("the range ends before it begins".to_owned()),
-        None => Err("expected two byte offsets such as 0..2000".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -601,40 +524,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Codelet::command().debug_assert();
-    }
-
-    #[test]
-    fn tokens_are_read_as_people_write_them() {
-        for text in ["200000", "200_000", "200,000", "200k", "200K", "0.2M", ".2M"] {
-            let expected = if text.starts_with('.') { None } else { Some(200_000) };
-            assert_eq!(tokens(text).ok(), expected, "{text}");
-        }
-        assert_eq!(tokens("1M"), Ok(1_000_000));
-        assert_eq!(tokens("1.5k"), Ok(1_500));
-        assert_eq!(tokens("1.23456k"), Ok(1_234));
-        for text in [
-            "",
-            "k",
-            "0",
-            "0k",
-            "-5",
-            "12.5",
-            "1e5",
-            "lots",
-            "99999999999999999999",
-            "99999999999999999M",
-        ] {
-            assert!(tokens(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn ranges_may_leave_out_an_end() {
-        assert_eq!(range("3..9"), Ok(3..9));
-        assert_eq!(range("3.."), Ok(3..usize::MAX));
-        assert_eq!(range("..9"), Ok(0..9));
-        for text in ["9..3", "3", "a..b", "3...9", ""] {
-            assert!(range(text).is_err(), "{text}");
-        }
     }
 }

@@ -2,8 +2,9 @@
 //! take them for some.
 
 use crate::args::Codelet;
+use crate::opening;
 use clap::CommandFactory as _;
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::ErrorKind;
 use std::ffi::{OsStr, OsString};
 
 /// What ends the options.
@@ -28,19 +29,21 @@ pub fn joined(mut args: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// What to tell whoever seems to have meant a prompt by what is refused; none where nobody did.
-pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<&'static str> {
+pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
+    let all = args;
     let args = &args[..end(args)];
     let is_unknown = refusal.kind() == ErrorKind::UnknownArgument;
-    // Somebody who begins says what is to be done, without -p or without quotes.
-    if refusal.get(ContextKind::InvalidSubcommand).is_some() {
-        Some("A prompt stands behind -p, in quotes: codelet -p 'make the tests pass'")
+    let has_print = args.iter().any(|arg| is_print(arg));
+    let advice = if refusal.kind() == ErrorKind::ArgumentConflict && has_print {
+        "Quote a prompt of several words: codelet -p 'make the tests pass'"
     } else if is_unknown && args.get(1).is_some_and(|first| is_prompt(first)) {
-        Some("A prompt stands behind -p, in quotes: codelet -p '- make the tests pass'")
+        "Quote a prompt, and put -- before one that starts with a dash: codelet -- '- make the tests pass'"
     } else if is_unknown && args.windows(2).any(|pair| is_print(&pair[0]) && is_dashed(&pair[1])) {
-        Some("A prompt that looks like an option is joined to its -p: codelet -p='--verbose'")
+        "Join a prompt that looks like an option to its -p: codelet -p='--verbose'"
     } else {
-        None
-    }
+        return opening::said_as_command(all);
+    };
+    Some(advice.to_owned())
 }
 
 /// Where the options end.
@@ -167,9 +170,10 @@ mod tests {
     #[test]
     fn who_seems_to_prompt_is_told_how() {
         for (words, told) in [
-            (&["fix", "it"][..], Some("in quotes: codelet -p 'make")),
-            (&["-p", "--", "fix", "it"], Some("in quotes")),
-            (&["- fix it"], Some("in quotes: codelet -p '- make")),
+            (&["-p", "fix", "it"][..], Some("several words: codelet -p 'make")),
+            (&["-p", "--", "fix", "it"], Some("several words")),
+            (&["- fix it"], Some("codelet -- '- make")),
+            (&["inspect", "the", "code"], Some("codelet 'inspect the code'")),
             (&["-p", "-1"], Some("-p='--verbose'")),
             (&["--print", "--verbose"], Some("-p='--verbose'")),
             (&["compact", "--nonsense"], None),
@@ -181,7 +185,7 @@ mod tests {
             let advice = advice(&refusal, &args);
             assert_eq!(advice.is_some(), told.is_some(), "{words:?}: {advice:?}");
             assert!(
-                advice.unwrap_or_default().contains(told.unwrap_or_default()),
+                advice.as_deref().unwrap_or_default().contains(told.unwrap_or_default()),
                 "{words:?}: {advice:?}"
             );
         }

@@ -12,6 +12,7 @@ mod live_page;
 mod loading;
 mod local;
 mod network;
+mod opening;
 mod output;
 mod paint;
 mod pictures;
@@ -22,6 +23,7 @@ mod servers;
 mod settings;
 mod side_by_side;
 mod takeover;
+mod toolset;
 mod transcript;
 mod world;
 
@@ -77,6 +79,7 @@ fn menu(began: Instant) -> ExitCode {
         // A session has keys, and so has who reaches servers.
         codelet_tools::sandbox::conceal_process();
     }
+    let has_command = args.command.is_some();
     let done = match args.command {
         Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
         Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),
@@ -89,7 +92,7 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Completions(args)) => commands::completions::run(&args).map(|()| Exit::Done),
         Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),
-        Some(Command::Models) => commands::models::run().map(|()| Exit::Done),
+        Some(Command::Models(args)) => commands::models::run(&args).map(|()| Exit::Done),
         None if args.chat.prompt.is_some() => commands::once::run(&args.chat, began),
         None => match commands::chat::run(&args.chat) {
             Ok(status) => {
@@ -99,6 +102,14 @@ fn menu(began: Instant) -> ExitCode {
             Err(failure) => Err(failure),
         },
     };
+    if has_command
+        && matches!(done, Err(Failure::Told(_)))
+        && let Some(advice) = opening::said_as_command(&typed)
+    {
+        let status = ended(done);
+        let _ = writeln!(std::io::stderr(), "{advice}");
+        return status;
+    }
     // An interrupted run does not wait for its tools, and what they were about to end is not to live on.
     codelet_tools::end_all();
     ended(done)

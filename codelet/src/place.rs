@@ -1,7 +1,7 @@
 //! Where a session works: the folder, the repository around it, and the user's own folders.
 
 use crate::exit::Failure;
-use crate::settings;
+use crate::settings::{self, Settings};
 use std::path::{Path, PathBuf};
 
 /// Where a session works.
@@ -15,6 +15,8 @@ pub struct Place {
     pub home: Option<PathBuf>,
     /// The user's folder of settings.
     pub config: Option<PathBuf>,
+    /// Folders that were added to the workspace, with links resolved.
+    pub added: Vec<PathBuf>,
     /// What the user's settings let commands write to besides.
     pub write: Vec<PathBuf>,
 }
@@ -45,8 +47,54 @@ impl Place {
             directory,
             home,
             config,
+            added: Vec::new(),
             write: Vec::new(),
         })
+    }
+
+    /// Takes what the settings say of folders, and those that the command line adds.
+    ///
+    /// # Errors
+    /// When a folder of the command line cannot be added; one of a settings file is left out, with a notice.
+    pub fn widen(&mut self, settings: &mut Settings, named: &[PathBuf]) -> Result<(), Failure> {
+        self.write.clone_from(&settings.write.value);
+        for folder in &settings.add_dirs.value {
+            if let Err(problem) = self.add(folder) {
+                let (shown, from) = (folder.display(), &settings.add_dirs.from);
+                settings
+                    .notices
+                    .push(format!("{shown} is not added: {problem} (add_dirs, {from})"));
+            }
+        }
+        for folder in named {
+            self.add(folder)
+                .map_err(|problem| Failure::at(folder.display(), format!("{problem} (--add-dir)")))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, folder: &Path) -> Result<(), String> {
+        let real = self.addable(folder)?;
+        // What lies in another one needs no second mention.
+        let is_held = self.added.iter().chain([&self.root]).any(|held| real.starts_with(held));
+        self.added.extend((!is_held).then_some(real));
+        Ok(())
+    }
+
+    fn addable(&self, folder: &Path) -> Result<PathBuf, String> {
+        let real = folder.canonicalize().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "no such folder".to_owned(),
+            _ => crate::exit::words(&error),
+        })?;
+        if !real.is_dir() {
+            return Err("expected a folder".to_owned());
+        }
+        let own = self.config.as_ref().map(|config| config.join("codelet"));
+        let is_own = own.is_some_and(|own| real.starts_with(own.canonicalize().unwrap_or(own)));
+        match real.parent().is_none() || holds(&real, self.home.as_deref()) || is_own {
+            true => Err("it holds your home or your settings; name the folder in it that is needed".to_owned()),
+            false => Ok(real),
+        }
     }
 
     /// Whether the workspace is the user's home, or holds it.

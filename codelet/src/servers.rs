@@ -96,6 +96,11 @@ impl ServerFile {
     }
 
     /// The same, used by sessions.
+    pub fn disable(&mut self) {
+        self.enabled = Some(false);
+    }
+
+    /// The same, where it is not to be left out.
     pub fn enabled(&self) -> Self {
         ServerFile {
             enabled: None,

@@ -6,6 +6,7 @@ mod written;
 use crate::exit::Failure;
 use crate::input;
 use crate::servers::ServerFile;
+use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::session::SummaryBy;
@@ -78,12 +79,16 @@ pub struct Settings {
     pub model: Set<String>,
     /// Another address than the vendor's own.
     pub base_url: Set<Option<String>>,
+    /// How much the model is to think; none leaves it to the provider.
+    pub effort: Set<Option<Effort>>,
     /// What the tools may do.
     pub permission: Set<Permission>,
     /// Commands that may be run under `edit`.
     pub allow: Set<Vec<String>>,
     /// What may be run and called in this project besides, by the user's own file.
     pub project_allow: Set<Vec<String>>,
+    /// Folders that the tools may use as they do the workspace.
+    pub add_dirs: Set<Vec<PathBuf>>,
     /// Folders that commands may write to besides the workspace.
     pub write: Set<Vec<PathBuf>>,
     /// Whether commands reach the network.
@@ -180,10 +185,12 @@ impl Default for Settings {
         Settings {
             model: Set::default(vendor::vendors().next().map_or(String::new(), usual_model)),
             base_url: Set::default(None),
+            effort: Set::default(None),
             permission: Set::default(Permission::default()),
             allow: Set::default(Vec::new()),
             project_allow: Set::default(Vec::new()),
             deny: Set::default(Vec::new()),
+            add_dirs: Set::default(Vec::new()),
             write: Set::default(Vec::new()),
             network: Set::default(false),
             max_steps: Set::default(None),
@@ -261,8 +268,10 @@ impl Settings {
         }
         self.model.take(written.model, from);
         self.base_url.take(written.base_url.map(Some), from);
+        self.effort.take(written.effort.map(Some), from);
         self.permission.take(written.permission, from);
         self.allow.take(written.allow, from);
+        self.add_dirs.take(written.add_dirs, from);
         self.write.take(written.write, from);
         self.network.take(written.network, from);
         self.deny(written.deny.unwrap_or_default(), from);
@@ -307,6 +316,7 @@ impl Settings {
         let leaves = |model: &String| self.model.from != From::Default && vendor(model) != vendor(&self.model.value);
         refuse(&mut written.model, leaves, "model", &mut refused);
         refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
+        refuse(&mut written.effort, |_| true, "effort", &mut refused);
         if !std::mem::take(&mut written.keys).is_empty() {
             refused.push("keys");
         }
@@ -321,6 +331,7 @@ impl Settings {
         if !std::mem::take(&mut written.projects).is_empty() {
             refused.push("projects");
         }
+        refuse(&mut written.add_dirs, |_| true, "add_dirs", &mut refused);
         refuse(&mut written.write, |_| true, "write", &mut refused);
         refuse(
             &mut written.network,
@@ -458,6 +469,19 @@ pub fn network(name: &str) -> Result<bool, String> {
         "off" => Ok(false),
         _ => Err(format!("network {name:?} is not known, expected off or on")),
     }
+}
+
+/// The thinking effort of that name.
+///
+/// # Errors
+/// When there is none; the words list what there is.
+pub fn effort(name: &str) -> Result<Effort, String> {
+    Effort::from_name(name).ok_or_else(|| {
+        format!(
+            "effort {name:?} is not known, expected one of {}",
+            codelet_agent::effort::names(&Effort::ALL)
+        )
+    })
 }
 
 /// The permission of that name.
@@ -613,6 +637,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
+        assert!(told(of("modle = 1", "")).ends_with("; did you mean model?"));
         assert_eq!(
             told(of("model = \"a/b\"\nmodle = 1", "")).split(',').next().unwrap(),
             "settings.toml:2:1: unknown field `modle`"
@@ -633,7 +658,7 @@ mod tests {
     fn a_project_loosens_nothing_at_all() {
         // Whatever a project says, in each case with the user's own word beside it.
         let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nnotify = \"off\"\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"";
-        let project = "model = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\nsummary = \"model\"\nallow = [\"*\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
+        let project = "model = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\neffort = \"max\"\nsummary = \"model\"\nallow = [\"*\"]\nadd_dirs = [\"/srv\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
         let (alone, both) = (of(own, "").unwrap(), of(own, project).unwrap());
         let values = |settings: &Settings| {
             let Settings {
@@ -672,7 +697,14 @@ mod tests {
                 patience.value,
                 notify.value,
             );
-            (first, second, idle_timeout.value, window.value)
+            (
+                first,
+                second,
+                idle_timeout.value,
+                window.value,
+                settings.effort.value,
+                settings.add_dirs.value.clone(),
+            )
         };
         assert_eq!(values(&both), values(&alone));
         assert!(both.keys.is_empty() && both.models.is_empty() && both.mcp.is_empty());

@@ -4,7 +4,8 @@ use crate::exit::Failure;
 use crate::network;
 use crate::place::{Place, variable};
 use crate::servers::{self, Named, ServerFile};
-use crate::settings::{Login, Settings};
+use crate::settings::{From, Login, Settings};
+use codelet_agent::effort::{Effort, names};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
@@ -66,7 +67,9 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
                     .as_ref()
                     .map_or("the settings".to_owned(), |path| path.display().to_string())
             ),
-            codelet_providers::ConnectError::UnknownVendor { .. } => format!("{error} (--base-url)"),
+            codelet_providers::ConnectError::UnknownVendor { .. } => {
+                format!("{error} (--base-url); `codelet models --search WORDS` finds models")
+            }
             codelet_providers::ConnectError::BaseUrl { .. } => format!("{error} ({})", settings.base_url.from),
             error => error.to_string(),
         })
@@ -76,7 +79,26 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
             "nobody knows what {name} costs, so --max-cost cannot be kept; give its prices in the settings, under [models.\"{name}\"]"
         )));
     }
-    Ok(model)
+    let Some(effort) = settings.effort.value else {
+        return Ok(model);
+    };
+    match model.with_effort(Some(effort)) {
+        Some(model) => Ok(model),
+        // A setting is for every model; what the command line says is for this one.
+        None if settings.effort.from == From::CommandLine => {
+            Err(Failure::Told(format!("--effort: {}", effort_refused(&*model, effort))))
+        }
+        None => Ok(model),
+    }
+}
+
+/// Why a model is not asked for an effort, a fragment.
+pub fn effort_refused(model: &dyn Model, effort: Effort) -> String {
+    let (name, efforts) = (&model.profile().name, model.efforts());
+    match efforts.is_empty() {
+        true => format!("{name} has no thinking effort that can be set"),
+        false => format!("{name} does not take {effort}, it takes {}", names(&efforts)),
+    }
 }
 
 /// What lets the user in at a vendor, and where it comes from.
@@ -152,6 +174,7 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
     let mut options = codelet_tools::Options::new(&place.root);
     options.directory.clone_from(&place.directory);
     options.home.clone_from(&place.home);
+    options.added.clone_from(&place.added);
     options.settings = settings_files(settings, place);
     options.permission = settings.permission.value;
     options.secrets = secrets(settings);
@@ -182,7 +205,7 @@ pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
     folders
         .into_iter()
-        .chain(place.write.iter().cloned())
+        .chain(place.added.iter().chain(&place.write).cloned())
         .map(real)
         .collect()
 }
@@ -325,6 +348,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let world = World {
         directory: place.directory.clone(),
         root: place.root.clone(),
+        added: place.added.clone(),
         home: place.home.clone(),
         own: own_folders(place),
         shell: "bash".to_owned(),
@@ -364,6 +388,7 @@ mod tests {
             root: "/srv".into(),
             home: Some("/home/ada".into()),
             config: None,
+            added: Vec::new(),
             write: Vec::new(),
         };
         let named = |name: &str| match name {
@@ -385,6 +410,7 @@ mod tests {
             root: root.into(),
             home: home.map(PathBuf::from),
             config: None,
+            added: Vec::new(),
             write: Vec::new(),
         };
         let place = at("/srv/none/work/app", "/srv/none/work/app/src", Some("/home-of/none"));

@@ -3,8 +3,10 @@
 
 mod common;
 
+use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::Bench;
 use common::{ended, refused, stderr, stdout};
+use serde_json::json;
 
 #[test]
 fn settings_that_are_no_toml_are_told_with_line_and_column() {
@@ -87,13 +89,108 @@ fn a_transcript_that_cannot_be_written_is_told_before_the_run() {
 }
 
 #[test]
+fn an_effort_is_refused_where_it_was_asked_of_this_model_and_told_where_it_is_a_setting() {
+    let bench = Bench::new();
+    let ask = |model: &str, more: &[&str]| {
+        let args = [&["-p", "x", "--model", model], more].concat();
+        bench.command(&args).env("OPENAI_API_KEY", "k").output().unwrap()
+    };
+    refused(
+        &ask("openai/gpt-4.1", &["--effort", "low"]),
+        &["--effort: openai/gpt-4.1 has no thinking effort that can be set"],
+    );
+    refused(
+        &ask("openai/gpt-5.1", &["--effort", "max"]),
+        &["openai/gpt-5.1 does not take max, it takes none, low, medium, high"],
+    );
+    let server = Server::start(Wire::Responses, Behaviour::replies([Reply::text("Done.")]));
+    bench.settings("effort = \"max\"");
+    let output = ask("openai/gpt-5.1", &["--base-url", &server.base()]);
+    ended(&output, 0);
+    assert!(stderr(&output).contains("does not take max"), "{}", stderr(&output));
+    let record = server.record();
+    assert_eq!(record.exchanges[0].request.json().pointer("/reasoning/effort"), None);
+    bench.settings("effort = \"hgih\"");
+    refused(
+        &ask("openai/gpt-5.1", &[]),
+        &["settings.toml:1:10: effort \"hgih\" is not known"],
+    );
+}
+
+#[test]
+fn a_folder_is_added_for_the_tools_and_told_to_the_model_and_its_instructions_are_not() {
+    let bench = Bench::new();
+    let other = bench.work.with_file_name("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("notes.txt"), "the answer is 42\n").unwrap();
+    std::fs::write(other.join("CLAUDE.md"), "Speak of whales.\n").unwrap();
+    let name = other.join("notes.txt").to_str().unwrap().to_owned();
+    let replies = [Reply::call("Read", json!({"file_path": name})), Reply::text("Done.")];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    bench.settings("add_dirs = [\"/nonexistent/folder\"]");
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "x", "--add-dir", "../other"]);
+    ended(&output, 0);
+    let told = "/nonexistent/folder is not added: no such folder (add_dirs, ";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    let record = server.record();
+    assert!(
+        record.exchanges[0]
+            .request
+            .holds("additional directories, used like this one: ")
+    );
+    let last = &record.exchanges[1].request;
+    assert!(last.holds("the answer is 42") && !last.holds("whales"));
+    for (folder, problem) in [
+        ("missing", "no such folder"),
+        ("..", "it holds your home"),
+        ("/", "it holds your home"),
+    ] {
+        let output = bench.command(&["-p", "x", "--add-dir", folder]).output().unwrap();
+        refused(&output, &[folder, problem, "--add-dir"]);
+    }
+}
+
+#[test]
+fn only_the_tools_that_were_chosen_are_there_and_unknown_names_are_refused() {
+    let bench = Bench::new();
+    let tools = |args: &[&str]| {
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+        let output = bench.ask(&server, Wire::Anthropic, &[&["-p", "x"], args].concat());
+        ended(&output, 0);
+        let record = server.record();
+        let sent = record.exchanges[0].request.json();
+        let names = sent["tools"].as_array().into_iter().flatten();
+        names
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let all = tools(&[]);
+    assert!(all.len() > 5 && all.contains(&"Bash".to_owned()), "{all:?}");
+    let mut few = tools(&["--tools", "Read,Grep"]);
+    few.sort();
+    assert_eq!(few, ["Grep", "Read", "Recall"]);
+    assert_eq!(tools(&["--no-tools"]), [] as [&str; 0]);
+    bench.settings("[mcp.files]\ncommand = \"false\"");
+    for (names, told) in [
+        ("Raed", "there is no tool Raed, there are "),
+        ("Raed", "; did you mean Read?"),
+        ("fiels__*", "; did you mean files__*?"),
+        ("Read,Nonsense", "there is no tool Nonsense"),
+    ] {
+        let args = ["-p", "x", "--model", "ollama/m", "--tools", names];
+        refused(&bench.command(&args).output().unwrap(), &[told]);
+    }
+}
+
+#[test]
 fn words_that_are_no_command_are_told_how_to_become_a_prompt() {
     let bench = Bench::new();
-    for args in [&["fix the test"][..], &["-p", "fix", "the", "test"], &["fix", "it"]] {
-        refused(
-            &bench.command(args).output().unwrap(),
-            &["codelet -p 'make the tests pass'"],
-        );
+    for (args, told) in [
+        (&["fix the test"][..], "codelet -p 'fix the test'"),
+        (&["fix", "it"], "codelet -p 'fix it'"),
+        (&["-p", "fix", "the", "test"], "codelet -p 'make the tests pass'"),
+    ] {
+        refused(&bench.command(args).output().unwrap(), &[told]);
     }
 }
 

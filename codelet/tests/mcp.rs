@@ -80,6 +80,26 @@ fn a_servers_tool_is_called_on_every_wire() {
 }
 
 #[test]
+fn a_servers_tools_are_chosen_by_name_and_a_server_without_a_chosen_one_is_not_started() {
+    let bench = Bench::new();
+    bench.settings(&(table(&bench, "files", Manner::Good) + &table(&bench, "other", Manner::Good)));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let args = ["-p", "Go.", "--tools", "Read,files__ec*,files__ehco"];
+    let output = bench.ask(&server, Wire::Anthropic, &args);
+    ended(&output, 0);
+    let told = "no server offers a tool files__ehco now (--tools); did you mean files__echo?";
+    assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    let record = server.record();
+    let sent = record.exchanges[0].request.json()["tools"].as_array().unwrap();
+    let names = sent.iter().map(|tool| tool["name"].as_str().unwrap());
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    assert_eq!(names, ["Read", "Recall", "files__echo"]);
+    assert!(heard(&bench, "other").is_empty());
+    all_gone(&bench, "files");
+}
+
+#[test]
 fn a_server_on_the_web_is_called_with_its_headers() {
     let bench = Bench::new();
     let http = Http::start(Manner::Good, true);

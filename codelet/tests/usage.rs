@@ -45,7 +45,7 @@ fn a_prompt_that_looks_like_an_option_is_refused_with_the_form_that_takes_it() {
         &["unexpected argument '-1'", "codelet -p='--verbose'"],
     );
     refused(&run(&["-p", "--modle", "x"]), &["--model", "codelet -p='--verbose'"]);
-    refused(&run(&["- fix it"]), &["A prompt stands behind -p, in quotes"]);
+    refused(&run(&["- fix it"]), &["codelet -- '- make the tests pass'"]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn wrong_options_are_refused_with_what_was_expected() {
         &run(&["compact", "--to", "codex"]),
         &["invalid value 'codex'", "openai"],
     );
-    refused(&run(&["explode"]), &["unrecognized subcommand 'explode'"]);
+    refused(&run(&["explode"]), &["there is no command `explode`"]);
     refused(&run(&["restore", "gone.jsonl"]), &["<HANDLE>"]);
 }
 
@@ -233,21 +233,82 @@ fn a_cut_last_line_of_a_session_file_is_a_warning() {
 
 #[test]
 fn how_to_prompt_is_told_to_those_who_seem_to_prompt_and_to_nobody_else() {
-    const HINT: &str = "A prompt stands behind -p";
-    for prompt in [&["fix", "the", "tests"][..], &["--plain", "compact"]] {
-        let output = run(prompt);
-        ended(&output, 2);
-        assert!(stderr(&output).contains(HINT), "{}", stderr(&output));
+    for (prompt, told) in [
+        // Nobody is there to have a session with.
+        (&["fix", "the", "tests"][..], "codelet -p 'fix the tests'"),
+        (&["--plain", "compact"], "`compact` is a command"),
+        (&["-p", "fix", "the", "tests"], "Quote a prompt of several words"),
+        (&["inspect", "the", "code"], "quote it: codelet 'inspect the code'"),
+        (&["report", "the", "bug"], "quote it: codelet 'report the bug'"),
+    ] {
+        refused(&run(prompt), &[told]);
     }
     for slip in [
         &["replay", "x", "--json", "--csv"][..],
         &["compact", "--budget", "1", "--window", "2"],
         &["compact", "--nonsense"],
+        &["report", "missing.jsonl", "other.jsonl"],
     ] {
         let output = run(slip);
         ended(&output, 2);
-        assert!(!stderr(&output).contains(HINT), "{}", stderr(&output));
+        assert!(
+            !stderr(&output).to_lowercase().contains("prompt"),
+            "{}",
+            stderr(&output)
+        );
     }
+}
+
+#[test]
+fn a_slip_in_a_name_is_told_with_the_name_that_may_be_meant() {
+    for (args, meant) in [
+        (&["comapct", "x.json"][..], "did you mean `compact`?"),
+        (&["mcp", "tset", "x"], "'test'"),
+        (&["compact", "--explian"], "'--explain'"),
+        (&["-p", "x", "--permission", "edti"], "'edit'"),
+        (
+            &["-p", "x", "--model", "anthropc/claude-x"],
+            "did you mean anthropic/claude-x?",
+        ),
+        (
+            &["-p", "x", "--model", "claude-sonet-5-5"],
+            "did you mean anthropic/claude-sonnet-5-5?",
+        ),
+        (&["-p", "x", "--effort", "hgih"], "'high'"),
+        (&["models", "--search", "sonet", "5.5"], "did you mean sonnet?"),
+        (&["man", "comapct"], "did you mean compact?"),
+        (
+            &["models", "--search", "claude-sonet-5-5"],
+            "did you mean claude-sonnet-5-5?",
+        ),
+    ] {
+        refused(&run(args), &[meant]);
+    }
+}
+
+#[test]
+fn models_are_found_by_words_and_the_units_are_told_once() {
+    let output = run(&["models", "--search", "sonnet", "5.5"]);
+    ended(&output, 0);
+    let text = stdout(&output);
+    let names: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .map_while(|line| line.split("  ").next().filter(|it| !it.is_empty()))
+        .collect();
+    assert_eq!(
+        names,
+        ["anthropic/claude-sonnet-5-5", "openrouter/anthropic/claude-sonnet-5.5"]
+    );
+    assert_eq!(text.matches("US dollars per million tokens").count(), 1, "{text}");
+    assert!(
+        text.contains("ANTHROPIC_API_KEY") && !text.contains("GEMINI_API_KEY"),
+        "{text}"
+    );
+    refused(
+        &run(&["models", "--search", "nothing-of-the-kind"]),
+        &["no listed model has \"nothing-of-the-kind\""],
+    );
 }
 
 #[test]

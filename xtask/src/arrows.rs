@@ -223,6 +223,11 @@ const OUTSIDE: &[Arrow] = &[
         why: "most texts hold no code, and that is seen quickly",
     },
     Arrow {
+        from: "codelet-text",
+        to: "strsim",
+        why: "the name that may be meant is the nearest one",
+    },
+    Arrow {
         from: "codelet-context",
         to: "serde_json",
         why: "parameters of calls and unread fields are JSON",

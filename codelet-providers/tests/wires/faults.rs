@@ -264,9 +264,9 @@ fn what_cannot_be_asked_is_told_before_anything_is_sent() {
         model: model.to_owned(),
         ..Choice::default()
     };
-    assert!(error(of("gpt-5.4")).contains("vendor/model"));
+    assert!(error(of("gpt-5.4")).contains("did you mean openai/gpt-5.4?"));
     assert!(error(of("nobody/gpt")).contains("anthropic, openai"));
-    assert!(error(of("openai/")).contains("vendor"));
+    assert!(error(of("openai/")).contains("unknown provider in"));
     assert!(error(of(name(Wire::Gemini))).contains("GEMINI_API_KEY"));
     let url = |url: &str| Choice {
         base_url: Some(url.to_owned()),

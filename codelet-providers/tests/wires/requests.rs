@@ -1,10 +1,12 @@
 //! What goes out: addresses, settings, marks, and a prefix that stays as it was.
 
 use crate::kit::{ask, beginning, block_on, choice, model, request};
+use codelet_agent::effort::{CacheAfter, Effort};
 use codelet_agent::model::Request;
 use codelet_context::message::{Message, Origin, Part, ReminderKind, Role, ToolResult};
 use codelet_providers::{Choice, Thinking, connect};
 use codelet_testkit::server::{Behaviour, Growth, Reply, Server, Wire};
+use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -235,6 +237,100 @@ fn thinking_is_asked_for_in_each_models_own_way() {
     );
     let level = body(Wire::Gemini, "gemini/gemini-3.6-flash", effort());
     assert_eq!(level["generationConfig"]["thinkingConfig"]["thinkingLevel"], "high");
+}
+
+#[test]
+fn an_effort_changes_nothing_of_a_request_but_how_much_is_thought() {
+    for (wire, model, path, asked) in [
+        (
+            Wire::Anthropic,
+            "anthropic/claude-sonnet-5-5",
+            "/output_config/effort",
+            json!("low"),
+        ),
+        (
+            Wire::Anthropic,
+            "anthropic/claude-sonnet-4-5",
+            "/thinking/budget_tokens",
+            json!(2_048),
+        ),
+        (Wire::Responses, "openai/gpt-5.4", "/reasoning/effort", json!("low")),
+        (Wire::Chat, "openai-chat/gpt-5.4", "/reasoning_effort", json!("low")),
+        (Wire::Chat, "openrouter/z-ai/glm-5", "/reasoning/effort", json!("low")),
+        (
+            Wire::Chat,
+            "deepseek/deepseek-v4-pro",
+            "/reasoning_effort",
+            json!("low"),
+        ),
+        (Wire::Chat, "my-server-model", "/reasoning_effort", json!("low")),
+        (
+            Wire::Gemini,
+            "gemini/gemini-3.8-flash",
+            "/generationConfig/thinkingConfig/thinkingLevel",
+            json!("low"),
+        ),
+        (
+            Wire::Gemini,
+            "gemini/gemini-2.5-pro",
+            "/generationConfig/thinkingConfig/thinkingBudget",
+            json!(1_024),
+        ),
+    ] {
+        let server = Server::start(wire, Behaviour::replies([Reply::text("one"), Reply::text("two")]));
+        let choice = Choice {
+            model: model.to_owned(),
+            ..choice(&server, wire)
+        };
+        block_on(async {
+            let usual = connect(&choice).await.unwrap();
+            let low = usual.with_effort(Some(Effort::Low)).unwrap();
+            assert_eq!((usual.effort(), low.effort()), (None, Some(Effort::Low)));
+            for model in [usual, low] {
+                model.stream(request(beginning())).collect::<Vec<_>>().await;
+            }
+        });
+        let record = server.record();
+        let [usual, low] = [0, 1].map(|at| record.exchanges[at].request.json());
+        assert_eq!(low.pointer(path), Some(&asked), "{model}");
+        assert_ne!(usual.pointer(path), Some(&asked), "{model}");
+        // What the provider's cache is made of comes as before.
+        let fields = usual.as_object().unwrap();
+        for (name, value) in fields
+            .iter()
+            .filter(|(name, _)| !name.contains("hinking") && *name != "generationConfig")
+        {
+            assert_eq!(low[name.as_str()], *value, "{model}: {name}");
+        }
+    }
+}
+
+#[test]
+fn an_effort_that_a_model_does_not_take_is_not_asked_for() {
+    let server = Server::start(Wire::Chat, Behaviour::replies([]));
+    let model = |model: &str| {
+        let choice = Choice {
+            model: model.to_owned(),
+            ..choice(&server, Wire::Chat)
+        };
+        block_on(async { connect(&choice).await.unwrap() })
+    };
+    assert!(model("openai-chat/gpt-4.1").with_effort(Some(Effort::Low)).is_none());
+    assert!(model("openai-chat/gpt-5.1").with_effort(Some(Effort::Max)).is_none());
+    assert!(model("my-server-model").with_effort(Some(Effort::None)).is_none());
+    // The default can always be gone back to.
+    assert!(model("openai-chat/gpt-4.1").with_effort(None).is_some());
+    let anthropic = model("anthropic/claude-opus-4-8");
+    assert_eq!(anthropic.cache_after(Some(Effort::Max)), CacheAfter::Kept);
+    assert_eq!(anthropic.cache_after(Some(Effort::None)), CacheAfter::Lost);
+    assert_eq!(
+        model("openai-chat/gpt-5.4").cache_after(Some(Effort::Low)),
+        CacheAfter::Lost
+    );
+    assert_eq!(
+        model("deepseek/deepseek-v4-pro").cache_after(Some(Effort::Max)),
+        CacheAfter::Unknown
+    );
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn session(change: impl FnOnce(&mut Options)) -> (Trial, Reach, World) {
     let world = World {
         directory: options.workspace.clone(),
         root: options.workspace.clone(),
+        added: options.added.clone(),
         home: None,
         own: Vec::new(),
         shell: "bash".to_owned(),
@@ -49,6 +50,42 @@ fn session(change: impl FnOnce(&mut Options)) -> (Trial, Reach, World) {
         today: Arc::new(|| "2026-11-22".to_owned()),
     };
     (trial, reach, world)
+}
+
+#[test]
+fn a_folder_that_was_added_is_used_as_the_workspace_is_with_the_same_exceptions() {
+    let (trial, _, world) = session(|options| options.added = vec![options.workspace.with_file_name("outside")]);
+    let at = |name: &str| trial.outside.join(name).to_str().unwrap().to_owned();
+    std::fs::write(at("a.txt"), "one\n").unwrap();
+    assert!(trial.done("Read", json!({"file_path": at("a.txt")})).contains("one"));
+    trial.done(
+        "Edit",
+        json!({"file_path": at("a.txt"), "old_string": "one", "new_string": "two"}),
+    );
+    if is_there() {
+        run(&trial, &format!("echo three >> {}", at("a.txt")));
+        assert_eq!(std::fs::read_to_string(at("a.txt")).unwrap(), "two\nthree\n");
+    }
+    for name in [".git/config", ".envrc"] {
+        let refused = trial.failed("Write", json!({"file_path": at(name), "content": "x"}));
+        assert!(refused.starts_with("refused: "), "{refused}");
+    }
+    assert!(world.environment().contains(&at("")[..at("").len() - 1]));
+    let beside = trial.workspace.with_file_name("beside.txt");
+    std::fs::write(&beside, "x").unwrap();
+    let refused = trial.failed("Read", json!({"file_path": beside}));
+    assert!(refused.contains("outside the workspace"), "{refused}");
+    // Under `read` it is only looked at.
+    let looks = Trial::with(Permission::Read, |options| {
+        options.added = vec![options.workspace.with_file_name("outside")];
+    });
+    let name = looks.outside.join("a.txt");
+    std::fs::write(&name, "one\n").unwrap();
+    looks.done("Read", json!({"file_path": name}));
+    looks.failed(
+        "Edit",
+        json!({"file_path": name, "old_string": "one", "new_string": "two"}),
+    );
 }
 
 fn temporary(trial: &Trial) -> PathBuf {

@@ -9,16 +9,17 @@ use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::takeover::{self, Recorded};
+use crate::toolset::Toolset;
 use crate::world::Equipment;
-use crate::{input, loading, local, pictures, transcript, world};
+use crate::{input, loading, local, opening, pictures, transcript, world};
 use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
-use codelet_agent::tool::Tool;
-use codelet_mcp::{Offers, Servers};
+use codelet_agent::tool::{Tool, ToolSource};
+use codelet_mcp::Servers;
 use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
@@ -50,9 +51,15 @@ const TERMINATED: u8 = 143;
 /// # Errors
 /// When nothing can be begun: bad settings, no key, no such folder.
 pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
+    let opening = opening::prompt(chat)?;
+    if let Some(prompt) = &opening
+        && !(std::io::stdin().is_terminal() && (chat.plain || std::io::stdout().is_terminal()))
+    {
+        return Err(opening::without_terminal(prompt));
+    }
     let mut place = Place::find(chat.directory.as_deref())?;
-    let settings = once::settings(chat, &place)?;
-    place.write.clone_from(&settings.write.value);
+    let mut settings = once::settings(chat, &place)?;
+    place.widen(&mut settings, &chat.add_dir)?;
     let transcript = chat
         .transcript
         .as_ref()
@@ -64,7 +71,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         return Ok(Exit::Usage.into());
     }
     let lived = guarded(world::secrets(&settings), || {
-        live(chat, &settings, &place, (transcript.as_ref(), recorded))
+        live(chat, &settings, &place, opening, (transcript.as_ref(), recorded))
     });
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
@@ -84,6 +91,7 @@ fn live(
     chat: &Chat,
     settings: &Settings,
     place: &Place,
+    opening: Option<String>,
     (transcript, recorded): (Option<&Arc<Pinned>>, Option<Recorded>),
 ) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
@@ -103,6 +111,9 @@ fn live(
         shown(&place.directory, place.home.as_deref())
     );
     let mut equipment = world::equipment(settings, place, &*model);
+    let (mut settings, toolset) = (settings.clone(), Toolset::of(chat));
+    equipment.tools = toolset.own(equipment.tools, &mut settings)?;
+    let settings = &settings;
     let Some(shell) = equipment.shell.take() else {
         return Err(Failure::Told("there is no shell".to_owned()));
     };
@@ -120,12 +131,15 @@ fn live(
         let connected = world::servers(settings, place, &*model, &skip).await;
         drop(progress);
         servers = connected.servers;
+        let mut told = connected.notices;
+        told.extend(toolset.missing(&*connected.offers));
         let mut begun = begun(
             settings,
             place,
             (model, equipment, shell),
-            (connected.offers, connected.notices),
+            (toolset.source(connected.offers), told),
         );
+        begun.opening = opening;
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
@@ -177,7 +191,7 @@ fn begun(
     settings: &Settings,
     place: &Place,
     (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
-    (offers, told): (Arc<Offers>, Vec<String>),
+    (offers, told): (Arc<dyn ToolSource>, Vec<String>),
 ) -> Begun {
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
@@ -219,11 +233,13 @@ fn begun(
         gate,
         questions,
         models: known_models(settings),
+        effort: settings.effort.value,
     };
     Begun {
         session,
         reach,
         notices,
+        opening: None,
     }
 }
 

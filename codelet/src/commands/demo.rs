@@ -94,6 +94,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         // Nobody's own instructions or settings belong to the task.
         home: None,
         config: None,
+        added: Vec::new(),
         ..Place::find(Some(scratch.path()))?
     };
     let place = Place {

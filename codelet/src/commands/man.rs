@@ -4,6 +4,7 @@ use crate::args::{Codelet, Man};
 use crate::exit::Failure;
 use crate::output::Output;
 use clap::CommandFactory;
+use codelet_text::near;
 
 /// Prints a page, from the same definitions as the help.
 ///
@@ -15,7 +16,10 @@ pub fn run(args: &Man) -> Result<(), Failure> {
     let mut page = program;
     for name in &args.command {
         let found = page.find_subcommand(name).cloned();
-        page = found.ok_or_else(|| Failure::Told(format!("there is no command {name:?}")))?;
+        page = found.ok_or_else(|| {
+            let meant = near::hint(name, page.get_subcommands().map(clap::Command::get_name));
+            Failure::Told(format!("there is no command {name:?}{meant}"))
+        })?;
     }
     // A command has no version of its own.
     let source = concat!("codelet ", env!("CARGO_PKG_VERSION"));

@@ -12,6 +12,7 @@ use crate::settings::Settings;
 use crate::world;
 use codelet_agent::model::ToolSpec;
 use codelet_mcp::{Checked, Found};
+use codelet_text::near;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -64,9 +65,10 @@ fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
             [] => "it names none".to_owned(),
             names => format!("it names {}", names.join(", ")),
         };
+        let meant = near::hint(name, names.iter().copied());
         let (name, file) = (clean(name), file(&settings));
         return Err(Failure::Told(format!(
-            "no MCP server is named {name} in {file}: {known}"
+            "no MCP server is named {name} in {file}: {known}{meant}"
         )));
     };
     // One that is disabled is tried, too: perhaps it works by now.

@@ -1,21 +1,44 @@
 //! `codelet models`: the models that are known, with their windows and prices.
 
+use crate::args::Models;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::paint::{Ink, Look, width};
+use crate::paint::{Ink, Look, clean, clip, width};
 use crate::place::variable;
 use codelet_context::price::Rates;
 use codelet_providers::catalogue::{Known, known};
+use codelet_providers::vendor::{self, Vendor};
+use codelet_text::near;
 
-const HEADS: [&str; 7] = ["model", "window", "answer", "input", "output", "read", "write"];
+const HEADS: [&str; 7] = [
+    "model",
+    "window",
+    "max output",
+    "input",
+    "output",
+    "cache read",
+    "cache write",
+];
+const UNITS: &str =
+    "Window and max output in tokens; prices in US dollars per million tokens; ? where the price is not known.";
 
 /// Prints the list, and which keys are set.
 ///
 /// # Errors
-/// When standard output takes no more.
-pub fn run() -> Result<(), Failure> {
+/// When no model has these words in its name, or standard output takes no more.
+pub fn run(args: &Models) -> Result<(), Failure> {
     let look = Look::stdout();
-    let rows: Vec<[String; 7]> = known().map(row).collect();
+    let found: Vec<Known> = known().filter(|known| is_named(&name(known), &args.search)).collect();
+    if found.is_empty() {
+        return Err(nothing(&args.search));
+    }
+    // A gateway sells hundreds; whoever searches wants to know of the vendors that they have found.
+    let is_found = |vendor: &Vendor| {
+        let of =
+            |known: &Known| known.vendor == vendor.name || (known.vendor, vendor.name) == ("openai", "openai-chat");
+        args.search.is_empty() || found.iter().any(of)
+    };
+    let rows: Vec<[String; 7]> = found.iter().map(row).collect();
     let widest: Vec<usize> = HEADS
         .iter()
         .enumerate()
@@ -45,9 +68,9 @@ pub fn run() -> Result<(), Failure> {
         }
         writeln!(
             out,
-            "\nTokens, and US dollars per million of them. Any other model of these vendors can be named too:"
+            "\n{UNITS}\n\nAPI keys (other models of these vendors can be named too):"
         )?;
-        for vendor in codelet_providers::vendor::vendors() {
+        for vendor in vendor::vendors().filter(|vendor| is_found(vendor)) {
             let key = match vendor
                 .tokens
                 .iter()
@@ -67,7 +90,37 @@ pub fn run() -> Result<(), Failure> {
     })
 }
 
-fn row(known: Known) -> [String; 7] {
+/// `vendor/model`.
+fn name(known: &Known) -> String {
+    format!("{}/{}", known.vendor, known.model)
+}
+
+/// Whether a name contains all of these words. Vendors write versions with a dot or a dash, and so do people.
+fn is_named(name: &str, words: &[String]) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['.', '_', ' '], "-");
+    let name = plain(name);
+    let mut words = words.iter().flat_map(|words| words.split_whitespace());
+    words.all(|word| name.contains(&plain(word)))
+}
+
+/// Nothing has all of these words: the name that may be meant, or the part of names that a word may be.
+fn nothing(words: &[String]) -> Failure {
+    let names: Vec<String> = known().map(|known| name(&known)).collect();
+    let searched = words.join(" ");
+    // People leave out the vendor.
+    let bare = names.iter().filter_map(|name| name.rsplit('/').next());
+    let mut meant = near::hint(&searched, names.iter().map(String::as_str).chain(bare));
+    let is_part = |word: &&str| names.iter().any(|name| is_named(name, &[(*word).to_owned()]));
+    if meant.is_empty()
+        && let Some(slip) = searched.split_whitespace().find(|word| !is_part(word))
+    {
+        meant = near::hint(slip, names.iter().flat_map(|name| name.split(['/', '-', ':'])));
+    }
+    let searched = clean(&clip(&searched, 60));
+    Failure::Told(format!("no listed model has {searched:?} in its name{meant}"))
+}
+
+fn row(known: &Known) -> [String; 7] {
     let money = |pick: fn(&Rates) -> f64| {
         known
             .price
@@ -75,7 +128,7 @@ fn row(known: Known) -> [String; 7] {
             .map_or("?".to_owned(), |price| dollars(pick(&price.rates)))
     };
     [
-        format!("{}/{}", known.vendor, known.model),
+        name(known),
         thousands(known.window),
         thousands(known.max_output),
         money(|price| price.input),
@@ -111,6 +164,25 @@ mod tests {
     fn sums_have_two_places_or_as_many_as_they_need() {
         let shown = [0.0, 3.0, 0.3, 0.075, 1.25, 0.0028].map(dollars);
         assert_eq!(shown, ["0.00", "3.00", "0.30", "0.075", "1.25", "0.0028"]);
+    }
+
+    #[test]
+    fn a_model_is_found_by_words_of_its_name_however_its_version_is_written() {
+        let is = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            is_named("anthropic/claude-sonnet-5-5", &words)
+        };
+        for words in [
+            &["sonnet", "5.5"][..],
+            &["Sonnet 5-5"],
+            &["anthropic"],
+            &["5.5", "claude"],
+            &[],
+        ] {
+            assert!(is(words), "{words:?}");
+        }
+        assert!(!is(&["sonnet", "4.5"]));
+        assert!(!is(&["sonet"]));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::pictures::Pictures;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::settings::{From, Settings};
+use crate::toolset::Toolset;
 use crate::{input, loading, pictures, takeover, transcript, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
@@ -17,7 +18,8 @@ use codelet_agent::permission::Rules;
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
-use codelet_providers::address;
+use codelet_providers::{address, catalogue};
+use codelet_text::near;
 use rustix::process::{Resource, Signal, getrlimit};
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -34,8 +36,8 @@ pub const FAREWELL: Duration = Duration::from_millis(300);
 /// the run itself ends is an exit status.
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut place = Place::find(chat.directory.as_deref())?;
-    let settings = settings(chat, &place)?;
-    place.write.clone_from(&settings.write.value);
+    let mut settings = settings(chat, &place)?;
+    place.widen(&mut settings, &chat.add_dir)?;
     let (text, mut pictures, of_input) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
@@ -64,6 +66,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
     let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
+    let mut equipment = world::equipment(&settings, &place, &*model);
+    let toolset = Toolset::of(chat);
+    equipment.tools = toolset.own(equipment.tools, &mut settings)?;
     let servers = {
         let _progress = (!settings.mcp.is_empty()).then(|| Progress::start("connecting to MCP servers"));
         runtime.block_on(world::servers(&settings, &place, &*model, &interrupt))
@@ -79,8 +84,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         allow: settings.allowed(),
         deny: settings.deny.value.clone(),
     };
-    let equipment = world::equipment(&settings, &place, &*model);
-    for notice in notices.into_iter().chain(equipment.notices).chain(servers.notices) {
+    let missing = toolset.missing(&*servers.offers);
+    let all = notices.into_iter().chain(equipment.notices).chain(servers.notices);
+    for notice in all.chain(missing) {
         front.on(Event::Notice(notice));
     }
     let parts = Parts {
@@ -90,7 +96,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         world: equipment.surroundings,
     };
     let mut session = Session::new(parts, session_settings(&settings));
-    session.served_by(servers.offers);
+    session.served_by(toolset.source(servers.offers));
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
         front.on(Event::Notice(taken.told));
@@ -289,6 +295,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     let from = &From::CommandLine;
     settings.model.take(chat.model.clone(), from);
     settings.base_url.take(chat.base_url.clone().map(Some), from);
+    settings.effort.take(chat.effort.map(Some), from);
     settings.permission.take(chat.permission, from);
     if !chat.allow.is_empty() {
         let mut allow = settings.allow.value.clone();
@@ -399,6 +406,17 @@ fn not_run(error: &std::io::Error) -> Failure {
 pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
     let mut notices = settings.notices.clone();
     let profile = model.profile();
+    if let Some(effort) = settings
+        .effort
+        .value
+        .filter(|_| model.effort() != settings.effort.value)
+    {
+        let why = world::effort_refused(model, effort);
+        notices.push(format!(
+            "{why} (effort, {}); its provider's default is used",
+            settings.effort.from
+        ));
+    }
     if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
         let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
         // Cards of the user's may know the price all the same.
@@ -407,8 +425,12 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
         } else {
             ""
         };
+        let listed: Vec<String> = catalogue::known()
+            .map(|known| format!("{}/{}", known.vendor, known.model))
+            .collect();
+        let meant = near::hint(name, listed.iter().map(String::as_str));
         notices.push(format!(
-            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}"
+            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}{meant}"
         ));
     }
     notices

@@ -58,6 +58,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     ];
     rows.extend(addresses(settings));
     rows.extend([
+        row("effort", &settings.effort, or("the provider's default")),
         row("permission", &settings.permission, ToString::to_string),
         row("allow", &settings.allow, |allow| match allow.as_slice() {
             [] => "no commands".to_owned(),
@@ -68,6 +69,14 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
                 [] => "nothing else in this project".to_owned(),
                 patterns => patterns.join(", "),
             }
+        }),
+        row("add_dirs", &settings.add_dirs, |folders| match folders.as_slice() {
+            [] => "none".to_owned(),
+            folders => folders
+                .iter()
+                .map(|folder| folder.display().to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
         }),
         row("write", &settings.write, |folders| match folders.as_slice() {
             [] => "the workspace and temporary files".to_owned(),

@@ -6,12 +6,14 @@ use crate::input;
 use crate::paint::clean;
 use crate::place::variable;
 use crate::servers::ServerFile;
+use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
 use codelet_context::price;
 use codelet_providers::vendor;
 use codelet_terminal::render::Background;
+use codelet_text::near;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -32,10 +34,14 @@ pub(super) struct Written {
     pub model: Option<String>,
     #[serde(deserialize_with = "filled")]
     pub base_url: Option<String>,
+    #[serde(deserialize_with = "effort")]
+    pub effort: Option<Effort>,
     #[serde(deserialize_with = "permission")]
     pub permission: Option<Permission>,
     #[serde(deserialize_with = "allow")]
     pub allow: Option<Vec<String>>,
+    #[serde(deserialize_with = "add_dirs")]
+    pub add_dirs: Option<Vec<PathBuf>>,
     #[serde(deserialize_with = "write")]
     pub write: Option<Vec<PathBuf>>,
     #[serde(deserialize_with = "network")]
@@ -200,6 +206,13 @@ fn plain(message: &str) -> String {
         ("struct ", "a table"),
     ];
     let line = codelet_text::short::words(message);
+    if let Some((unknown, known)) = line
+        .strip_prefix("unknown field ")
+        .and_then(|it| it.split_once(", expected "))
+    {
+        let meant = near::hint(unknown.trim_matches('`'), known.split('`').skip(1).step_by(2));
+        return format!("unknown field {unknown}, expected {known}{meant}");
+    }
     let unexpected = line
         .strip_prefix("invalid type: ")
         .or(line.strip_prefix("invalid value: "));
@@ -390,8 +403,16 @@ fn projects<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<PathBuf, Proj
     written.into_iter().map(whole).collect()
 }
 
-/// Folders by their whole names, or from the home on.
 fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+    folders("write", from)
+}
+
+fn add_dirs<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
+    folders("add_dirs", from)
+}
+
+/// Folders by their whole names, or from the home on.
+fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
     let home = || variable("HOME").map(PathBuf::from);
     let whole = |name: String| {
         let folder = from_home(&name);
@@ -400,7 +421,7 @@ fn write<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, D::
         let folder = folder.filter(|folder| folder.is_absolute() && !is_wide(folder));
         folder.ok_or_else(|| {
             D::Error::custom(format!(
-                "write: {name:?} is no folder below `~/` or `/`, and not the home"
+                "{setting}: {name:?} is no folder below `~/` or `/`, and not the home"
             ))
         })
     };
@@ -465,6 +486,7 @@ macro_rules! names {
 }
 
 names! {
+    effort: Effort;
     permission: Permission;
     network: bool;
     summary: SummaryBy;

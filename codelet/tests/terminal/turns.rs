@@ -856,6 +856,52 @@ fn commands_answer_and_unknown_ones_suggest_the_nearest() {
     );
 }
 
+#[test]
+fn words_behind_the_program_are_the_first_prompt_of_a_session() {
+    for kind in [Kind::Terminal, Kind::Typed] {
+        let (bench, server) = (
+            Bench::new(),
+            server(vec![Reply::text("Mended."), Reply::text("Hello.")]),
+        );
+        let mut session = kind.start(&bench, &server, &["mend", "the", "bug"]);
+        session.wait("Mended.");
+        session.say("Hello?");
+        session.wait("Hello.");
+        leave(&mut *session, &server);
+        let record = server.record();
+        assert!(record.exchanges[0].request.holds("mend the bug"));
+    }
+}
+
+#[test]
+fn a_thinking_effort_holds_from_the_next_request_on_and_says_what_becomes_of_the_cache() {
+    let replies = || vec![Reply::text("First."), Reply::text("Second."), Reply::text("Third.")];
+    everywhere(replies, &[], |_, server, session| {
+        for (said, shown) in [
+            ("/effort", "xhigh, max, or"),
+            ("/effort hgih", "did you mean high?"),
+            ("One", "First."),
+            ("/effort high", "cache is lost"),
+            ("Two", "Second."),
+            ("/effort max", "stays valid."),
+            ("/model anthropic/claude-haiku-4-5", "does not take"),
+            ("/model anthropic/claude-opus-4-6", "claude-opus-4-6 is asked"),
+            ("Three", "Third."),
+        ] {
+            session.say(said);
+            session.wait(shown);
+        }
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let record = server.record();
+        let efforts = record
+            .exchanges
+            .iter()
+            .map(|exchange| exchange.request.json()["output_config"]["effort"].clone());
+        assert_eq!(efforts.collect::<Vec<_>>(), [json!(null), json!("high"), json!("max")]);
+    });
+}
+
 /// What was shown, once it answers the next command, without the places at which lines were broken.
 fn told(session: &mut dyn Session, times: usize) -> String {
     session.say("/todo");

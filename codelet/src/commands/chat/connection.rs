@@ -28,6 +28,8 @@ pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connec
         let is_elsewhere = is_elsewhere(&settings.model.value, &name);
         let wanted = away.borrow_mut().wanted.take();
         settings.model.take(Some(name), &From::CommandLine);
+        // The session asks the model for the effort that holds by then.
+        settings.effort = Settings::default().effort;
         if is_elsewhere {
             let left = std::mem::replace(&mut settings.base_url, Settings::default().base_url);
             settings.heed(&variable);

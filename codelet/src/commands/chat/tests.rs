@@ -52,6 +52,7 @@ fn a_session_that_breaks_down() {
             gate,
             questions,
             models: Vec::new(),
+            effort: None,
         };
         let outfit = Outfit {
             look: Look::new(80, Styles::Colour, Background::Dark),
@@ -66,6 +67,7 @@ fn a_session_that_breaks_down() {
             session,
             reach,
             notices: Vec::new(),
+            opening: None,
         };
         let begin = std::future::ready(begun);
         runtime.block_on(codelet_terminal::on_terminal(outfit, "hello", &Interrupt::new(), begin))

@@ -1,0 +1,96 @@
+//! `/effort`: how much the model thinks, what it can be asked for, and what a change does to the prompt cache.
+
+use crate::render::figures::count;
+use codelet_agent::effort::{CacheAfter, Effort, names};
+use codelet_agent::session::Session;
+use codelet_text::near;
+
+/// The word for the provider's own default.
+const DEFAULT: &str = "default";
+
+/// Which effort holds, and which there are.
+pub fn shown(session: &Session) -> String {
+    let model = session.model();
+    let (name, efforts) = (&model.profile().name, model.efforts());
+    if efforts.is_empty() {
+        return format!("{name} has no thinking effort that can be set.");
+    }
+    let current = match model.effort() {
+        Some(effort) => effort.name(),
+        None => "the provider's default",
+    };
+    format!(
+        "Thinking effort: {current}. {name} takes {}, or {DEFAULT}.",
+        names(&efforts)
+    )
+}
+
+/// Changes the effort to the one of this name. What is to be said of it, and the effort.
+///
+/// # Errors
+/// When there is no such effort or the model does not take it; nothing is changed then.
+pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Effort>), String> {
+    let effort = match wanted.to_ascii_lowercase().as_str() {
+        DEFAULT => None,
+        name => Some(Effort::from_name(name).ok_or_else(|| {
+            let all = Effort::ALL.map(Effort::name);
+            let meant = near::hint(name, all.into_iter().chain([DEFAULT]));
+            format!("There is no thinking effort {wanted}{}", stop(&meant))
+        })?),
+    };
+    let before = session.model().effort();
+    let Some(after) = session.change_effort(effort) else {
+        return Err(refused(session, wanted));
+    };
+    let to = effort.map_or("the provider's default", Effort::name);
+    if before == effort {
+        return Ok((format!("Thinking effort is {to} already."), effort));
+    }
+    let cache = match after {
+        _ if session.steps() == 0 => String::new(),
+        CacheAfter::Kept => " The prompt cache stays valid.".to_owned(),
+        CacheAfter::Lost => {
+            let name = session.model().profile().name.clone();
+            let tokens = session.conversation().state(&name, 0).current;
+            let again = count(tokens, "token");
+            format!(" The prompt cache is lost: the next request pays for the whole conversation again ({again}).")
+        }
+        CacheAfter::Unknown => " This provider does not say whether its prompt cache stays valid.".to_owned(),
+    };
+    Ok((
+        format!("Thinking effort: {to} from the next request on.{cache}"),
+        effort,
+    ))
+}
+
+/// Asks a model that has just taken the place of another for the effort that the user wants. What is to be said where it
+/// does not take it.
+pub fn carried_over(session: &mut Session, wanted: Option<Effort>) -> Option<String> {
+    let effort = wanted?;
+    match session.change_effort(Some(effort)) {
+        Some(_) => None,
+        None => Some(format!(
+            "{} Its provider's default is used.",
+            refused(session, effort.name())
+        )),
+    }
+}
+
+fn refused(session: &Session, wanted: &str) -> String {
+    let (name, efforts) = (&session.model().profile().name, session.model().efforts());
+    match efforts.is_empty() {
+        true => format!("{name} has no thinking effort that can be set."),
+        false => format!(
+            "{name} does not take the thinking effort {wanted}; it takes {}, or {DEFAULT}.",
+            names(&efforts)
+        ),
+    }
+}
+
+/// A hint as the end of a sentence.
+fn stop(hint: &str) -> String {
+    match hint.is_empty() {
+        true => "; /effort lists those that the model takes.".to_owned(),
+        false => hint.to_owned(),
+    }
+}

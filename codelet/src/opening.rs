@@ -1,0 +1,189 @@
+//! Words behind `codelet` that belong to no option: the first prompt of a session, or a command that was mistyped. A prompt
+//! costs money, so what may have been meant as a command is refused, with the words that send it all the same.
+
+use crate::args::{Chat, Codelet};
+use crate::exit::Failure;
+use crate::paint::{clean, clip};
+use clap::{CommandFactory as _, Parser as _};
+use codelet_text::near;
+use std::ffi::OsString;
+
+/// The longest prompt that a message repeats, in characters.
+const SHOWN: usize = 120;
+/// Commands whose first argument is a name and no file: what fails behind them was hardly meant as a prompt.
+const WITH_NAMES: [&str; 4] = ["help", "man", "mcp", "completions"];
+
+/// The prompt that a session starts with; none where there are no words.
+///
+/// # Errors
+/// When the words may have been meant as a command.
+pub fn prompt(chat: &Chat) -> Result<Option<String>, Failure> {
+    let words = [chat.words.as_slice(), &chat.rest].concat();
+    let Some(first) = words.first() else {
+        return Ok(None);
+    };
+    let prompt = words.join(" ");
+    if prompt.trim().is_empty() {
+        return Err(Failure::Told(
+            "the prompt is empty; `codelet` alone starts a session without one".to_owned(),
+        ));
+    }
+    let is_command_of_session = first.starts_with('/') && !first[1..].contains(['/', '.']) || first.starts_with('!');
+    // What was quoted, and what is written without spaces between words, is said to somebody.
+    let is_said = first.contains(char::is_whitespace) || !first.is_ascii() || is_command_of_session;
+    if chat.words.is_empty() || is_said {
+        return Ok(Some(prompt));
+    }
+    match mistake(&words) {
+        Some(mistake) => Err(Failure::Told(format!(
+            "{mistake}\nTo start a session with it as the prompt: codelet -- {}",
+            spelled(&prompt)
+        ))),
+        None => Ok(Some(prompt)),
+    }
+}
+
+/// Where a session with a first prompt cannot be had: how to have the prompt answered.
+pub fn without_terminal(prompt: &str) -> Failure {
+    Failure::Told(format!(
+        "there is no terminal here for a session; for one answer: codelet -p {}",
+        spelled(prompt)
+    ))
+}
+
+/// How to say it as a prompt, for whoever seems to have begun one with the name of a command.
+pub fn said_as_command(args: &[OsString]) -> Option<String> {
+    let words: Option<Vec<&str>> = args.iter().skip(1).map(|word| word.to_str()).collect();
+    let words = words?;
+    let [first, rest @ ..] = words.as_slice() else {
+        return None;
+    };
+    let is_plain = |word: &&str| {
+        let bare = word.trim_end_matches([',', '.', '?', '!', ':', ';']);
+        !bare.is_empty() && bare.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’'))
+    };
+    let is_said = rest.len() >= 2 && rest.iter().all(is_plain);
+    (is_said && names().contains(first) && !WITH_NAMES.contains(first))
+        .then(|| format!("If that is a prompt, quote it: codelet {}", spelled(&words.join(" "))))
+}
+
+/// Why these words are more likely a command than a prompt.
+fn mistake(words: &[String]) -> Option<String> {
+    let first = words.first()?;
+    let shown = clean(&clip(first, SHOWN));
+    let names = names();
+    if names.contains(&first.as_str()) {
+        return Some(format!(
+            "`{shown}` is a command and comes first; options of a session do not go before it: codelet {shown} --help"
+        ));
+    }
+    let meant = near::nearest(first, names.iter().copied().filter(|name| name.len() > 3));
+    // What that command would not take either was not meant for it: `format the code`.
+    let meant = meant.filter(|meant| {
+        let line = std::iter::once("codelet").chain(std::iter::once(*meant));
+        Codelet::try_parse_from(line.chain(words[1..].iter().map(String::as_str))).is_ok()
+    });
+    match (meant, words.len()) {
+        (Some(meant), _) => Some(format!("there is no command `{shown}`; did you mean `{meant}`?")),
+        (None, 1) => Some(format!(
+            "there is no command `{shown}`; `codelet --help` lists the commands, and a prompt of one word needs -- before it"
+        )),
+        (None, _) => None,
+    }
+}
+
+/// A prompt as a shell takes it.
+fn spelled(prompt: &str) -> String {
+    let prompt = clean(&clip(prompt, SHOWN));
+    format!("'{}'", prompt.replace('\'', r"'\''"))
+}
+
+/// The names of the commands.
+fn names() -> Vec<&'static str> {
+    static NAMES: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let mut program = Codelet::command();
+        program.build();
+        program
+            .get_subcommands()
+            .map(|command| command.get_name().to_owned())
+            .collect()
+    });
+    names.iter().map(String::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn of(words: &[&str]) -> Result<Option<String>, String> {
+        let line = std::iter::once("codelet").chain(words.iter().copied());
+        match prompt(&Codelet::try_parse_from(line).unwrap().chat) {
+            Ok(prompt) => Ok(prompt),
+            Err(Failure::Told(why)) => Err(why),
+            Err(Failure::PipeClosed) => Err(String::new()),
+        }
+    }
+
+    #[test]
+    fn words_are_a_prompt_unless_they_may_be_a_command() {
+        for (words, prompt) in [
+            (&["fix", "the", "bug"][..], "fix the bug"),
+            (&["fix the bug"], "fix the bug"),
+            (&["--plain", "fix", "compact"], "fix compact"),
+            (&["inspect the code"], "inspect the code"),
+            (&["format", "the", "code"], "format the code"),
+            (&["compare", "these", "two"], "compare these two"),
+            (&["can", "you", "help"], "can you help"),
+            (&["修复测试"], "修复测试"),
+            (&["/context"], "/context"),
+            (&["--", "explode"], "explode"),
+            (&["--", "comapct", "x.json"], "comapct x.json"),
+            (&["--", "--verbose", "is", "ignored"], "--verbose is ignored"),
+        ] {
+            assert_eq!(of(words), Ok(Some(prompt.to_owned())), "{words:?}");
+        }
+        assert_eq!(of(&[]), Ok(None));
+    }
+
+    #[test]
+    fn a_mistyped_command_is_never_sent() {
+        for (words, told) in [
+            (&["comapct", "x.json"][..], "did you mean `compact`?"),
+            (&["compct", "--", "x.json"], "did you mean `compact`?"),
+            (&["modles"], "did you mean `models`?"),
+            (&["replya", "a.jsonl", "b.jsonl"], "did you mean `replay`?"),
+            (&["explode"], "there is no command `explode`"),
+            (&["session.jsonl"], "there is no command `session.jsonl`"),
+            (&["-"], "there is no command `-`"),
+            (&["--plain", "compact", "x.json"], "`compact` is a command"),
+            (&[""], "the prompt is empty"),
+        ] {
+            let refused = of(words).unwrap_err();
+            assert!(refused.contains(told), "{words:?}: {refused}");
+        }
+        let refused = of(&["comapct", "x.json"]).unwrap_err();
+        assert!(refused.ends_with("codelet -- 'comapct x.json'"), "{refused}");
+    }
+
+    #[test]
+    fn a_prompt_that_begins_with_the_name_of_a_command_is_told_apart_from_its_arguments() {
+        let told = |words: &[&str]| {
+            let args: Vec<OsString> = ["codelet"].iter().chain(words).map(OsString::from).collect();
+            said_as_command(&args)
+        };
+        let advice = told(&["report", "the", "bug!"]).unwrap();
+        assert!(advice.ends_with("codelet 'report the bug!'"), "{advice}");
+        for words in [
+            &["report", "a.jsonl", "b.jsonl"][..],
+            &["restore", "gone.jsonl", "k3f9a2"],
+            &["mcp", "test", "files"],
+            &["inspect", "x"],
+            &["models", "--search", "sonnet"],
+        ] {
+            assert_eq!(told(words), None, "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `--tools` and `--no-tools`: which tools a session has.
+
+use crate::args::Chat;
+use crate::exit::Failure;
+use crate::paint::{clean, clip};
+use crate::settings::Settings;
+use codelet_agent::tool::{Refreshed, Tool, ToolSource};
+use codelet_text::near;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+
+/// Stands between the name of a server and that of its tool.
+const OF_SERVER: &str = "__";
+/// Brings back what a compaction removed. It stays beside whatever is chosen: markers in the conversation name it.
+const RECALL: &str = "Recall";
+
+/// The tools that the command line chooses; all where it says nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Toolset(Option<Vec<String>>);
+
+impl Toolset {
+    /// What the command line says.
+    pub fn of(chat: &Chat) -> Self {
+        let is_name = |name: &String| !name.is_empty();
+        let named = || {
+            chat.tools
+                .iter()
+                .map(|name| name.trim().to_owned())
+                .filter(is_name)
+                .collect()
+        };
+        Toolset((chat.no_tools || !chat.tools.is_empty()).then(named))
+    }
+
+    /// The chosen ones of the session's own tools. Servers of which no tool is chosen are not started.
+    ///
+    /// # Errors
+    /// When a name is that of no tool, and of none that a server in the settings could have.
+    pub fn own(&self, tools: Vec<Arc<dyn Tool>>, settings: &mut Settings) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+        let Some(chosen) = &self.0 else {
+            return Ok(tools);
+        };
+        let name = |tool: &Arc<dyn Tool>| tool.spec().name.to_string();
+        let own: Vec<String> = tools.iter().map(name).collect();
+        for wanted in chosen {
+            let server = wanted.split_once(OF_SERVER).map(|(server, _)| server);
+            let is_known = own.contains(wanted) || server.is_some_and(|server| settings.mcp.contains_key(server));
+            if !is_known {
+                return Err(unknown(wanted, &own, settings));
+            }
+        }
+        let is_needed = |server: &String| {
+            let of = |wanted: &String| wanted.split_once(OF_SERVER).is_some_and(|(named, _)| named == server);
+            chosen.iter().any(of)
+        };
+        for (server, file) in &mut settings.mcp {
+            if !is_needed(server) {
+                file.disable();
+            }
+        }
+        let is_chosen = |tool: &Arc<dyn Tool>| {
+            let name = name(tool);
+            chosen.contains(&name) || name == RECALL && !chosen.is_empty()
+        };
+        Ok(tools.into_iter().filter(is_chosen).collect())
+    }
+
+    /// The chosen ones of the servers' tools, also where a server's list changes.
+    pub fn source(&self, offers: Arc<dyn ToolSource>) -> Arc<dyn ToolSource> {
+        match &self.0 {
+            None => offers,
+            Some(chosen) => Arc::new(Chosen {
+                offers,
+                names: chosen.clone(),
+            }),
+        }
+    }
+
+    /// What the user should know of names that no server offers.
+    pub fn missing(&self, offers: &dyn ToolSource) -> Vec<String> {
+        let offered: Vec<String> = offers.tools().iter().map(|tool| tool.spec().name.to_string()).collect();
+        let wanted = self.0.iter().flatten().filter(|wanted| wanted.contains(OF_SERVER));
+        wanted
+            .filter(|wanted| !offered.iter().any(|name| fits(wanted, name)))
+            .map(|wanted| {
+                let meant = near::hint(wanted, offered.iter().map(String::as_str));
+                format!(
+                    "no server offers a tool {} now (--tools){meant}",
+                    clean(&clip(wanted, 60))
+                )
+            })
+            .collect()
+    }
+}
+
+fn unknown(wanted: &str, own: &[String], settings: &Settings) -> Failure {
+    let servers: Vec<String> = settings
+        .mcp
+        .keys()
+        .map(|server| format!("{server}{OF_SERVER}*"))
+        .collect();
+    let known: Vec<&str> = own.iter().chain(&servers).map(String::as_str).collect();
+    let meant = match wanted.split_once(OF_SERVER) {
+        Some((server, tool)) => near::nearest(server, settings.mcp.keys().map(String::as_str))
+            .map_or(String::new(), |server| {
+                format!("; did you mean {server}{OF_SERVER}{tool}?")
+            }),
+        None => near::hint(wanted, known.iter().copied()),
+    };
+    Failure::Told(format!(
+        "--tools: there is no tool {}, there are {}{meant}",
+        clean(&clip(wanted, 60)),
+        known.join(", ")
+    ))
+}
+
+/// Whether a name is this one, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, rest)) => name.strip_prefix(head).is_some_and(|name| {
+            let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+            ends.any(|at| fits(rest, &name[at..]))
+        }),
+    }
+}
+
+/// Some tools of a source.
+struct Chosen {
+    offers: Arc<dyn ToolSource>,
+    names: Vec<String>,
+}
+
+impl Chosen {
+    fn only(&self, mut tools: Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> {
+        tools.retain(|tool| self.names.iter().any(|wanted| fits(wanted, &tool.spec().name)));
+        tools
+    }
+}
+
+impl ToolSource for Chosen {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.only(self.offers.tools())
+    }
+
+    fn refresh(&self) -> BoxFuture<'_, Refreshed> {
+        Box::pin(async {
+            let Refreshed { tools, notices } = self.offers.refresh().await;
+            let tools = tools.map(|tools| self.only(tools));
+            Refreshed { tools, notices }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, name, is) in [
+            ("files__read", "files__read", true),
+            ("files__read", "files__read_all", false),
+            ("files__*", "files__read", true),
+            ("files__*_all", "files__read_all", true),
+            ("files__*_all", "files__read_each", false),
+            ("other__*", "files__read", false),
+            ("f*__*é*", "files__café", true),
+        ] {
+            assert_eq!(fits(pattern, name), is, "{pattern} {name}");
+        }
+    }
+}
