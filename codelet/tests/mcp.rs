@@ -329,7 +329,8 @@ fn a_login_is_asked_for_by_name_kept_for_its_server_and_deleted_by_name() {
     let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
     ended(&output, 0);
     assert_eq!(result(&server, 1), "[secret]");
-    let shown = result(&server, 2);
+    let record = server.record();
+    let shown = record.exchanges[2].request.results().last().unwrap().1;
     assert!(shown.contains("access_token") && !shown.contains("hush"), "{shown}");
 
     ended(&run(&["mcp", "logout", "docs"]), 0);

@@ -366,6 +366,8 @@ fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_o
 #[test]
 fn an_encrypted_address_of_a_variable_is_reached_with_the_users_authority_and_proxy() {
     let bench = Bench::new();
+    // What cannot be reached is not tried for long.
+    bench.settings("patience = 1\n");
     let authority = Authority::new();
     let bundle = file(&bench, "ca.pem", &authority.pem());
     file(&bench, "certs/0123abcd.0", &authority.pem());
