@@ -203,9 +203,10 @@ const MCP_TEST_HELP: &str = "\
 Exit status: 0 if the server works, 1 if it does not, 2 if the settings are wrong or name no such server.";
 
 const MCP_LOGIN_HELP: &str = "\
-The address to open is printed, and opened in a browser if there is a display. Tokens are kept in a file that only you can
-read, beside your settings, and are sent to that server alone. Exit status: 0 if you are logged in, 1 if not, 2 if the
-settings are wrong or name no such server.";
+The address to open is printed, and opened in a browser if there is a display. Tokens are kept in a file that only you can \
+read, beside your settings, and are sent to that server alone.
+
+Exit status: 0 if you are logged in, 1 if not, 2 if the settings are wrong or name no such server.";
 
 const MCP_LOGOUT_HELP: &str = "\
 The file with the tokens is deleted. The server may take them until they expire, or until you revoke them there.";

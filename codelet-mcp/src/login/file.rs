@@ -44,7 +44,7 @@ impl Logins {
     pub fn remove(&self, server: &str) -> io::Result<bool> {
         named(server)?;
         match self.open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
             Ok(folder) => match fs::unlinkat(&folder, file_name(server), AtFlags::empty()) {
                 Err(Errno::NOENT) => Ok(false),

@@ -164,7 +164,8 @@ pub(crate) fn told(error: &AuthError) -> String {
     let said = one_line(&error.to_string(), 400);
     let cause = std::error::Error::source(error).map(|error| {
         let causes = std::iter::successors(Some(error), |error| error.source());
-        one_line(&causes.last().unwrap_or(error).to_string(), 200)
+        let cause = causes.last().unwrap_or(error).to_string();
+        one_line(cause.split(" (os error").next().unwrap_or(&cause), 200)
     });
     match cause {
         Some(cause) if !said.contains(&cause) => format!("{said}: {cause}"),

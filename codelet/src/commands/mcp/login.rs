@@ -5,13 +5,14 @@ use crate::args::{McpLogin, McpServer};
 use crate::commands::{once, warn};
 use crate::exit::{Exit, Failure, words};
 use crate::output::Output;
-use crate::paint::{Look, clean};
+use crate::paint::{Ink, Look, clean};
 use crate::place::{Place, variable};
 use crate::settings::Settings;
 use crate::world;
 use codelet_mcp::Invitation;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 /// Logs the user in at a server, in a browser.
@@ -55,7 +56,8 @@ pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
         Err(why) => {
-            warn(&look, &[format!("not logged in to {name}: {}", clean(&why))]);
+            let label = look.ink(Ink::Red, "error:");
+            let _ = writeln!(std::io::stderr(), "{label} not logged in to {name}: {}", clean(&why));
             Ok(Exit::Failed)
         }
     }
