@@ -114,7 +114,7 @@ pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &
 async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
     let secrets = secrets(&server, &options);
     let told = Tail::default();
-    let opened = open(&server, &options, &told).await;
+    let opened = open(&server, &options, &secrets, &told).await;
     let (connection, list) = opened.map_err(|trouble| secrets.hide(in_words(&trouble, &told)))?;
     let (defined, mut oddities) = defined(&server, list, &secrets);
     if defined.is_empty() && oddities.is_empty() {

@@ -36,6 +36,7 @@ const FAREWELL: Duration = Duration::from_millis(20);
 
 /// A connection that stands. Dropping it ends the program behind it.
 pub(crate) struct Connection {
+    server: Server,
     client: RunningService<RoleClient, Ears>,
     program: Option<Program>,
     changes: Arc<Changes>,
@@ -97,29 +98,35 @@ pub(crate) enum Came {
 
 impl Connection {
     /// Opens a connection and asks for the tools. What the server prints on standard error goes to `told`.
-    pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Self, List), Trouble> {
+    pub(crate) async fn open(
+        server: &Server,
+        options: &Options,
+        secrets: &Secrets,
+        told: &Tail,
+    ) -> Result<(Self, List), Trouble> {
         // The newest form of the protocol has no handshake; a server that knows only that one refuses it.
         let newest = ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::LATEST],
         };
-        let (connection, first) = match Self::greet(server, options, told, ClientLifecycleMode::Initialize).await {
-            Err(Trouble::Refused(why)) => match Self::greet(server, options, told, newest).await {
-                Ok(mut connection) => {
-                    let tools = connection
-                        .client
-                        .peer_info()
-                        .and_then(|info| info.capabilities.tools.clone());
-                    connection.is_silent = tools.is_some_and(|tools| tools.list_changed == Some(true));
-                    (connection, None)
+        let (connection, first) =
+            match Self::greet(server, options, secrets, told, ClientLifecycleMode::Initialize).await {
+                Err(Trouble::Refused(why)) => match Self::greet(server, options, secrets, told, newest).await {
+                    Ok(mut connection) => {
+                        let tools = connection
+                            .client
+                            .peer_info()
+                            .and_then(|info| info.capabilities.tools.clone());
+                        connection.is_silent = tools.is_some_and(|tools| tools.list_changed == Some(true));
+                        (connection, None)
+                    }
+                    Err(_) => return Err(Trouble::Refused(why)),
+                },
+                greeted => {
+                    let connection = greeted?;
+                    let version = connection.version();
+                    (connection, version)
                 }
-                Err(_) => return Err(Trouble::Refused(why)),
-            },
-            greeted => {
-                let connection = greeted?;
-                let version = connection.version();
-                (connection, version)
-            }
-        };
+            };
         if let Some(version) = first.filter(|version| !ProtocolVersion::KNOWN_VERSIONS.contains(version)) {
             let version = one_line(version.as_str(), 40);
             return Err(Trouble::Foreign(format!(
@@ -133,6 +140,7 @@ impl Connection {
     async fn greet(
         server: &Server,
         options: &Options,
+        secrets: &Secrets,
         told: &Tail,
         mode: ClientLifecycleMode,
     ) -> Result<Self, Trouble> {
@@ -170,22 +178,19 @@ impl Connection {
                     Ok(client) => (client, Some(program)),
                     Err(error) => {
                         program.last_words(LAST_WORDS).await;
-                        return Err(trouble(&error, program.ended()));
+                        return Err(trouble(server, &error, program.ended()));
                     }
                 }
             }
-            Reach::Http {
-                url,
-                headers,
-                authorities,
-            } => {
-                let http = http::open(url, headers, authorities, &options.network)?;
+            Reach::Http { .. } => {
+                let http = http::open(server, options, secrets).await?;
                 let client = serve_client_with_lifecycle(ears, http, mode).await;
-                (client.map_err(|error| trouble(&error, None))?, None)
+                (client.map_err(|error| trouble(server, &error, None))?, None)
             }
         };
         let told = told.clone();
         Ok(Connection {
+            server: server.clone(),
             client,
             program,
             changes,
@@ -376,7 +381,7 @@ impl Connection {
         let mut why = match (ended, error) {
             (Some(Some(ended)), _) => ended,
             (Some(None), _) => "it has closed the connection".to_owned(),
-            (None, ServiceError::TransportSend(error)) => http::cause(&*error.error),
+            (None, ServiceError::TransportSend(error)) => http::trouble_of(&self.server, &*error.error),
             (None, _) => "the connection was closed".to_owned(),
         };
         let told = self.told.words();
@@ -447,7 +452,7 @@ fn as_value(result: ServerResult) -> Value {
 }
 
 /// Why a server could not be greeted.
-fn trouble(error: &ClientInitializeError, ended: Option<String>) -> Trouble {
+fn trouble(server: &Server, error: &ClientInitializeError, ended: Option<String>) -> Trouble {
     match (error, ended) {
         (ClientInitializeError::JsonRpcError(error), _) => Trouble::Refused(one_line(&error.message, 200)),
         (ClientInitializeError::TransportError { .. } | ClientInitializeError::ConnectionClosed(_), Some(ended)) => {
@@ -455,7 +460,7 @@ fn trouble(error: &ClientInitializeError, ended: Option<String>) -> Trouble {
         }
         (ClientInitializeError::TransportError { error, .. }, None) => {
             let error: &(dyn Error + 'static) = &*error.error;
-            Trouble::Unreachable(http::cause(error))
+            Trouble::Unreachable(http::trouble_of(server, error))
         }
         (ClientInitializeError::ConnectionClosed(_), None) => {
             Trouble::Unreachable("it has closed the connection".to_owned())

@@ -1,13 +1,15 @@
 //! A server that runs somewhere, spoken to by streamable HTTP.
 
-use crate::Trouble;
+use crate::login;
 use crate::pipe::LONGEST;
 use crate::redirect::{self, Following};
-use crate::text::one_line;
+use crate::text::{Secrets, one_line};
+use crate::{Options, Reach, Server, Trouble};
 use codelet_network::{Network, NetworkError};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, StatusCode, Url};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::auth::AuthClient;
 use rmcp::transport::common::client_side_sse::FixedInterval;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use std::collections::HashMap;
@@ -21,21 +23,23 @@ const CONNECT: Duration = Duration::from_secs(10);
 const AGAIN: usize = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Messages over HTTP.
-pub(crate) type Http = StreamableHttpClientTransport<Following>;
+/// Messages over HTTP, with the token of a login if there is one.
+pub(crate) type Http = StreamableHttpClientTransport<AuthClient<Following>>;
 
 /// Gets ready to speak to a server; nothing is sent yet.
-pub(crate) fn open(
-    url: &str,
-    headers: &[(String, String)],
-    authorities: &str,
-    network: &Network,
-) -> Result<Http, Trouble> {
+pub(crate) async fn open(server: &Server, options: &Options, secrets: &Secrets) -> Result<Http, Trouble> {
+    let Reach::Http {
+        url,
+        headers,
+        authorities,
+        ..
+    } = &server.reach
+    else {
+        return Err(Trouble::Unreachable("it has no address".to_owned()));
+    };
     let unusable = |what: String| Trouble::Unreachable(what);
-    let address = Url::parse(url).map_err(|error| unusable(format!("its address is no URL: {error}")))?;
-    if !matches!(address.scheme(), "http" | "https") || !address.has_host() {
-        return Err(unusable("its address has to begin with https:// or http://".to_owned()));
-    }
+    let address = address(url)?;
+    let network = trusting(&options.network, authorities)?;
     let mut all = HashMap::new();
     for (name, value) in headers {
         // A value may have been written into the name.
@@ -46,14 +50,24 @@ pub(crate) fn open(
         value.set_sensitive(true);
         all.insert(key, value);
     }
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .custom_headers(all)
         .max_sse_event_size(LONGEST);
     config.retry_config = Arc::new(retry());
-    Ok(StreamableHttpClientTransport::with_client(
-        Following(client(network, &address, authorities)?),
-        config,
-    ))
+    let following = Following(client(&network, &address)?);
+    let manager = login::authorized(server, &address, network, options, secrets).await?;
+    let client = AuthClient::new(following, manager);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// The address of a server.
+pub(crate) fn address(url: &str) -> Result<Url, Trouble> {
+    let unusable = |what: String| Trouble::Unreachable(what);
+    let address = Url::parse(url).map_err(|error| unusable(format!("its address is no URL: {error}")))?;
+    match matches!(address.scheme(), "http" | "https") && address.has_host() {
+        true => Ok(address),
+        false => Err(unusable("its address has to begin with https:// or http://".to_owned())),
+    }
 }
 
 fn retry() -> FixedInterval {
@@ -63,17 +77,23 @@ fn retry() -> FixedInterval {
     retry
 }
 
-/// A client for this server that trusts these certificates besides the usual ones.
-fn client(network: &Network, address: &Url, authorities: &str) -> Result<Client, Trouble> {
-    let told = |error: NetworkError| Trouble::Unreachable(one_line(&error.to_string(), 300));
+fn told(error: &NetworkError) -> Trouble {
+    Trouble::Unreachable(one_line(&error.to_string(), 300))
+}
+
+/// The network, with these certificates trusted besides the usual ones.
+pub(crate) fn trusting(network: &Network, authorities: &str) -> Result<Network, Trouble> {
     let mut network = network.clone();
     if !authorities.is_empty() {
-        network.trust = network
-            .trust
-            .and("its `ca` cannot be used", authorities)
-            .map_err(told)?;
+        let trust = network.trust.and("its `ca` cannot be used", authorities);
+        network.trust = trust.map_err(|error| told(&error))?;
     }
-    let (builder, _) = network.client(address).map_err(told)?;
+    Ok(network)
+}
+
+/// A client for this server.
+fn client(network: &Network, address: &Url) -> Result<Client, Trouble> {
+    let (builder, _) = network.client(address).map_err(|error| told(&error))?;
     let built = builder
         .connect_timeout(CONNECT)
         .redirect(redirect::policy())
@@ -83,12 +103,24 @@ fn client(network: &Network, address: &Url, authorities: &str) -> Result<Client,
     built.map_err(|error| Trouble::Unreachable(cause(&error)))
 }
 
+/// What went wrong in speaking to a server, and what its user can do about it where that is a login.
+pub(crate) fn trouble_of(server: &Server, error: &(dyn Error + 'static)) -> String {
+    let mut causes = std::iter::successors(Some(error), |&error| inner(error));
+    let name = &server.name;
+    match causes.find_map(refused) {
+        Some(Refused::Status(status)) => login_words(server, status),
+        Some(Refused::Renewal(why)) => {
+            format!(
+                "its login could not be renewed: {why}; if that stays so, log in again with `codelet mcp login {name}`"
+            )
+        }
+        None => cause(error),
+    }
+}
+
 /// What went wrong: the innermost cause, as those around it repeat the address, which may hold a secret.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| inner(error));
-    if let Some(status) = causes.clone().find_map(wants_login) {
-        return login(status);
-    }
     let innermost = causes.last().unwrap_or(error);
     if let Some(error) = innermost.downcast_ref::<reqwest::Error>() {
         return match error.status() {
@@ -102,7 +134,21 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     one_line(said.split(" for url (").next().unwrap_or(said), 300)
 }
 
-/// The status of an answer that wants another login than it was sent.
+/// Why a server does not let somebody in.
+enum Refused {
+    /// The status of an answer that wants another login than it was sent.
+    Status(StatusCode),
+    /// There is a login, and its token could not be renewed.
+    Renewal(String),
+}
+
+fn refused(error: &(dyn Error + 'static)) -> Option<Refused> {
+    if let Some(StreamableHttpError::Auth(error)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        return Some(Refused::Renewal(login::told(error)));
+    }
+    wants_login(error).map(Refused::Status)
+}
+
 fn wants_login(error: &(dyn Error + 'static)) -> Option<StatusCode> {
     let status = match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::AuthRequired(_)) => Some(StatusCode::UNAUTHORIZED),
@@ -117,16 +163,19 @@ fn wants_login(error: &(dyn Error + 'static)) -> Option<StatusCode> {
 }
 
 /// What its user can do about that.
-fn login(status: StatusCode) -> String {
+fn login_words(server: &Server, status: StatusCode) -> String {
     let what = match status {
         StatusCode::FORBIDDEN => "the token that it is sent permits too little",
         _ => "it wants a login, or another one than it is sent",
     };
-    format!(
-        "{what} (status {}); a login in a browser is not supported: get a token from it and name it in its settings, \
-         headers = {{ Authorization = \"Bearer ${{NAME_OF_A_VARIABLE}}\" }}",
-        status.as_u16()
-    )
+    let status = status.as_u16();
+    let name = &server.name;
+    match login::is_given(&server.reach) {
+        true => format!(
+            "{what} (status {status}): check the Authorization in its `headers`, or take it out and run `codelet mcp login {name}`"
+        ),
+        false => format!("{what} (status {status}): run `codelet mcp login {name}`"),
+    }
 }
 
 /// The cause of an error; the library does not name all of them as such.

@@ -29,6 +29,7 @@ mod connect;
 mod connection;
 mod define;
 mod http;
+mod login;
 mod name;
 mod offers;
 mod pipe;
@@ -41,6 +42,7 @@ mod tool;
 
 pub use check::{Checked, Found, check};
 pub use connect::{Connected, Servers, connect};
+pub use login::{Invitation, Logins, log_in};
 pub use name::is_name;
 pub use offers::Offers;
 pub use program::end_all;
@@ -88,6 +90,8 @@ pub enum Reach {
         headers: Vec<(String, String)>,
         /// Certificates, as PEM, whose signature on the server's is trusted besides the usual ones; empty for none.
         authorities: String,
+        /// What Codelet is called where the server has its users log in; none where it registers itself there.
+        client_id: Option<String>,
     },
 }
 
@@ -115,6 +119,8 @@ pub struct Options {
     pub sees_images: bool,
     /// How servers that run somewhere are reached, beside their addresses.
     pub network: Network,
+    /// Where logins are kept; none where there is no place for them.
+    pub logins: Option<Logins>,
 }
 
 /// Why a server is not of use.

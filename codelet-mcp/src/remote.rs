@@ -103,7 +103,7 @@ impl Remote {
         // What is left of the old one goes first: it may hold what the new one needs.
         state.connection = None;
         let told = Tail::default();
-        let opened = open(&self.server, &self.options, &told).await;
+        let opened = open(&self.server, &self.options, &self.secrets, &told).await;
         state.was_restarted = true;
         match opened {
             Ok((connection, _)) => {
@@ -132,8 +132,13 @@ impl Remote {
 }
 
 /// Opens a connection within the time that the server has for it.
-pub(crate) async fn open(server: &Server, options: &Options, told: &Tail) -> Result<(Connection, List), Trouble> {
-    tokio::time::timeout(server.start, Connection::open(server, options, told))
+pub(crate) async fn open(
+    server: &Server,
+    options: &Options,
+    secrets: &Secrets,
+    told: &Tail,
+) -> Result<(Connection, List), Trouble> {
+    tokio::time::timeout(server.start, Connection::open(server, options, secrets, told))
         .await
         .unwrap_or(Err(Trouble::Slow(server.start)))
 }

@@ -5,36 +5,46 @@ use codelet_text::short::{self, clip};
 use codelet_text::unseen::{Unseen, hides};
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// Shorter values are not looked for: they would turn up in every text.
 const SHORTEST: usize = 8;
 /// What stands in place of a secret.
 const MASK: &str = "[secret]";
 
-/// Values that nobody is to see.
+/// Values that nobody is to see. Clones learn of others together.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Arc<[String]>);
+pub(crate) struct Secrets(Arc<RwLock<Vec<String>>>);
 
 impl Secrets {
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
-        let values = values.into_iter().filter(|value| value.len() >= SHORTEST);
-        let mut values: Vec<String> = values.map(str::to_owned).collect();
+        let secrets = Secrets::default();
+        secrets.learn(values.into_iter().map(str::to_owned).collect());
+        secrets
+    }
+
+    /// Takes up others.
+    pub(crate) fn learn(&self, values: Vec<String>) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.extend(values.into_iter().filter(|value| value.len() >= SHORTEST));
         // A secret that contains another goes as a whole.
-        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        values.dedup();
-        Secrets(values.into())
+        all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        all.dedup();
+    }
+
+    fn values(&self) -> RwLockReadGuard<'_, Vec<String>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a text holds one.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|value| text.contains(value.as_str()))
+        self.values().iter().any(|value| text.contains(value.as_str()))
     }
 
     /// A text without them.
     pub(crate) fn hide(&self, text: String) -> String {
         let mut text = text;
-        for value in &*self.0 {
+        for value in self.values().iter() {
             if text.contains(value.as_str()) {
                 text = text.replace(value.as_str(), MASK);
             }

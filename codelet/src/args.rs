@@ -217,7 +217,13 @@ pub enum Mcp {
     List(Place),
     /// Try one server and show its tools
     #[command(after_help = MCP_TEST_HELP)]
-    Test(McpTest),
+    Test(McpServer),
+    /// Log in at a server that wants it (OAuth), in your browser
+    #[command(after_help = MCP_LOGIN_HELP)]
+    Login(McpLogin),
+    /// Delete the login at a server
+    #[command(after_help = MCP_LOGOUT_HELP)]
+    Logout(McpServer),
 }
 
 const MCP_LIST_HELP: &str = "\
@@ -226,8 +232,17 @@ Exit status: 0 if every server that is enabled works, 1 if one does not, 2 if th
 const MCP_TEST_HELP: &str = "\
 Exit status: 0 if the server works, 1 if it does not, 2 if the settings are wrong or name no such server.";
 
+const MCP_LOGIN_HELP: &str = "\
+The address to open is printed, and opened in a browser if there is a display. Tokens are kept in a file that only you can \
+read, beside your settings, and are sent to that server alone.
+
+Exit status: 0 if you are logged in, 1 if not, 2 if the settings are wrong or name no such server.";
+
+const MCP_LOGOUT_HELP: &str = "\
+The file with the tokens is deleted. The server may take them until they expire, or until you revoke them there.";
+
 #[derive(Args, Debug)]
-pub struct McpTest {
+pub struct McpServer {
     /// The server's name in the settings, where it stands as [mcp.NAME]
     #[arg(value_name = "NAME")]
     pub name: String,
@@ -241,6 +256,16 @@ pub struct Models {
     /// Only models whose names contain all of these words, such as `sonnet 5.5`
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     pub search: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct McpLogin {
+    #[command(flatten)]
+    pub server: McpServer,
+
+    /// Only print the address, open no browser
+    #[arg(long)]
+    pub no_browser: bool,
 }
 
 const COMPLETIONS_HELP: &str = "\

@@ -42,6 +42,8 @@ pub struct ServerFile {
     headers: BTreeMap<String, Key>,
     /// A file of certificates that are trusted besides the usual ones.
     ca: Option<PathBuf>,
+    /// What Codelet is called where the server has its users log in.
+    client_id: Option<String>,
     /// Patterns of the tools that are wanted.
     tools: Option<Vec<String>>,
     /// Seconds that it may take to be ready.
@@ -66,6 +68,10 @@ impl ServerFile {
             (Some(command), None) if command.trim().is_empty() => return Err("command: expected a program".to_owned()),
             (Some(_), None) if !self.headers.is_empty() => return Err("headers go with a `url`".to_owned()),
             (Some(_), None) if self.ca.is_some() => return Err("ca goes with a `url`".to_owned()),
+            (Some(_), None) if self.client_id.is_some() => return Err("client_id goes with a `url`".to_owned()),
+            (None, Some(_)) if self.client_id.as_ref().is_some_and(|id| id.trim().is_empty()) => {
+                return Err("client_id: expected the name of a client".to_owned());
+            }
             (None, Some(url)) => {
                 let url = url.reveal();
                 if !url.starts_with("https://") && !url.starts_with("http://") {
@@ -210,6 +216,7 @@ impl ServerFile {
                     Some(ca) => certificates(Path::new(ca))?,
                     None => String::new(),
                 },
+                client_id: self.client_id.clone(),
             },
         };
         Ok(Server {

@@ -12,13 +12,14 @@ use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
-use codelet_mcp::Connected;
+use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue, vendor};
 use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
 use rustix::fs::Access;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -151,8 +152,9 @@ pub struct Equipment {
     pub notices: Vec<String>,
 }
 
-/// The keys of the settings and of the provider's address, and the keys and other secrets of the environment: they are shown nowhere.
-pub fn secrets(settings: &Settings) -> Vec<String> {
+/// The keys of the settings and of the provider's address, the keys and other secrets of the environment, and the tokens of
+/// logins at MCP servers: they are shown nowhere.
+pub fn secrets(settings: &Settings, place: &Place) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
     secrets.extend(
         vendor::vendors()
@@ -166,6 +168,14 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
     secrets.extend(settings.base_url.value.iter().flat_map(|url| address::secrets(url)));
     let environment: Vec<_> = std::env::vars_os().collect();
     secrets.extend(codelet_tools::secrets::values(&environment, &[]));
+    let logins = logins(place);
+    let tokens = |name: &String| {
+        logins
+            .iter()
+            .flat_map(|logins| logins.secrets(name))
+            .collect::<Vec<_>>()
+    };
+    secrets.extend(settings.mcp.keys().flat_map(tokens));
     secrets
 }
 
@@ -177,7 +187,7 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
     options.added.clone_from(&place.added);
     options.settings = settings_files(settings, place);
     options.permission = settings.permission.value;
-    options.secrets = secrets(settings);
+    options.secrets = secrets(settings, place);
     options.env = std::env::vars_os().collect();
     let (temporary, is_refused) = temporary(place);
     if is_refused.is_some() {
@@ -315,8 +325,20 @@ pub fn named_servers(
         mark: Some(codelet_tools::MARK.into()),
         sees_images,
         network: network::network(&variable),
+        logins: logins(place),
     };
     (named, options)
+}
+
+/// Where logins at MCP servers are kept: beside the user's settings, where no command in the sandbox writes.
+pub fn logins(place: &Place) -> Option<Logins> {
+    let folder = place.config.as_ref()?;
+    Some(Logins::new(folder.join("codelet/logins")))
+}
+
+/// The environment that programs of the user's get: without what holds a secret.
+pub fn environment(settings: &Settings, place: &Place) -> Vec<(OsString, OsString)> {
+    codelet_tools::environment(&options(settings, place, false))
 }
 
 /// The tools and the world, as the settings want them.

@@ -4,13 +4,16 @@
 
 mod common;
 
+use codelet_testkit::mcp::oauth::{Guarded, Oddity, TOKEN, browse};
 use codelet_testkit::mcp::{Http, Manner};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, KEY, WIRES, name};
 use common::pty::{Kind, Piped, Session as _, Terminal, signal};
 use common::{ended, refused, stderr, stdout};
 use serde_json::json;
-use std::process::{Command, Output};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// No test of its own: the server that the others start.
@@ -307,6 +310,69 @@ fn servers_are_listed_and_tried_without_a_model() {
     for name in ["good", "off", "dead"] {
         all_gone(&bench, name);
     }
+}
+
+#[test]
+fn a_login_is_asked_for_by_name_kept_for_its_server_and_deleted_by_name() {
+    let bench = Bench::new();
+    let guarded = Guarded::start(Manner::Good, Oddity::None);
+    bench.settings(&format!("[mcp.docs]\nurl = {:?}\n", guarded.server.url()));
+    let run = |args: &[&str]| bench.command(args).output().unwrap();
+    let refused_without = run(&["mcp", "test", "docs"]);
+    ended(&refused_without, 1);
+    assert!(stdout(&refused_without).contains("run `codelet mcp login docs`"));
+
+    let mut login = bench.command(&["mcp", "login", "docs"]);
+    let mut login = login.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(login.stdout.take().unwrap()).lines();
+    let authority = guarded.authority.at("").trim_end_matches('/').to_owned();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.contains("docs") && first.contains(&authority), "{first}");
+    let url = lines.find_map(|line| line.ok().filter(|line| line.starts_with("http://")));
+    assert!(browse(&url.unwrap()).starts_with("HTTP/1.1 200 "));
+    let told: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(login.wait().unwrap().success());
+    assert!(told.last().unwrap().starts_with("Logged in to docs."), "{told:?}");
+    assert!(!told.concat().contains("hush"));
+
+    let kept = bench.home.join(".config/codelet/logins/docs.json");
+    let mode = std::fs::metadata(&kept).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The session uses it, and neither the server nor a tool shows it.
+    let cat = format!("cat {}", kept.display());
+    let replies = [
+        Reply::call("docs__echo", json!({"text": format!("{TOKEN}1")})),
+        Reply::call("Bash", json!({"command": format!("{cat}; env")})),
+        Reply::text("Done."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
+    ended(&output, 0);
+    assert_eq!(result(&server, 1), "[secret]");
+    let record = server.record();
+    let shown = record.exchanges[2].request.results().last().unwrap().1;
+    assert!(shown.contains("access_token") && !shown.contains("hush"), "{shown}");
+
+    ended(&run(&["mcp", "logout", "docs"]), 0);
+    assert!(!kept.exists());
+    assert_eq!(
+        stdout(&run(&["mcp", "logout", "docs"])),
+        "There is no login for docs.\n"
+    );
+    refused(&run(&["mcp", "logout", "../settings"]), &["no server has such a name"]);
+    refused(&run(&["mcp", "login", "other"]), &["no MCP server is named other"]);
+}
+
+#[test]
+fn a_projects_settings_begin_no_login() {
+    let bench = Bench::new();
+    let guarded = Guarded::start(Manner::Good, Oddity::None);
+    bench.settings("");
+    let table = format!("[mcp.docs]\nurl = {:?}\n", guarded.server.url());
+    bench.file(".codelet/settings.toml", &table);
+    let output = bench.command(&["mcp", "login", "docs"]).output().unwrap();
+    refused(&output, &["no MCP server is named docs"]);
+    assert!(guarded.server.seen().is_empty() && guarded.authority.seen().is_empty());
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub fn web(name: &str, http: &Http) -> Server {
             url: http.url(),
             headers: vec![("Authorization".to_owned(), "Bearer hush-123456".to_owned())],
             authorities: String::new(),
+            client_id: None,
         },
         tools: None,
         start: HARD,
@@ -107,7 +108,11 @@ pub fn options() -> Options {
 }
 
 pub async fn connected(servers: Vec<Server>) -> Connected {
-    connect(servers, options(), &Interrupt::new()).await
+    connected_with(servers, options()).await
+}
+
+pub async fn connected_with(servers: Vec<Server>, options: Options) -> Connected {
+    connect(servers, options, &Interrupt::new()).await
 }
 
 pub fn names(connected: &Connected) -> Vec<String> {

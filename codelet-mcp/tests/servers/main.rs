@@ -6,6 +6,7 @@ mod calls;
 mod changes;
 mod ends;
 mod kit;
+mod login;
 mod redirects;
 mod starts;
 mod tls;

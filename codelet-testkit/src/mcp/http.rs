@@ -18,7 +18,30 @@ pub struct Seen {
     pub headers: Vec<(String, String)>,
     /// The message in it; null where there is none.
     pub message: Value,
+    /// What was sent, as text.
+    pub body: String,
 }
+
+impl Seen {
+    /// A header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// An answer that is none of the protocol's.
+pub struct Answer {
+    /// The status, with its words.
+    pub status: &'static str,
+    /// One header more, as a line; none where it is empty.
+    pub header: String,
+    /// What is in it.
+    pub body: Value,
+}
+
+/// Answers a request before the server hears of it, or lets it through.
+type Guard = dyn Fn(&Seen) -> Option<Answer> + Send + Sync;
 
 /// A running server. It ends with the test's process. What is sent to `/redirect/STATUS/WHERE` is redirected there.
 pub struct Http {
@@ -29,6 +52,16 @@ pub struct Http {
 impl Http {
     /// Starts one. Its answers come as streams of events if `streams` says so, else as documents.
     pub fn start(manner: Manner, streams: bool) -> Http {
+        Http::guarded(manner, streams, |_| None)
+    }
+
+    /// Starts one behind a guard.
+    pub fn guarded(
+        manner: Manner,
+        streams: bool,
+        guard: impl Fn(&Seen) -> Option<Answer> + Send + Sync + 'static,
+    ) -> Http {
+        let guard: Arc<Guard> = Arc::new(guard);
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let port = listener.local_addr().expect("it is bound").port();
         let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
@@ -36,10 +69,10 @@ impl Http {
         let changes = Arc::new(AtomicUsize::new(0));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (record, changes) = (record.clone(), changes.clone());
+                let (record, changes, guard) = (record.clone(), changes.clone(), guard.clone());
                 std::thread::spawn(move || {
                     // A client that goes away ends its connection, and nothing else.
-                    let _ = serve(stream, (manner, &changes), streams, &record);
+                    let _ = serve(stream, (manner, &changes), streams, &record, &*guard);
                 });
             }
         });
@@ -80,6 +113,7 @@ fn serve(
     (manner, changes): (Manner, &AtomicUsize),
     streams: bool,
     record: &(Mutex<Vec<Seen>>, Condvar),
+    guard: &Guard,
 ) -> std::io::Result<()> {
     let mut out = stream.try_clone()?;
     let mut from = BufReader::new(stream);
@@ -110,9 +144,21 @@ fn serve(
             path: path.clone(),
             headers,
             message: message.clone(),
+            body: String::from_utf8_lossy(&body).into_owned(),
         };
+        let guarded = guard(&asked);
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
         came.notify_all();
+        if let Some(Answer { status, header, body }) = guarded {
+            let (body, line) = (body.to_string(), if header.is_empty() { "" } else { "\r\n" });
+            let length = body.len();
+            write!(
+                out,
+                "HTTP/1.1 {status}\r\n{header}{line}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )?;
+            out.flush()?;
+            continue;
+        }
         if let Some((status, to)) = path.strip_prefix("/redirect/").and_then(|rest| rest.split_once('/')) {
             let to = if to.contains("://") {
                 to.to_owned()

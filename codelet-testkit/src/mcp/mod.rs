@@ -4,9 +4,10 @@
 //! executable with [`program`] as such a server. Over HTTP it is a thread, see [`Http`].
 
 mod http;
+pub mod oauth;
 mod tools;
 
-pub use http::{Http, Seen};
+pub use http::{Answer, Http, Seen};
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -70,7 +70,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
-    let lived = guarded(world::secrets(&settings), || {
+    let lived = guarded(world::secrets(&settings, &place), || {
         live(chat, &settings, &place, opening, (transcript.as_ref(), recorded))
     });
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))

@@ -1,4 +1,6 @@
-//! `codelet mcp`: the MCP servers of the settings on trial.
+//! `codelet mcp`: the MCP servers of the settings on trial, and logins at them.
+
+mod login;
 
 use crate::args::{self, Mcp};
 use crate::commands::once;
@@ -17,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Tries servers and prints what each offers, how long it took, and what is wrong with it.
+/// Tries servers and prints what each offers, how long it took, and what is wrong with it; or logs in or out at one.
 ///
 /// # Errors
 /// When a settings file is wrong or names no such server, or there is no such folder.
@@ -25,6 +27,8 @@ pub fn run(args: &Mcp) -> Result<Exit, Failure> {
     match args {
         Mcp::List(place) => list(place),
         Mcp::Test(args) => test(&args.name, &args.place),
+        Mcp::Login(args) => login::log_in(args),
+        Mcp::Logout(args) => login::log_out(args),
     }
 }
 
@@ -59,18 +63,7 @@ fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let settings = Settings::read(&place.settings())?;
     super::warn(&Look::stderr(), &settings.notices);
-    let Some(server) = settings.mcp.get(name) else {
-        let names: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
-        let known = match names.as_slice() {
-            [] => "it names none".to_owned(),
-            names => format!("it names {}", names.join(", ")),
-        };
-        let meant = near::hint(name, names.iter().copied());
-        let (name, file) = (clean(name), file(&settings));
-        return Err(Failure::Told(format!(
-            "no MCP server is named {name} in {file}: {known}{meant}"
-        )));
-    };
+    let server = of_name(&settings, name)?;
     // One that is disabled is tried, too: perhaps it works by now.
     let one = BTreeMap::from([(name.to_owned(), server.enabled())]);
     let Some(checked) = check(&settings, &one, &place)? else {
@@ -86,6 +79,20 @@ fn test(name: &str, args: &args::Place) -> Result<Exit, Failure> {
     }
     Output::Stdout.write(|out| write!(out, "{text}"))?;
     Ok(status(&checked))
+}
+
+/// The server of this name.
+fn of_name<'a>(settings: &'a Settings, name: &str) -> Result<&'a ServerFile, Failure> {
+    settings.mcp.get(name).ok_or_else(|| {
+        let names: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
+        let known = match names.as_slice() {
+            [] => "it names none".to_owned(),
+            names => format!("it names {}", names.join(", ")),
+        };
+        let meant = near::hint(name, names.iter().copied());
+        let (name, file) = (clean(name), file(settings));
+        Failure::Told(format!("no MCP server is named {name} in {file}: {known}{meant}"))
+    })
 }
 
 /// The file in which servers are named.

@@ -22,7 +22,7 @@ pub fn run(args: &args::Place) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let mut settings = Settings::read(&place.settings())?;
     settings.heed(&variable);
-    let secrets = Secrets::new(&world::secrets(&settings));
+    let secrets = Secrets::new(&world::secrets(&settings, &place));
     let mut rows = rows(&settings, &place);
     for [_, value, _] in &mut rows {
         *value = secrets.hide(value).into_owned();

@@ -364,6 +364,45 @@ fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_o
 }
 
 #[test]
+fn an_encrypted_address_of_a_variable_is_reached_with_the_users_authority_and_proxy() {
+    let bench = Bench::new();
+    // What cannot be reached is not tried for long.
+    bench.settings("patience = 1\n");
+    let authority = Authority::new();
+    let bundle = file(&bench, "ca.pem", &authority.pem());
+    file(&bench, "certs/0123abcd.0", &authority.pem());
+    let folder = bench.home.join("certs").display().to_string();
+    for (wire, model, variable) in [
+        (Wire::Anthropic, "anthropic/a", "ANTHROPIC_BASE_URL"),
+        (Wire::Chat, "openai-chat/b", "OPENAI_BASE_URL"),
+        (Wire::Responses, "openai/b", "OPENAI_BASE_URL"),
+    ] {
+        let server = server(wire);
+        let front = authority.in_front_of(address(&server));
+        let (proxy, seen) = http_proxy(front, None);
+        let proxy = format!("http://{proxy}");
+        let at = |host: &str| server.base().replace(&server.url(), &format!("https://{host}"));
+        let (near, far) = (at(&format!("localhost:{}", front.port())), at(HOST));
+        let ask = |url: &str, more: &[(&str, &str)]| {
+            let keys = [(variable, url), ("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
+            run(&bench, &["--model", model, "-p", "Hello?"], &[&keys, more].concat())
+        };
+        for trusted in [("SSL_CERT_FILE", &*bundle), ("SSL_CERT_DIR", &*folder)] {
+            ended(&ask(&near, &[trusted]), 0);
+            ended(&ask(&far, &[trusted, ("HTTPS_PROXY", &proxy)]), 0);
+        }
+        let asked = [("model.test:443".to_owned(), None), ("model.test:443".to_owned(), None)];
+        assert_eq!(seen.lock().unwrap()[..], asked, "{variable}");
+        assert_eq!(server.record().exchanges.len(), 4, "{variable}");
+        // Nobody vouches for it, or it is to be reached without the proxy, and cannot be.
+        ended(&ask(&near, &[]), 3);
+        let direct = [("SSL_CERT_FILE", &*bundle), ("HTTPS_PROXY", &proxy), ("NO_PROXY", HOST)];
+        ended(&ask(&far, &direct), 3);
+        assert_eq!((seen.lock().unwrap().len(), server.record().exchanges.len()), (2, 4));
+    }
+}
+
+#[test]
 fn another_vendor_in_a_session_is_asked_at_the_address_of_its_own_variable() {
     let bench = Bench::new();
     let (anthropic, openai) = (server(Wire::Anthropic), server(Wire::Chat));

@@ -1,0 +1,157 @@
+//! Hears on loopback of how the user decided: the browser is sent back here with a code.
+
+use reqwest::Url;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+
+/// The path that a browser is sent to.
+const PATH: &str = "/callback";
+/// The most bytes of a request.
+const LONGEST: usize = 16 * 1024;
+/// How long a request may take to come, and an answer to go.
+const MOST: Duration = Duration::from_secs(10);
+
+/// A listener at a port that nobody knew before.
+pub(super) struct Callback {
+    listener: TcpListener,
+    port: u16,
+}
+
+/// What the browser brings.
+pub(super) struct Brought {
+    /// The code for which there are tokens, or why there is none.
+    pub code: Result<String, String>,
+    /// Who says so (RFC 9207).
+    pub issuer: Option<String>,
+}
+
+impl Callback {
+    pub(super) async fn listen() -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        Ok(Callback { listener, port })
+    }
+
+    /// Where a browser is to be sent.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}{PATH}", self.port)
+    }
+
+    /// Waits for a browser that brings this `state`. Whoever comes with another one is sent away, and waited for no less: any
+    /// page in a browser can send it here.
+    pub(super) async fn wait(&self, state: &str) -> io::Result<Brought> {
+        let (tell, mut told) = mpsc::channel(1);
+        loop {
+            tokio::select! {
+                brought = told.recv() => return brought.ok_or_else(|| io::Error::other("nobody is waited for")),
+                stream = self.listener.accept() => {
+                    let Ok((stream, _)) = stream else { continue };
+                    let (state, tell) = (state.to_owned(), tell.clone());
+                    // A browser opens connections that it says nothing on; they keep nobody else from being heard.
+                    tokio::spawn(async move {
+                        if let Ok(Some(brought)) = tokio::time::timeout(MOST, hear(stream, &state)).await {
+                            let _ = tell.send(brought).await;
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Reads a request and answers it.
+async fn hear(mut stream: TcpStream, state: &str) -> Option<Brought> {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        if head.len() > LONGEST || stream.read_buf(&mut head).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let head = String::from_utf8_lossy(&head);
+    let brought = target(&head).and_then(|target| read(target, state));
+    let (status, words) = match &brought {
+        Some(Brought { code: Ok(_), .. }) => ("200 OK", "Codelet goes on in the terminal. You can close this page."),
+        Some(_) => ("200 OK", "The login was refused. You can close this page."),
+        None => (
+            "400 Bad Request",
+            "This is not the login that Codelet waits for. Use the newest address that it printed.",
+        ),
+    };
+    let length = words.len();
+    let answer = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\ncache-control: no-store\r\n\
+         referrer-policy: no-referrer\r\nconnection: close\r\n\r\n{words}"
+    );
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    brought
+}
+
+/// What a browser asks for.
+fn target(head: &str) -> Option<&str> {
+    let line = head.lines().next()?;
+    line.strip_prefix("GET ")?.strip_suffix(" HTTP/1.1")
+}
+
+/// What an address brings, if it has the right path and state.
+fn read(target: &str, state: &str) -> Option<Brought> {
+    let url = Url::parse("http://127.0.0.1").ok()?.join(target).ok()?;
+    let one = |name: &str| {
+        let mut values = url.query_pairs().filter(|(key, _)| key == name);
+        let first = values.next()?.1.into_owned();
+        values.next().is_none().then_some(first)
+    };
+    if url.path() != PATH || one("state")? != state {
+        return None;
+    }
+    let code = match (one("error"), one("code")) {
+        (Some(error), _) => Err(match one("error_description") {
+            Some(more) => format!("{error}: {more}"),
+            None => error,
+        }),
+        (None, code) => Ok(code.filter(|code| !code.is_empty())?),
+    };
+    Some(Brought {
+        code,
+        issuer: one("iss"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(target: &str) -> Option<Result<String, String>> {
+        read(target, "s1").map(|brought| brought.code)
+    }
+
+    #[test]
+    fn a_code_is_taken_with_the_right_path_and_state_alone() {
+        assert_eq!(code("/callback?code=c%2F1&state=s1"), Some(Ok("c/1".to_owned())));
+        for other in [
+            "/callback?code=c",
+            "/callback?code=c&state=s2",
+            "/callback?code=c&state=",
+            "/callback?code=c&state=s1&state=s2",
+            "/callback?state=s1",
+            "/callback?code=&state=s1",
+            "/other?code=c&state=s1",
+            "http://elsewhere.test/x?code=c&state=s1",
+        ] {
+            assert_eq!(code(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_believed_with_the_right_state_alone() {
+        let refusal = "/callback?error=access_denied&error_description=not%20you&state=";
+        assert_eq!(
+            code(&format!("{refusal}s1")),
+            Some(Err("access_denied: not you".to_owned()))
+        );
+        assert_eq!(code(&format!("{refusal}s2")), None);
+    }
+}

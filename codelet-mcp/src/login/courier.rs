@@ -1,0 +1,98 @@
+//! Makes the requests of a login: encrypted, through the user's proxy, with the certificates that the user trusts, and without
+//! following any redirect, as what is sent may be a code or a token.
+
+use codelet_network::{Network, is_own_machine};
+use http::Response;
+use reqwest::Url;
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
+use std::time::Duration;
+
+/// How long an answer may take.
+const MOST: Duration = Duration::from_secs(20);
+/// The most bytes of an answer.
+const LONGEST: usize = 1024 * 1024;
+
+/// The client of a login at one server.
+pub(crate) struct Courier {
+    network: Network,
+    /// The server is on this machine, where nothing has to be encrypted.
+    is_own: bool,
+}
+
+impl Courier {
+    /// For a server at this address.
+    pub(crate) fn new(network: Network, server: &Url) -> Self {
+        Courier {
+            network,
+            is_own: is_own_machine(server),
+        }
+    }
+
+    /// Why nothing may be sent to this address; none where something may.
+    pub(crate) fn refusal(&self, url: &Url) -> Option<String> {
+        let origin = || url.origin().ascii_serialization();
+        if !url.username().is_empty() || url.password().is_some() {
+            return Some(format!("the address that it names at {} holds a user's name", origin()));
+        }
+        let is_safe = match url.scheme() {
+            "https" => url.has_host(),
+            "http" => self.is_own && is_own_machine(url),
+            _ => false,
+        };
+        (!is_safe).then(|| match url.has_host() {
+            true => format!("{} is not encrypted", origin()),
+            false => format!("an address that begins with {}: is none for a login", url.scheme()),
+        })
+    }
+}
+
+impl OAuthHttpClient for Courier {
+    fn execute(&self, asked: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let request = reqwest::Request::try_from(asked.request)?;
+            if let Some(why) = self.refusal(request.url()) {
+                return Err(OAuthHttpClientError::from(why));
+            }
+            let (builder, _) = self.network.client(request.url())?;
+            let client = builder.connect_timeout(MOST).timeout(MOST).build()?;
+            let mut came = client.execute(request).await.map_err(reqwest::Error::without_url)?;
+            let mut answer = Response::builder().status(came.status());
+            for (name, value) in came.headers() {
+                answer = answer.header(name, value);
+            }
+            let mut body = Vec::new();
+            while let Some(chunk) = came.chunk().await.map_err(reqwest::Error::without_url)? {
+                if body.len() + chunk.len() > LONGEST {
+                    return Err(OAuthHttpClientError::from("the answer is too long"));
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Ok(answer.body(body)?)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_encrypted_or_stays_on_this_machine_is_asked() {
+        for (server, url, may) in [
+            ("https://mcp.test/a", "https://auth.test/token", true),
+            ("https://mcp.test/a", "http://auth.test/token", false),
+            ("https://mcp.test/a", "http://127.0.0.1:1/token", false),
+            ("http://127.0.0.1:9/a", "http://127.0.0.1:1/token", true),
+            ("http://127.0.0.1:9/a", "http://10.0.0.1/token", false),
+            ("https://mcp.test/a", "https://me:key@auth.test/token", false),
+            ("https://mcp.test/a", "file:///etc/passwd", false),
+            ("https://mcp.test/a", "javascript:alert(1)", false),
+        ] {
+            let courier = Courier::new(Network::default(), &server.parse().unwrap());
+            let refusal = courier.refusal(&url.parse().unwrap());
+            assert_eq!(refusal.is_none(), may, "{url}: {refusal:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `codelet mcp login` and `codelet mcp logout`: the only ways in which a login begins and ends.
+
+use super::of_name;
+use crate::args::{McpLogin, McpServer};
+use crate::commands::{once, warn};
+use crate::exit::{Exit, Failure, words};
+use crate::output::Output;
+use crate::paint::{Ink, Look, clean};
+use crate::place::{Place, variable};
+use crate::settings::Settings;
+use crate::world;
+use codelet_mcp::Invitation;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// Logs the user in at a server, in a browser.
+///
+/// # Errors
+/// When a settings file is wrong or names no such server, there is no such folder, or nothing can be printed.
+pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
+    let (name, place) = (&args.server.name, &args.server.place);
+    let place = Place::find(place.directory.as_deref())?;
+    let settings = Settings::read(&place.settings())?;
+    let look = Look::stderr();
+    warn(&look, &settings.notices);
+    let one = BTreeMap::from([(name.clone(), of_name(&settings, name)?.enabled())]);
+    let (named, options) = world::named_servers(&settings, &one, &place, false);
+    if let Some((_, why)) = named.unusable.first() {
+        return Err(Failure::Told(format!("MCP server {name}: {why}")));
+    }
+    let runtime = once::runtime()?;
+    let interrupt = once::heed_signals()?;
+    let environment = world::environment(&settings, &place);
+    let mut printed = Ok(());
+    let mut invite = |invitation: &Invitation| {
+        printed = print(name, invitation);
+        if printed.is_ok() && !args.no_browser {
+            open(&invitation.url, &environment);
+        }
+    };
+    let mut came = Err(String::new());
+    for server in &named.servers {
+        came = runtime.block_on(codelet_mcp::log_in(server, &options, &mut invite, &interrupt));
+    }
+    runtime.shutdown_background();
+    printed?;
+    if interrupt.is_thrown() {
+        return Ok(Exit::Interrupted);
+    }
+    match came {
+        Ok(()) => {
+            let told = format!("Logged in to {name}. `codelet mcp logout {name}` deletes the login.");
+            Output::Stdout.write(|out| writeln!(out, "{told}"))?;
+            Ok(Exit::Done)
+        }
+        Err(why) => {
+            let label = look.ink(Ink::Red, "error:");
+            let _ = writeln!(std::io::stderr(), "{label} not logged in to {name}: {}", clean(&why));
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+/// Deletes the login at a server, also at one that the settings do not name any more.
+///
+/// # Errors
+/// When a settings file is wrong, there is no such folder, or the file cannot be deleted.
+pub fn log_out(args: &McpServer) -> Result<Exit, Failure> {
+    let name = clean(&args.name);
+    let place = Place::find(args.place.directory.as_deref())?;
+    let removed = match world::logins(&place) {
+        None => false,
+        Some(logins) => {
+            let path = logins.path(&args.name);
+            let removed = logins.remove(&args.name);
+            removed.map_err(|error| Failure::at(path.display(), words(&error)))?
+        }
+    };
+    let told = match removed {
+        true => format!("Logged out of {name}. The server may take the old tokens until they expire."),
+        false => format!("There is no login for {name}."),
+    };
+    Output::Stdout.write(|out| writeln!(out, "{told}"))?;
+    Ok(Exit::Done)
+}
+
+fn print(name: &str, invitation: &Invitation) -> Result<(), Failure> {
+    let (authority, url) = (clean(&invitation.authority), clean(&invitation.url));
+    Output::Stdout.write(|out| {
+        writeln!(
+            out,
+            "To log in to {name}, open this address of {authority} in a browser on this machine:"
+        )?;
+        writeln!(out, "\n{url}\n")?;
+        writeln!(out, "Waiting until you have logged in there; Ctrl-C gives up.")?;
+        out.flush()
+    })
+}
+
+/// Opens an address in the user's browser, where there is a display. If that does not work, the address stands on the screen.
+fn open(url: &str, environment: &[(OsString, OsString)]) {
+    let program = match () {
+        () if cfg!(target_os = "macos") => "open",
+        () if variable("DISPLAY").is_some() || variable("WAYLAND_DISPLAY").is_some() => "xdg-open",
+        () => return,
+    };
+    let mut command = Command::new(program);
+    command.arg(url).env_clear().envs(environment.iter().cloned());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Ok(mut child) = command.spawn() {
+        // It ends by itself, long before the user has logged in.
+        std::thread::spawn(move || child.wait());
+    }
+}
