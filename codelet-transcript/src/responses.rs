@@ -13,8 +13,10 @@ use crate::node::Node;
 use crate::openai::{data_url, picture};
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, objects};
-use codelet_context::message::{Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
+use crate::{actions, arguments, objects, vendor};
+use codelet_context::message::{
+    Extra, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
+};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -58,6 +60,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         for (index, item) in list.into_iter().enumerate() {
             reader.item(item, index)?;
         }
+        mark_waiting(&mut reader.messages);
         if let Some(by) = kept_by_vendor(request, &reader.messages) {
             request.note(KEPT, by);
             mark_calls_elsewhere(&mut reader.messages);
@@ -71,6 +74,34 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         }
         document
     })
+}
+
+/// Marks a program of the newest reply that has not ended: the vendor goes on with it once it has the outputs of its calls, and
+/// nothing else may stand there. ("Programmatic tool calling", OpenAI, November 2026.)
+fn mark_waiting(messages: &mut [Message]) {
+    let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
+    let mut newest = messages
+        .iter_mut()
+        .rev()
+        .skip_while(|message| message.role == Role::User && answers(message));
+    let Some(last) = newest.next().filter(|last| last.role == Role::Assistant) else {
+        return;
+    };
+    let kind = |part: &Part| match part {
+        Part::Opaque(opaque) => Some(opaque.kind.clone()),
+        _ => None,
+    };
+    let ended = last
+        .parts
+        .iter()
+        .rposition(|part| kind(part).as_deref() == Some("program_output"));
+    for part in last.parts.iter_mut().skip(ended.map_or(0, |at| at + 1)) {
+        if let Part::Opaque(opaque) = part
+            && &*opaque.kind == "program"
+        {
+            opaque.nature = Nature::Pending;
+        }
+    }
 }
 
 /// A note from here to here: what says that the vendor keeps a part of the conversation.
@@ -132,6 +163,13 @@ impl Reader {
                     fields.0.get("role"),
                     "user, assistant, system or developer",
                 ));
+            }
+            // Developers define tools, not the model.
+            ("additional_tools", _) => {
+                let mut message = Message::new(Role::System, vec![opaque(&kind, fields)]);
+                message.extra = Extra::new(Map::from_iter([("role".to_owned(), Value::from("developer"))]));
+                self.messages.push(message);
+                self.open = Open::Nothing;
             }
             ("reasoning", _) => self.reply(reasoning(fields)),
             ("function_call" | "custom_tool_call", _) if fields.has_string("call_id") && fields.has_string("name") => {
@@ -268,10 +306,7 @@ impl Reader {
 
 fn opaque(kind: &str, fields: Fields) -> Part {
     match kind {
-        // What a compaction of the vendor's own left is all that it knows of what was before.
-        REFERENCE | "compaction" | "compaction_summary" => {
-            Part::Opaque(Opaque::new(kind, fields.untouched()).that_is(Nature::Reference))
-        }
+        REFERENCE => Part::Opaque(Opaque::new(kind, fields.untouched()).that_is(Nature::Reference)),
         _ => attachment::part(kind, fields.untouched()),
     }
 }
@@ -478,10 +513,15 @@ fn message_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<No
         Some(kind) if is_made(result) => made_answer(result, kind),
         _ => result_node(result),
     }));
+    let item = |part: &&'a Part| match part {
+        Part::Opaque(opaque) if vendor::is_item(&opaque.kind) => Some(Node::Json(&opaque.value)),
+        _ => None,
+    };
+    items.extend(message.parts.iter().filter_map(|part| item(&part)));
     let others: Vec<&Part> = message
         .parts
         .iter()
-        .filter(|part| !matches!(part, Part::ToolResult(_)))
+        .filter(|part| !matches!(part, Part::ToolResult(_)) && item(part).is_none())
         .collect();
     if others.is_empty() && !message.parts.is_empty() {
         return;
