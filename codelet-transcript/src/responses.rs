@@ -13,6 +13,7 @@ use crate::node::Node;
 use crate::openai::{data_url, picture};
 use crate::request;
 use crate::source::{Misfit, Step};
+use crate::vendor::shell;
 use crate::{actions, arguments, objects, vendor};
 use codelet_context::message::{
     Extra, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
@@ -201,13 +202,31 @@ impl Reader {
         if kind == "function_call_output" {
             fields.string("type");
         }
-        let (output, bare) = request::output(&mut fields, "output", |value| part(value, "input_text"));
-        let success = match output.as_slice() {
-            [Part::Text(text)] if bare => status(text.body.as_str()),
-            _ => None,
+        let printed = match kind == shell::OUTPUT {
+            true => fields.list("output").map(|list| shell::take_apart(Value::Array(list))),
+            false => None,
         };
+        let mut frame = None;
+        let mut success = None;
+        let (output, bare) = match printed {
+            Some(Ok((texts, around, ended))) => {
+                (frame, success) = (Some(around), ended);
+                (texts, false)
+            }
+            Some(Err(other)) => {
+                let blocks = other.as_array().cloned().unwrap_or_default();
+                (
+                    blocks.into_iter().map(|value| part(value, "input_text")).collect(),
+                    false,
+                )
+            }
+            None => request::output(&mut fields, "output", |value| part(value, "input_text")),
+        };
+        if let ([Part::Text(text)], true) = (output.as_slice(), bare) {
+            success = status(text.body.as_str());
+        }
         let extra = fields.rest(&["type", "call_id", "output"]);
-        let result = ToolResult {
+        let mut result = ToolResult {
             call_id: call_id.into(),
             success,
             pipe: Box::default(),
@@ -219,6 +238,9 @@ impl Reader {
             head: None,
             extra,
         };
+        if let Some(frame) = frame {
+            shell::keep_frame(&mut result, frame);
+        }
         match self.messages.last_mut() {
             Some(last) if self.open == Open::Results => last.parts.push(Part::ToolResult(result)),
             _ => self.messages.push(Message::results(vec![result])),
@@ -695,6 +717,7 @@ fn call_node(call: &ToolCall) -> Node<'_> {
 
 fn result_node(result: &ToolResult) -> Node<'_> {
     let kept = kept(&result.extra);
+    let printed = shell::put_together(result).map(Node::from);
     let kind = note(kept, "type").unwrap_or("function_call_output");
     let odd = kept.and_then(|kept| kept.field("output"));
     let output = match (
@@ -718,7 +741,10 @@ fn result_node(result: &ToolResult) -> Node<'_> {
         vec![
             ("type", Some(Node::str(kind))),
             ("call_id", Some(Node::str(&result.call_id))),
-            ("output", objects::node(result, "input_text").or(output)),
+            (
+                "output",
+                printed.or_else(|| objects::node(result, "input_text")).or(output),
+            ),
         ],
     )
 }

@@ -76,7 +76,10 @@ impl Input {
             .take(HEAD_BYTES)
             .read_to_end(&mut bytes)
             .map_err(refused)?;
-        if let Some(problem) = foreign(&bytes) {
+        // A crash leaves zeros behind the last line.
+        let is_whole = (bytes.len() as u64) < HEAD_BYTES;
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        if let Some(problem) = foreign(&bytes[..if is_whole { end } else { bytes.len() }]) {
             return Err(Failure::at(&name, problem));
         }
         let rest = MAX_BYTES - bytes.len() as u64 + 1;
@@ -84,6 +87,8 @@ impl Input {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&name));
         }
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        bytes.truncate(end);
         Ok(Input { name, bytes })
     }
 

@@ -281,4 +281,25 @@ mod tests {
         let kept: Vec<Value> = request["messages"].as_array().unwrap()[..7].to_vec();
         assert_eq!(untouched["messages"], Value::from(kept));
     }
+
+    #[test]
+    fn what_a_program_gave_is_told_in_words_where_its_call_has_gone_and_can_be_read_back() {
+        let program = json!([
+            {"type": "server_tool_use", "id": "s", "name": "code_execution", "input": {}},
+            {"type": "tool_use", "id": "t", "name": "sales", "input": {}, "caller": {"type": "code_execution_20260120", "tool_id": "s"}}]);
+        let ended = json!([
+            {"type": "code_execution_tool_result", "tool_use_id": "s", "content": {"type": "code_execution_result", "stdout": "total 7"}}]);
+        let request = json!({"model": "claude-opus-5", "messages": [
+            {"role": "user", "content": "Sum."}, {"role": "assistant", "content": program},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "7"}]},
+            {"role": "assistant", "content": ended}, {"role": "user", "content": "Thanks."}]});
+        let (after, archive) = edited(&request, |messages| drop(messages.drain(1..3)));
+        let text = after["messages"][1]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("total 7"), "{text}");
+        let (handle, whole) = archive.iter().next().unwrap();
+        assert!(text.contains(handle.as_str()) && whole.body.as_str().contains("tool_use_id"));
+        assert_eq!(crate::vendor::check(&after, Format::Anthropic), []);
+        let (kept, _) = edited(&request, |messages| drop(messages.pop()));
+        assert_eq!(kept["messages"][3], request["messages"][3]);
+    }
 }
