@@ -177,7 +177,7 @@ impl<'a> Converter<'a> {
     }
 
     fn result(&mut self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
-        let whole = answer::whole(result);
+        let whole = answer::whole(result).or_else(|| vendor::shell::joined(result));
         let shown = result.output.iter();
         let shown = shown.filter(|part| whole.is_none() || !matches!(part, Part::Text(_)));
         let mut output: Vec<Part> = whole.iter().map(|whole| Part::text(whole.as_str())).collect();

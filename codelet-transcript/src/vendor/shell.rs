@@ -80,6 +80,13 @@ pub(crate) fn put_together(result: &ToolResult) -> Option<Value> {
     Some(frame)
 }
 
+/// All that was printed, for vendors that know no such list; none of other answers.
+pub(crate) fn joined(result: &ToolResult) -> Option<String> {
+    result.extra.get(FRAME)?;
+    let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
