@@ -37,6 +37,7 @@ use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PR
 use crate::evidence::Facts;
 use crate::evidence::anchor::Anchor;
 use crate::history::{History, is_earlier_summary, stands};
+use crate::message::pending;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{self, Turn};
@@ -636,8 +637,9 @@ fn view_of(
         view.messages.insert(at, Arc::new(fold.message));
     }
     let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
-    // A reply that the vendor goes on with stays the last word.
-    let paused = view.messages.pop_if(|last| last.is_paused());
+    // A reply that the vendor goes on with stays the last word, with the results that it waits for.
+    let waiting = pending::waiting(&view.messages);
+    let paused = view.messages.split_off(waiting);
     if let Some(summary) = summary {
         view.messages.push(say(Origin::Summary, summary));
         view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));

@@ -139,14 +139,21 @@ pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
     }
 }
 
+/// What asks Anthropic to take a choice about thinking whose prefix has changed ("Fix a thinking block bound to a different
+/// conversation", platform.claude.com, November 2026).
+const DROPS_THINKING: &str = "thinking-binding-controls-2026-08-01";
+
 /// The headers of every request; none when the key is no text that a header can carry. A token goes as `Bearer` on every
 /// wire.
-pub(crate) fn headers(wire: Wire, key: Option<&Secret>, is_token: bool) -> Option<HeaderMap> {
+pub(crate) fn headers(wire: Wire, key: Option<&Secret>, is_token: bool, drops_thinking: bool) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     headers.insert("accept", HeaderValue::from_static("text/event-stream"));
     if wire == Wire::Anthropic {
         headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+    }
+    if drops_thinking {
+        headers.insert("anthropic-beta", HeaderValue::from_static(DROPS_THINKING));
     }
     if let Some(key) = key {
         let (name, value) = match wire {

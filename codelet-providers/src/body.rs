@@ -260,6 +260,15 @@ impl Settings {
         {
             thinking.insert("display".to_owned(), json!("summarized"));
         }
+        if let Some(Value::Object(thinking)) = &mut thinking
+            && thinking["type"] == "adaptive"
+            && drops_thinking(self.vendor, self.wire, &self.model)
+        {
+            thinking.insert(
+                "block_binding".to_owned(),
+                json!({"prefix_mismatch_behavior": "drop_block"}),
+            );
+        }
         put(&mut fields, "thinking", thinking);
         // The one model that takes an effort beside a number of tokens.
         let has_effort = self.thinks == Thinks::Adaptive || self.model.starts_with("claude-opus-4-5");
@@ -383,6 +392,12 @@ fn with_reasoning(message: &mut Message) {
     let mut extra: Map<String, Value> = extra.collect();
     extra.entry(REASONING).or_insert_with(|| Value::from(""));
     message.extra = Extra::new(extra);
+}
+
+/// Whether the vendor is asked to leave out thinking that stands behind messages that a compaction has changed, which it would
+/// refuse otherwise; its header has to say so, too. Nobody but the vendor itself is known to understand that.
+pub(crate) fn drops_thinking(vendor: &str, wire: Wire, model: &str) -> bool {
+    wire == Wire::Anthropic && vendor == "anthropic" && codelet_transcript::vendor::binds_thinking(model)
 }
 
 /// The form that a wire's conversations are written in.
@@ -581,6 +596,23 @@ pub(crate) mod tests {
         let said = "The `reasoning_content` in the thinking mode must be passed back to the API.";
         assert_eq!(learned.learn(said, &body), Some(Way::WithReasoning));
         assert_eq!(written(&learned, picture())["messages"][1]["reasoning_content"], "");
+    }
+
+    #[test]
+    fn only_a_model_that_binds_its_thinking_is_asked_to_drop_what_a_compaction_has_made_invalid() {
+        let asked = |vendor, model: &str| {
+            let settings = Settings {
+                vendor,
+                model: model.to_owned(),
+                thinks: Thinks::Adaptive,
+                ..settings(Wire::Anthropic)
+            };
+            written(&settings, vec![Message::user("hi")])["thinking"]["block_binding"].clone()
+        };
+        let drop = json!({"prefix_mismatch_behavior": "drop_block"});
+        assert_eq!(asked("anthropic", "claude-opus-5-5"), drop);
+        assert_eq!(asked("anthropic", "claude-opus-4-8"), Value::Null);
+        assert_eq!(asked("compatible", "claude-opus-5-5"), Value::Null);
     }
 
     #[test]

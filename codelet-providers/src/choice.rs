@@ -1,7 +1,7 @@
 //! Which model, asked where and how.
 
 use crate::address;
-use crate::body::{Settings, Thinking};
+use crate::body::{self, Settings, Thinking};
 use crate::catalogue::{self, Known, Thinks};
 use crate::marks::Lifetime;
 use crate::network::{self, Line, TimeLimits};
@@ -141,7 +141,8 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
     let limits = choice.limits.unwrap_or(usual);
     let unusable = |why| ConnectError::Network { why };
     let (client, proxy) = network::client(&choice.network, &base, limits).map_err(unusable)?;
-    let headers = address::headers(wire, key.as_ref(), choice.is_token);
+    let drops_thinking = body::drops_thinking(family(vendor), wire, name);
+    let headers = address::headers(wire, key.as_ref(), choice.is_token, drops_thinking);
     let line = Line {
         client,
         url: address::endpoint(&base, wire, name),

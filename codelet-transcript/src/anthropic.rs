@@ -9,10 +9,13 @@ use crate::request;
 use crate::source::{Misfit, Step};
 use crate::{actions, arguments, attachment, objects, origin, success};
 use codelet_context::message::{
-    Extra, Image, Message, Nature, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
+    Extra, Image, Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, ToolResult,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
+
+/// The one part of a system message that says nothing and only sets something, such as the effort from there on.
+pub(crate) const SETTING: &str = "output_config";
 
 /// Reads a request, or a bare list of messages.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
@@ -32,10 +35,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
 }
 
-/// Marks the calls of the vendor's own tools that a paused reply ends with: sent back as the last message, it is gone on
-/// with; with words of the user behind it, it is refused.
+/// Marks the calls of the vendor's own tools that a paused reply ends with: sent back as the last message, or with nothing
+/// behind it but the results that a program waits for, it is gone on with; with words of the user behind it, it is refused.
 fn mark_pending(messages: &mut [Message]) {
-    let Some(last) = messages.last_mut().filter(|last| last.role == Role::Assistant) else {
+    let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
+    let mut newest = messages
+        .iter_mut()
+        .rev()
+        .skip_while(|message| message.role == Role::User && answers(message));
+    let Some(last) = newest.next().filter(|last| last.role == Role::Assistant) else {
         return;
     };
     let answered: HashSet<String> = last
@@ -90,6 +98,9 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
         Some("system") => Role::System,
         _ => return Err(Misfit::new(at("role"), fields.0.get("role"), "user or assistant")),
     };
+    if role == Role::System && is_setting(&fields) {
+        return Ok(setting(fields));
+    }
     if role != Role::System {
         fields.string("role");
     }
@@ -116,6 +127,25 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
         bare,
         extra: fields.rest(&["role", "content"]),
     })
+}
+
+/// Whether a system message has no words and sets something. ("Per-message effort", platform.claude.com, November 2026.)
+fn is_setting(fields: &Fields) -> bool {
+    let is_empty = match fields.0.get("content") {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(Value::Array(blocks)) => blocks.is_empty(),
+        Some(_) => false,
+    };
+    is_empty && fields.0.get(SETTING).is_some_and(Value::is_object)
+}
+
+/// The message is its own only part, so that nobody takes it for an empty one.
+fn setting(fields: Fields) -> Message {
+    let whole = Opaque::new(SETTING, fields.untouched()).that_is(Nature::Reference);
+    let mut message = Message::new(Role::System, vec![Part::Opaque(whole)]);
+    message.extra = Extra::new(Map::from_iter([("role".to_owned(), Value::from("system"))]));
+    message
 }
 
 /// A reply may hold a notice of the engine, and nothing else that is not the model's own: what it says of itself counts for
@@ -256,6 +286,18 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
 }
 
 fn message_node(group: &[Message]) -> Node<'_> {
+    if let [
+        Message {
+            role: Role::System,
+            parts,
+            ..
+        },
+    ] = group
+        && let [Part::Opaque(setting)] = parts.as_slice()
+        && &*setting.kind == SETTING
+    {
+        return Node::Json(&setting.value);
+    }
     let role = match group[0].role {
         Role::System => "system",
         Role::User => "user",

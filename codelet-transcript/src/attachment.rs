@@ -4,6 +4,7 @@
 //! another vendor writes it.
 
 use crate::format::Format;
+use crate::vendor;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 use codelet_context::message::{Extra, IMAGE_TOKENS, Image, Nature, Opaque, Part};
@@ -58,6 +59,9 @@ enum Held<'a> {
 
 /// A block that is not read further: a file, or nobody knows what.
 pub(crate) fn part(kind: &str, value: Value) -> Part {
+    if vendor::stays(kind, &value) {
+        return Part::Opaque(Opaque::new(kind, value).that_is(Nature::Reference));
+    }
     let nature = understand(&value).map(|file| Nature::File {
         name: file.name.filter(|name| !name.trim().is_empty()).map(plain_name),
         tokens: file.weight(),

@@ -2,6 +2,7 @@
 //! but say which words were typed and how a program ended.
 
 use crate::attachment;
+use crate::convert::NAMESPACE;
 use crate::gather::{self, Gather};
 use crate::harness::is_fragment;
 use crate::lines::Lines;
@@ -9,7 +10,7 @@ use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::body::Body;
-use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
+use codelet_context::message::{Extra, Message, Origin, Part, Role, ToolResult};
 use codelet_context::refusal::Refusal;
 use codelet_context::usage::Usage;
 use serde_json::Value;
@@ -141,6 +142,7 @@ impl Rollout {
                 let tool = take::string(item, "name").unwrap_or_default();
                 self.call(item, tool, parameters);
             }
+            "agent_message" | "inter_agent_communication" => self.task(item),
             "custom_tool_call" => {
                 let input = take::value(item, "input");
                 let tool = take::string(item, "name").unwrap_or_default();
@@ -196,7 +198,33 @@ impl Rollout {
             .or_else(|| take::string(item, "id"))
             .unwrap_or_default();
         self.tools.insert(id.clone(), tool.clone());
-        self.gather.reply(vec![gather::call(id, tool, parameters)]);
+        let namespace = take::string(item, NAMESPACE).filter(|space| !space.is_empty());
+        let Some(namespace) = namespace else {
+            return self.gather.reply(vec![gather::call(id, tool, parameters)]);
+        };
+        // Tools of two servers may have one name.
+        let namespace = namespace.trim_end_matches('_');
+        let tool = format!("{namespace}__{tool}");
+        let mut part = gather::call(id, tool, parameters);
+        if let Part::ToolCall(call) = &mut part {
+            call.extra = Extra::new(Fields::from_iter([(NAMESPACE.to_owned(), Value::from(namespace))]));
+        }
+        self.gather.reply(vec![part]);
+    }
+
+    /// What one agent tells another: a new task is the prompt of the one that gets it.
+    fn task(&mut self, item: &mut Fields) {
+        let mut parts = content(take::value(item, "content"));
+        for part in &mut parts {
+            if let Part::Text(text) = part
+                && let Some(kind) = text.body.as_str().strip_prefix("Message Type: ")
+                && !kind.starts_with("NEW_TASK")
+            {
+                text.origin = Origin::Injected;
+            }
+        }
+        self.last_user = None;
+        self.gather.message(Role::User, parts);
     }
 
     /// The vendor searches within its answer: what was asked is recorded, what was found is not.
@@ -332,6 +360,7 @@ impl Rollout {
         }
         self.covered = self.gather.len();
         self.gather.close();
+        self.prompts_before(&mut payload);
         let mut parts: Vec<Part> = take::string(&mut payload, "message")
             .and_then(|text| gather::text(Origin::Summary, text))
             .into_iter()
@@ -349,6 +378,30 @@ impl Rollout {
             }
         }
         self.gather.message(Role::User, parts);
+    }
+
+    /// Where a file begins with a compaction that is sealed, the prompts before it stand in what it left, and nowhere else.
+    fn prompts_before(&mut self, payload: &mut Fields) {
+        let Some(Value::Array(items)) = payload.get_mut("replacement_history") else {
+            return;
+        };
+        let kind = |item: &Value| item.get("type").and_then(Value::as_str).map(str::to_owned);
+        let is_sealed = items
+            .iter()
+            .any(|item| kind(item).is_some_and(|kind| kind.contains("compaction")));
+        if !is_sealed || self.gather.messages().iter().any(Message::is_prompt) {
+            return;
+        }
+        let is_prompt = |item: &Value| {
+            item.get("role").is_some_and(|role| role == "user") && kind(item).as_deref() == Some("message")
+        };
+        for item in items.extract_if(.., |item| is_prompt(item)).collect::<Vec<_>>() {
+            if let Value::Object(mut item) = item {
+                self.message(&mut item);
+            }
+        }
+        self.last_user = None;
+        self.covered = self.gather.len();
     }
 
     fn summary(&self, item: &mut Fields) -> Vec<Part> {

@@ -12,6 +12,7 @@ use crate::format::Format;
 use crate::gemini::answer;
 use crate::ids::{LONGEST_IN_CHAT, name_for_all, plain_id};
 use crate::pictures;
+use crate::vendor;
 use codelet_context::message::{
     Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
 };
@@ -19,6 +20,8 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+/// On a call of Codex: where its tool belongs. Other vendors find it in the tool's name.
+pub(crate) const NAMESPACE: &str = "namespace";
 /// What an unanswered call gets, since every vendor refuses one without an answer.
 const NO_RESULT: &str = "[no result was recorded]";
 /// What stands before an answer whose call is not in the conversation.
@@ -33,6 +36,7 @@ pub(crate) fn convert(document: &Document, to: Format) -> (Document, Option<Warn
         to,
         ids: Ids::default(),
         results: sort_results(&document.messages),
+        server_pairs: vendor::server_pairs(&document.messages),
         left_out: BTreeMap::new(),
     };
     let mut messages = converter.messages(&document.messages);
@@ -74,6 +78,8 @@ struct Converter<'a> {
     to: Format,
     ids: Ids,
     results: Results<'a>,
+    /// The ids of calls that a vendor's own tools have answered within a reply.
+    server_pairs: HashSet<&'a str>,
     /// Blocks that the vendor has nothing like, by kind.
     left_out: BTreeMap<String, usize>,
 }
@@ -152,12 +158,18 @@ impl<'a> Converter<'a> {
             Some((_, result)) => self.result(result, id.clone()),
             None => ToolResult::new(id.clone(), Some(false), NO_RESULT),
         };
-        let tool = name_for_all(&call.tool);
+        let namespace = call.extra.get(NAMESPACE).filter(|_| self.to == Format::Responses);
+        let namespace = namespace.and_then(Value::as_str);
+        let plain = namespace.and_then(|space| call.tool.strip_prefix(space)?.strip_prefix("__"));
+        let tool = name_for_all(&plain.map_or_else(|| call.tool.clone(), Arc::from));
+        let extra = plain
+            .and(namespace)
+            .map(|space| Map::from_iter([(NAMESPACE.to_owned(), Value::from(space))]));
         (
             ToolCall {
                 id,
                 tool,
-                extra: Extra::default(),
+                extra: extra.map_or_else(Extra::default, Extra::new),
                 ..call.clone()
             },
             answer,
@@ -165,7 +177,7 @@ impl<'a> Converter<'a> {
     }
 
     fn result(&mut self, result: &ToolResult, call_id: Arc<str>) -> ToolResult {
-        let whole = answer::whole(result);
+        let whole = answer::whole(result).or_else(|| vendor::shell::joined(result));
         let shown = result.output.iter();
         let shown = shown.filter(|part| whole.is_none() || !matches!(part, Part::Text(_)));
         let mut output: Vec<Part> = whole.iter().map(|whole| Part::text(whole.as_str())).collect();
@@ -233,6 +245,14 @@ impl<'a> Converter<'a> {
 
     /// What becomes of a block that only its own vendor knows.
     fn block(&mut self, opaque: &Opaque, role: Role, place: Place) -> Vec<Part> {
+        let is_own = match self.to {
+            Format::Anthropic => matches!(self.from, Format::ClaudeCode | Format::Corpus),
+            Format::Responses => self.from == Format::Codex,
+            _ => false,
+        };
+        if is_own && (vendor::stays(&opaque.kind, &opaque.value) || self.is_server_tool(opaque)) {
+            return vec![Part::Opaque(opaque.clone())];
+        }
         if let Some(text) = said(&opaque.value) {
             return vec![Part::text(text)];
         }
@@ -241,7 +261,7 @@ impl<'a> Converter<'a> {
             self.leave_out(&opaque.kind);
             return vec![attachment::marker(&opaque.kind, String::new(), self.to)];
         }
-        if role == Role::Assistant || opaque.kind.is_empty() {
+        if role != Role::User || opaque.kind.is_empty() {
             self.leave_out(&opaque.kind);
             return Vec::new();
         }
@@ -249,6 +269,15 @@ impl<'a> Converter<'a> {
             self.leave_out(&opaque.kind);
             vec![marker]
         })
+    }
+
+    /// Whether a block is one of a pair that the vendor's own tools have left in a reply, which goes back to it whole.
+    fn is_server_tool(&self, opaque: &Opaque) -> bool {
+        let id = opaque.value.get("id").or(opaque.value.get("tool_use_id"));
+        self.to == Format::Anthropic
+            && id
+                .and_then(Value::as_str)
+                .is_some_and(|id| self.server_pairs.contains(id))
     }
 
     fn leave_out(&mut self, kind: &str) {
@@ -300,6 +329,8 @@ impl<'a> Converter<'a> {
 /// The words of a block that only its own vendor knows; `None` where it holds none.
 pub(crate) fn said(block: &Value) -> Option<String> {
     let fields = ["text", "refusal"].into_iter();
+    let compacted = block.get("type").is_some_and(|kind| kind == "compaction");
+    let fields = fields.chain(compacted.then_some("content"));
     let spoken = block.get("audio").and_then(|audio| audio.get("transcript"));
     let values = fields.filter_map(|name| block.get(name)).chain(spoken);
     let mut words = values.filter_map(Value::as_str);

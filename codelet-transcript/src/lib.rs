@@ -82,6 +82,7 @@ mod told;
 mod tools;
 mod trajectory;
 mod unread;
+pub mod vendor;
 mod windowed;
 
 pub use detect::detect;

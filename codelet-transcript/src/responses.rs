@@ -13,8 +13,11 @@ use crate::node::Node;
 use crate::openai::{data_url, picture};
 use crate::request;
 use crate::source::{Misfit, Step};
-use crate::{actions, arguments, objects};
-use codelet_context::message::{Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult};
+use crate::vendor::shell;
+use crate::{actions, arguments, objects, vendor};
+use codelet_context::message::{
+    Extra, Message, Nature, Opaque, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
+};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -58,6 +61,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         for (index, item) in list.into_iter().enumerate() {
             reader.item(item, index)?;
         }
+        mark_waiting(&mut reader.messages);
         if let Some(by) = kept_by_vendor(request, &reader.messages) {
             request.note(KEPT, by);
             mark_calls_elsewhere(&mut reader.messages);
@@ -71,6 +75,34 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         }
         document
     })
+}
+
+/// Marks a program of the newest reply that has not ended: the vendor goes on with it once it has the outputs of its calls, and
+/// nothing else may stand there. ("Programmatic tool calling", OpenAI, November 2026.)
+fn mark_waiting(messages: &mut [Message]) {
+    let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
+    let mut newest = messages
+        .iter_mut()
+        .rev()
+        .skip_while(|message| message.role == Role::User && answers(message));
+    let Some(last) = newest.next().filter(|last| last.role == Role::Assistant) else {
+        return;
+    };
+    let kind = |part: &Part| match part {
+        Part::Opaque(opaque) => Some(opaque.kind.clone()),
+        _ => None,
+    };
+    let ended = last
+        .parts
+        .iter()
+        .rposition(|part| kind(part).as_deref() == Some("program_output"));
+    for part in last.parts.iter_mut().skip(ended.map_or(0, |at| at + 1)) {
+        if let Part::Opaque(opaque) = part
+            && &*opaque.kind == "program"
+        {
+            opaque.nature = Nature::Pending;
+        }
+    }
 }
 
 /// A note from here to here: what says that the vendor keeps a part of the conversation.
@@ -133,6 +165,13 @@ impl Reader {
                     "user, assistant, system or developer",
                 ));
             }
+            // Developers define tools, not the model.
+            ("additional_tools", _) => {
+                let mut message = Message::new(Role::System, vec![opaque(&kind, fields)]);
+                message.extra = Extra::new(Map::from_iter([("role".to_owned(), Value::from("developer"))]));
+                self.messages.push(message);
+                self.open = Open::Nothing;
+            }
             ("reasoning", _) => self.reply(reasoning(fields)),
             ("function_call" | "custom_tool_call", _) if fields.has_string("call_id") && fields.has_string("name") => {
                 self.reply(call(fields, &kind));
@@ -163,13 +202,31 @@ impl Reader {
         if kind == "function_call_output" {
             fields.string("type");
         }
-        let (output, bare) = request::output(&mut fields, "output", |value| part(value, "input_text"));
-        let success = match output.as_slice() {
-            [Part::Text(text)] if bare => status(text.body.as_str()),
-            _ => None,
+        let printed = match kind == shell::OUTPUT {
+            true => fields.list("output").map(|list| shell::take_apart(Value::Array(list))),
+            false => None,
         };
+        let mut frame = None;
+        let mut success = None;
+        let (output, bare) = match printed {
+            Some(Ok((texts, around, ended))) => {
+                (frame, success) = (Some(around), ended);
+                (texts, false)
+            }
+            Some(Err(other)) => {
+                let blocks = other.as_array().cloned().unwrap_or_default();
+                (
+                    blocks.into_iter().map(|value| part(value, "input_text")).collect(),
+                    false,
+                )
+            }
+            None => request::output(&mut fields, "output", |value| part(value, "input_text")),
+        };
+        if let ([Part::Text(text)], true) = (output.as_slice(), bare) {
+            success = status(text.body.as_str());
+        }
         let extra = fields.rest(&["type", "call_id", "output"]);
-        let result = ToolResult {
+        let mut result = ToolResult {
             call_id: call_id.into(),
             success,
             pipe: Box::default(),
@@ -181,6 +238,9 @@ impl Reader {
             head: None,
             extra,
         };
+        if let Some(frame) = frame {
+            shell::keep_frame(&mut result, frame);
+        }
         match self.messages.last_mut() {
             Some(last) if self.open == Open::Results => last.parts.push(Part::ToolResult(result)),
             _ => self.messages.push(Message::results(vec![result])),
@@ -268,10 +328,7 @@ impl Reader {
 
 fn opaque(kind: &str, fields: Fields) -> Part {
     match kind {
-        // What a compaction of the vendor's own left is all that it knows of what was before.
-        REFERENCE | "compaction" | "compaction_summary" => {
-            Part::Opaque(Opaque::new(kind, fields.untouched()).that_is(Nature::Reference))
-        }
+        REFERENCE => Part::Opaque(Opaque::new(kind, fields.untouched()).that_is(Nature::Reference)),
         _ => attachment::part(kind, fields.untouched()),
     }
 }
@@ -479,10 +536,15 @@ fn message_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<No
         Some(kind) if is_made(result) => made_answer(result, kind),
         _ => result_node(result),
     }));
+    let item = |part: &&'a Part| match part {
+        Part::Opaque(opaque) if vendor::is_item(&opaque.kind) => Some(Node::Json(&opaque.value)),
+        _ => None,
+    };
+    items.extend(message.parts.iter().filter_map(|part| item(&part)));
     let others: Vec<&Part> = message
         .parts
         .iter()
-        .filter(|part| !matches!(part, Part::ToolResult(_)))
+        .filter(|part| !matches!(part, Part::ToolResult(_)) && item(part).is_none())
         .collect();
     if others.is_empty() && !message.parts.is_empty() {
         return;
@@ -653,6 +715,7 @@ fn call_node(call: &ToolCall) -> Node<'_> {
 
 fn result_node(result: &ToolResult) -> Node<'_> {
     let kept = kept(&result.extra);
+    let printed = shell::put_together(result).map(Node::from);
     let kind = note(kept, "type").unwrap_or("function_call_output");
     let odd = kept.and_then(|kept| kept.field("output"));
     let output = match (
@@ -676,7 +739,10 @@ fn result_node(result: &ToolResult) -> Node<'_> {
         vec![
             ("type", Some(Node::str(kind))),
             ("call_id", Some(Node::str(&result.call_id))),
-            ("output", objects::node(result, "input_text").or(output)),
+            (
+                "output",
+                printed.or_else(|| objects::node(result, "input_text")).or(output),
+            ),
         ],
     )
 }

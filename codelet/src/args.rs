@@ -12,7 +12,7 @@ use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
 use std::path::PathBuf;
-use values::{budget, dollars, named, policy, probability, range, source, tokens, window, written};
+use values::{budget, dollars, named, policy, probability, range, source, tokens, vendor, window, written};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -172,6 +172,11 @@ pub enum Command {
     /// By kind and by tool, the largest items, texts that stand there more than once, reads of files that were read again
     /// or changed later, and the turns with the moments at which something was finished.
     Inspect(Inspect),
+    /// Check a request against its vendor's rules
+    ///
+    /// Pairs of calls and results, programs and tools of the vendor's own, roles, empty messages, the places of system messages.
+    /// What breaks a rule is listed with its place; nothing is sent.
+    Check(Check),
     /// Say what recorded conversations would have cost under other ways of editing them
     ///
     /// Each is played request by request through policies side by side, with the rules of a vendor's cache: dollars, cache
@@ -384,6 +389,29 @@ pub struct Inspect {
     pub from: Source,
 
     /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const CHECK_HELP: &str = "\
+Examples:
+  codelet check request.json
+  codelet check request.json --vendor responses --json | jq -r '.[].place'
+
+Exit status: 0 no rule is broken, 1 some are (each is listed with its place), 2 the file is no request.";
+
+#[derive(Args, Debug)]
+#[command(after_help = CHECK_HELP)]
+pub struct Check {
+    /// The request; `-` or nothing for standard input
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// Whose rules: anthropic, openai (Chat Completions), responses (OpenAI) or gemini [default: by the request's form]
+    #[arg(long, value_name = "V", value_parser = vendor(), hide_possible_values = true)]
+    pub vendor: Option<Format>,
+
+    /// Print a list of objects with place and sentence
     #[arg(long)]
     pub json: bool,
 }

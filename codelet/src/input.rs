@@ -76,7 +76,9 @@ impl Input {
             .take(HEAD_BYTES)
             .read_to_end(&mut bytes)
             .map_err(refused)?;
-        if let Some(problem) = foreign(&bytes) {
+        let is_whole = (bytes.len() as u64) < HEAD_BYTES;
+        let end = if is_whole { end(&bytes) } else { bytes.len() };
+        if let Some(problem) = foreign(&bytes[..end]) {
             return Err(Failure::at(&name, problem));
         }
         let rest = MAX_BYTES - bytes.len() as u64 + 1;
@@ -84,6 +86,7 @@ impl Input {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(too_large(&name));
         }
+        bytes.truncate(self::end(&bytes));
         Ok(Input { name, bytes })
     }
 
@@ -98,6 +101,15 @@ impl Input {
     /// The name, without the bytes.
     pub fn into_name(self) -> String {
         self.name
+    }
+}
+
+/// Where a text ends: a crash leaves zeros behind the last line.
+fn end(bytes: &[u8]) -> usize {
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    match bytes[..end].trim_ascii_end() {
+        [.., b'}' | b']'] => end,
+        _ => bytes.len(),
     }
 }
 

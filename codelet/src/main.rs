@@ -83,6 +83,7 @@ fn menu(began: Instant) -> ExitCode {
     let done = match args.command {
         Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
         Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),
+        Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Replay(args)) => commands::replay::run(&args).map(|()| Exit::Done),
         Some(Command::Report(args)) => commands::report::run(&args).map(|()| Exit::Done),
         Some(Command::Restore(args)) => commands::restore::run(&args).map(|()| Exit::Done),

@@ -563,3 +563,30 @@ fn on_eighty_columns_each_message_has_its_whole_reason_and_each_fold_what_became
         }
     }
 }
+
+#[test]
+fn a_request_is_checked_by_its_vendor_s_rules_and_the_status_says_whether_it_keeps_them() {
+    let valid = run_with(&["check"], request_text(3).as_bytes());
+    ended(&valid, 0);
+    assert_eq!(stdout(&valid), "");
+    let broken = r#"{"messages":[{"role":"user","content":"look"},{"role":"assistant","content":"Yes."},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}]}"#;
+    let found = run_with(&["check", "--vendor", "anthropic"], broken.as_bytes());
+    ended(&found, 1);
+    let line = "messages.2.content.0: The result answers no call directly before it: \"t\".\n";
+    assert_eq!(stdout(&found), line);
+    let listed = run_with(&["check", "--vendor", "anthropic", "--json", "-"], broken.as_bytes());
+    ended(&listed, 1);
+    assert_eq!(json(stdout(&listed))[0]["place"], "messages.2.content.0");
+    let other = run_with(&["check", "--vendor", "gemini"], broken.as_bytes());
+    ended(&other, 2);
+    assert!(stderr(&other).contains("`contents`"), "{}", stderr(&other));
+}
+
+#[test]
+fn zeros_behind_the_last_line_are_passed_over() {
+    let text = [request_text(2).as_bytes(), &[0; 20]].concat();
+    let output = run_with(&["inspect", "--json"], &text);
+    ended(&output, 0);
+    let within = [&text[..40], &[0; 4], &text[40..]].concat();
+    ended(&run_with(&["inspect", "--json"], &within), 2);
+}

@@ -41,13 +41,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
         return Err("* alone would permit every command");
     }
     let is_permitted = match needs {
-        [
-            Need::Run {
-                command,
-                folder,
-                looks,
-            },
-        ] => {
+        [Need::Run { command, folder, looks }] => {
             let is_of_commands = !patterns.iter().any(|pattern| is_of_calls(pattern));
             let is_bound = orders::changed_by(command, folder).is_some();
             is_of_commands && !is_bound && allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)

@@ -27,6 +27,13 @@ pub(crate) fn goes_on(message: &Message) -> bool {
     }
 }
 
+/// Where the reply begins that the vendor goes on with, or the end where there is none.
+pub(crate) fn waiting(messages: &[Arc<Message>]) -> usize {
+    let reply = messages.iter().rposition(|message| message.role == Role::Assistant);
+    let open = reply.filter(|&at| is_open(&messages[at]) && messages[at + 1..].iter().all(|it| goes_on(it)));
+    open.unwrap_or(messages.len())
+}
+
 /// The messages that are open although something else was said behind them.
 pub(crate) fn left_open(messages: &[Arc<Message>]) -> impl Iterator<Item = usize> {
     (0..messages.len()).filter(|&at| is_open(&messages[at]) && !is_rightly_open(&messages[at + 1..]))

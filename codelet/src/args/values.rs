@@ -55,6 +55,14 @@ pub(super) fn written() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(written).try_map(|name| Format::from_name(&name).ok_or("no such form"))
 }
 
+pub(super) fn vendor() -> impl TypedValueParser<Value = Format> {
+    let vendors = Format::ALL
+        .iter()
+        .filter(|format| !codelet_transcript::vendor::list_of(**format).is_empty())
+        .map(|format| format.name());
+    PossibleValuesParser::new(vendors).try_map(|name| Format::from_name(&name).ok_or("no such vendor"))
+}
+
 /// Reads a sum such as `0.50`.
 pub(super) fn dollars(text: &str) -> Result<f64, String> {
     match text.trim_start_matches('$').parse::<f64>() {

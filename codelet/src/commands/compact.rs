@@ -9,7 +9,7 @@ use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
 use crate::report_json;
-use codelet_context::compact::{Compaction, Options, Target, Warning, compact_with};
+use codelet_context::compact::{Compaction, Options, Size, Target, Warning, compact_with};
 use codelet_context::history::History;
 use codelet_context::message::Message;
 use codelet_context::notice::smaller;
@@ -17,7 +17,7 @@ use codelet_context::recall::Archive;
 use codelet_context::tokens::Tokens;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
-use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written};
+use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written, vendor};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -65,11 +65,16 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let target = target(args);
     let original = original.filter(|_| may_stay(&history, target));
     let overhead = tool_definitions(&document);
+    let pins = vendor::loaders(history.messages());
     let options = Options {
         overhead,
+        pins: &pins,
         ..Options::new(target)
     };
-    let done = ManuallyDrop::new(compact_with(&history, &options));
+    let mut done = ManuallyDrop::new(compact_with(&history, &options));
+    if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {
+        done.after = Size::of(&done.view.messages);
+    }
     let elapsed = began.elapsed();
     let odd = std::mem::take(&mut document.warnings);
     let written = match original.filter(|_| shows_all(&history, &done)) {

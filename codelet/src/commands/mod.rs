@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod chat;
+pub mod check;
 pub mod compact;
 pub mod completions;
 pub mod demo;

@@ -1,0 +1,206 @@
+//! Anthropic Messages.
+
+use super::{Faults, is_blank, text};
+use crate::vendor::blocks::{is_server_call, is_server_result};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Breakpoints of the cache that a request may have ("Prompt caching", platform.claude.com, November 2026).
+const MOST_MARKS: usize = 4;
+
+pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
+    let marks = marks(request);
+    if marks > MOST_MARKS {
+        faults.add("", format!("{marks} blocks have cache_control; {MOST_MARKS} may."));
+    }
+    let mut check = Check::default();
+    for (at, message) in messages.iter().enumerate() {
+        let content = message.get("content");
+        let blocks = content.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let role = text(message, "role");
+        let is_prefill = at + 1 == messages.len() && role == "assistant";
+        if is_blank(content) && !is_prefill && !is_setting(message) {
+            faults.add(format!("{at}.content"), "The message is empty.");
+        }
+        match role {
+            "user" => check.user(at, content, blocks, faults),
+            "assistant" => check.assistant(at, blocks, faults),
+            "system" => check.system(at, message, faults),
+            other => faults.add(format!("{at}.role"), format!("No message has the role {other:?}.")),
+        }
+        for (number, block) in blocks.iter().enumerate() {
+            if text(block, "type") == "text" && is_blank(block.get("text")) {
+                faults.add(format!("{at}.content.{number}"), "A text is blank.");
+            }
+        }
+    }
+    check.end(messages, faults);
+}
+
+/// A system message without words, which only sets something.
+fn is_setting(message: &Value) -> bool {
+    text(message, "role") == "system" && message.get("output_config").is_some_and(Value::is_object)
+}
+
+fn marks(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => {
+            let own = usize::from(fields.get("cache_control").is_some_and(|mark| !mark.is_null()));
+            own + fields
+                .iter()
+                .filter(|(name, _)| *name != "input")
+                .map(|(_, value)| marks(value))
+                .sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(marks).sum(),
+        _ => 0,
+    }
+}
+
+#[derive(Default)]
+struct Check<'a> {
+    /// Who spoke last, but for system messages.
+    last: &'a str,
+    /// System messages that wait for a reply or the end: where the first stands.
+    system: Option<usize>,
+    ids: HashSet<&'a str>,
+    /// Calls of the newest reply without a result.
+    open: Vec<&'a str>,
+    /// The user has said something else since the newest reply.
+    has_spoken: bool,
+    /// Some of them were made by a program, which waits.
+    is_program: bool,
+    /// Calls that the vendor's tools have made in the reply that goes on, and those of them without a result.
+    server: HashSet<&'a str>,
+    running: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Check<'a> {
+    fn user(&mut self, at: usize, content: Option<&'a Value>, blocks: &'a [Value], faults: &mut Faults) {
+        if self.system.take().is_some() {
+            faults.add(
+                at.to_string(),
+                "A system message stands before this message of the user.",
+            );
+        }
+        let others = blocks.iter().any(|block| text(block, "type") != "tool_result");
+        let speaks = content.is_some_and(Value::is_string) || others;
+        if self.is_program && speaks {
+            let sentence = "A program waits for these results, and something else stands beside them.";
+            faults.add(at.to_string(), sentence);
+        }
+        if speaks {
+            for (_, id) in std::mem::take(&mut self.running) {
+                faults.add(
+                    at.to_string(),
+                    format!("The vendor has begun {id:?} and not finished it before this."),
+                );
+            }
+            self.server.clear();
+        }
+        for (number, block) in blocks.iter().enumerate() {
+            if text(block, "type") != "tool_result" {
+                self.has_spoken = true;
+                continue;
+            }
+            let place = format!("{at}.content.{number}");
+            let id = text(block, "tool_use_id");
+            match self.open.iter().position(|open| *open == id) {
+                Some(open) => drop(self.open.remove(open)),
+                None => faults.add(
+                    &place,
+                    format!("The result answers no call directly before it: {id:?}."),
+                ),
+            }
+            if self.has_spoken {
+                faults.add(&place, "A result stands behind something else.");
+            }
+        }
+        self.has_spoken |= content.is_some_and(Value::is_string);
+        self.last = "user";
+    }
+
+    fn assistant(&mut self, at: usize, blocks: &'a [Value], faults: &mut Faults) {
+        if self.last.is_empty() {
+            faults.add(at.to_string(), "The conversation begins with the assistant.");
+        }
+        // Two replies in a row are one.
+        if self.last == "user" {
+            faults.unanswered(at, std::mem::take(&mut self.open));
+            self.is_program = false;
+        }
+        (self.system, self.last, self.has_spoken) = (None, "assistant", false);
+        for (number, block) in blocks.iter().enumerate() {
+            let place = format!("{at}.content.{number}");
+            let id = text(block, "id");
+            match text(block, "type") {
+                "tool_use" => self.call(&place, id, block, faults),
+                kind if is_server_call(kind) => {
+                    self.server.insert(id);
+                    self.running.push((at, id));
+                }
+                kind if is_server_result(kind) => {
+                    let id = text(block, "tool_use_id");
+                    self.running.retain(|(_, running)| *running != id);
+                    if !self.server.contains(id) {
+                        faults.add(&place, format!("The {kind} answers no call of this reply: {id:?}."));
+                    }
+                }
+                "thinking" if text(block, "signature").is_empty() => faults.add(&place, "Thinking has no signature."),
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&mut self, place: &str, id: &'a str, block: &'a Value, faults: &mut Faults) {
+        if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
+            faults.add(place, format!("No call may have the id {id:?}."));
+        }
+        if !self.ids.insert(id) {
+            faults.add(place, format!("The id {id:?} was used before."));
+        }
+        if !block.get("input").is_some_and(Value::is_object) {
+            faults.add(place, "The input is no object.");
+        }
+        self.open.push(id);
+        let caller = block
+            .get("caller")
+            .filter(|caller| !matches!(text(caller, "type"), "" | "direct"));
+        if let Some(caller) = caller {
+            self.is_program = true;
+            if !self.server.contains(text(caller, "tool_id")) {
+                faults.add(
+                    place,
+                    format!("The caller {:?} is not in this reply.", text(caller, "tool_id")),
+                );
+            }
+        }
+    }
+
+    fn system(&mut self, at: usize, message: &'a Value, faults: &mut Faults) {
+        let is_setting = is_setting(message) && is_blank(message.get("content"));
+        if is_setting && self.system.is_none() {
+            return;
+        }
+        if self.last != "user" {
+            faults.add(
+                at.to_string(),
+                "A system message stands behind a user's message, and not elsewhere.",
+            );
+        }
+        self.system.get_or_insert(at);
+    }
+
+    fn end(self, messages: &[Value], faults: &mut Faults) {
+        let end = messages.len() - 1;
+        faults.unanswered(end, self.open);
+        let last = messages[end].get("content");
+        let blocks = last.and_then(Value::as_array).and_then(|blocks| blocks.last());
+        let words = blocks.map_or(last.and_then(Value::as_str).unwrap_or_default(), |block| {
+            text(block, "text")
+        });
+        if self.last == "assistant" && words != words.trim_end() {
+            faults.add(format!("{end}.content"), "The last reply ends with a space.");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Gemini `generateContent`.
+
+use super::{Faults, text};
+use serde_json::Value;
+
+pub(super) fn check(_: &Value, contents: &[Value], faults: &mut Faults) {
+    let mut calls = 0;
+    if text(&contents[0], "role") == "model" {
+        faults.add("0", "The conversation begins with the model.");
+    }
+    for (at, content) in contents.iter().enumerate() {
+        let parts = content
+            .get("parts")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        if parts.is_empty() {
+            faults.add(format!("{at}.parts"), "The message is empty.");
+        }
+        let count = |names: [&str; 2]| {
+            parts
+                .iter()
+                .filter(|part| names.iter().any(|it| part.get(it).is_some()))
+                .count()
+        };
+        let answers = count(["functionResponse", "function_response"]);
+        for (number, part) in parts.iter().enumerate() {
+            let is_blank = part.get("text").is_some_and(|words| words == "") && part.get("thoughtSignature").is_none();
+            if is_blank || part.as_object().is_some_and(serde_json::Map::is_empty) {
+                faults.add(format!("{at}.parts.{number}"), "A part is empty.");
+            }
+        }
+        if answers != calls {
+            faults.add(
+                at.to_string(),
+                format!("{calls} calls stand before this, and {answers} answers in it."),
+            );
+        }
+        let is_model = text(content, "role") == "model";
+        calls = if is_model {
+            count(["functionCall", "function_call"])
+        } else {
+            0
+        };
+    }
+    if calls > 0 {
+        faults.add(
+            (contents.len() - 1).to_string(),
+            format!("{calls} calls have no answers."),
+        );
+    }
+}

@@ -1,0 +1,186 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use serde_json::json;
+
+/// The places of all faults, and the sentences.
+fn faults(form: Format, list: &str, items: Value) -> Vec<String> {
+    let found = check(&json!({ list: items }), form);
+    found
+        .into_iter()
+        .map(|fault| format!("{}: {}", fault.place, fault.sentence))
+        .collect()
+}
+
+fn anthropic(items: Value) -> Vec<String> {
+    faults(Format::Anthropic, "messages", items)
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+fn reply(blocks: Value) -> Value {
+    json!({"role": "assistant", "content": blocks})
+}
+
+fn results(ids: &[&str]) -> Value {
+    let of = |id: &&str| json!({"type": "tool_result", "tool_use_id": id, "content": "x"});
+    json!({"role": "user", "content": ids.iter().map(of).collect::<Vec<_>>()})
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "look", "input": {}})
+}
+
+fn by_program(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "look", "input": {},
+        "caller": {"type": "code_execution_20260120", "tool_id": "s1"}})
+}
+
+#[test]
+fn a_valid_request_of_each_vendor_has_no_faults() {
+    let program =
+        json!([{"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {}}, by_program("a")]);
+    let ended = json!([{"type": "code_execution_tool_result", "tool_use_id": "s1", "content": {}}, {"type": "text", "text": "7"}]);
+    let effort = json!({"role": "system", "content": [], "output_config": {"effort": "low"}});
+    let system = json!({"role": "system", "content": "Be brief."});
+    let request = json!([
+        user("sum"),
+        reply(program.clone()),
+        results(&["a"]),
+        reply(ended),
+        effort,
+        user("go on"),
+        system,
+        reply(program_again())
+    ]);
+    assert_eq!(
+        anthropic(request)[..],
+        ["messages.7: Call \"b\" is not answered directly before this."]
+    );
+    let waits = json!([user("sum"), reply(program), results(&["a"])]);
+    assert_eq!(anthropic(waits), [""; 0]);
+    let chat = json!([user("look"), {"role": "assistant", "tool_calls": [{"id": "c"}]}, {"role": "tool", "tool_call_id": "c", "content": ""}]);
+    assert_eq!(faults(Format::Openai, "messages", chat), [""; 0]);
+    let contents = json!([{"role": "user", "parts": [{"text": "look"}]}, {"role": "model", "parts": [{"functionCall": {}}]},
+        {"role": "user", "parts": [{"functionResponse": {}}]}]);
+    assert_eq!(faults(Format::Gemini, "contents", contents), [""; 0]);
+    let items = json!([{"type": "additional_tools", "role": "developer", "tools": []}, user("look"),
+        {"type": "program", "call_id": "p"}, {"type": "function_call", "call_id": "c", "caller": {"caller_id": "p"}},
+        {"type": "function_call_output", "call_id": "c", "output": "x", "caller": {"caller_id": "p"}},
+        {"type": "program_output", "call_id": "p"}, {"type": "reasoning"}, {"type": "shell_call", "call_id": "d"},
+        {"type": "shell_call_output", "call_id": "d"}, {"type": "compaction", "encrypted_content": "x"}]);
+    assert_eq!(faults(Format::Responses, "input", items), [""; 0]);
+    assert_eq!(check(&json!({"input": "hi"}), Format::Responses), []);
+}
+
+fn program_again() -> Value {
+    json!([call("b")])
+}
+
+#[test]
+fn calls_and_results_that_are_no_pair_are_named_with_their_places() {
+    let found = anthropic(json!([
+        user("look"),
+        reply(json!([call("a"), call("b")])),
+        results(&["b", "c"]),
+        user("go on")
+    ]));
+    assert_eq!(
+        found[..],
+        [
+            "messages.2.content.1: The result answers no call directly before it: \"c\".",
+            "messages.3: Call \"a\" is not answered directly before this.",
+        ]
+    );
+    let items = json!([{"type": "function_call_output", "call_id": "x"}, {"type": "program_output", "call_id": "p"},
+        {"type": "shell_call", "call_id": "s"}, {"type": "function_call_output", "call_id": "s"}, {"type": "function_call", "call_id": "o"},
+        {"type": "reasoning"}]);
+    assert_eq!(
+        faults(Format::Responses, "input", items)[..],
+        [
+            "input.0: The output answers no call before it: \"x\".",
+            "input.1: The output belongs to no program before it: \"p\".",
+            "input.3: A function_call_output answers a shell_call: \"s\".",
+            "input.5: Reasoning stands without the item that it led to.",
+            "input.4: Nothing answers call \"o\".",
+        ]
+    );
+}
+
+#[test]
+fn what_a_waiting_program_gets_beside_its_results_is_a_fault_and_so_is_a_result_without_its_call() {
+    let program =
+        json!([{"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {}}, by_program("a")]);
+    let mut answer = results(&["a"]);
+    answer["content"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"type": "text", "text": "hurry"}));
+    let found = anthropic(json!([user("sum"), reply(program), answer]));
+    assert_eq!(
+        found[..],
+        [
+            "messages.2: A program waits for these results, and something else stands beside them.",
+            "messages.2: The vendor has begun \"s1\" and not finished it before this.",
+        ]
+    );
+    let orphan = json!([{"type": "web_search_tool_result", "tool_use_id": "s9", "content": []}]);
+    let found = anthropic(json!([user("find"), reply(orphan), user("go on")]));
+    assert_eq!(
+        found[..],
+        ["messages.1.content.0: The web_search_tool_result answers no call of this reply: \"s9\"."]
+    );
+}
+
+#[test]
+fn a_system_message_stands_behind_the_user_and_before_a_reply() {
+    let system = json!({"role": "system", "content": "Be brief."});
+    let found = anthropic(json!([
+        user("one"),
+        system,
+        user("two"),
+        reply(json!("1")),
+        system,
+        user("three")
+    ]));
+    assert_eq!(
+        found[..],
+        [
+            "messages.2: A system message stands before this message of the user.",
+            "messages.4: A system message stands behind a user's message, and not elsewhere.",
+            "messages.5: A system message stands before this message of the user.",
+        ]
+    );
+}
+
+#[test]
+fn empty_messages_blank_texts_and_too_many_marks_are_faults() {
+    let mark = json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}});
+    let found = anthropic(
+        json!([{"role": "user", "content": vec![mark; 5]}, reply(json!([{"type": "text", "text": " "}])), user("")]),
+    );
+    assert_eq!(
+        found[..],
+        [
+            "messages: 5 blocks have cache_control; 4 may.",
+            "messages.1.content.0: A text is blank.",
+            "messages.2.content: The message is empty.",
+        ]
+    );
+    assert_eq!(anthropic(json!([]))[..], ["messages: There is nothing to answer."]);
+    let found = faults(
+        Format::Gemini,
+        "contents",
+        json!([{"role": "model", "parts": [{"functionCall": {}}]}, {"role": "user", "parts": [{"text": ""}]}]),
+    );
+    assert_eq!(
+        found[..],
+        [
+            "contents.0: The conversation begins with the model.",
+            "contents.1.parts.0: A part is empty.",
+            "contents.1: 1 calls stand before this, and 0 answers in it.",
+        ]
+    );
+}
