@@ -22,19 +22,19 @@ const STYLES: Styles = Styles::styled()
 
 // Paragraphs stand on one line: they are broken where the terminal ends.
 const AFTER_HELP: &str = "\
-Example: make a recorded session fit into 40,000 tokens, see what happens to each message, and keep what was removed:
+Example: compact a recorded session to 40,000 tokens, show what happens to each message, and save what is removed:
 
   codelet compact session.jsonl --budget 40k --explain \\
       -o small.json --removed gone.jsonl
 
-Exit status: 0 done (of -p: with a final answer), 1 the task failed, 2 bad usage, settings or input, 3 the provider \
-gave no answer, 4 the conversation is too long, 130 interrupted.";
+Exit status: 0 success (with -p: a final answer), 1 task failed, 2 usage, settings or input error, 3 no answer from \
+the provider, 4 conversation too long, 130 interrupted.";
 
-/// A coding agent that never falls over its own conversation.
+/// A terminal coding agent that compacts its context in milliseconds, without a model call.
 ///
-/// Without arguments it starts an interactive session; a prompt behind it is sent first. With -p it works on one prompt
-/// until that is done, prints the answer and exits. The commands keep conversations that any agent has
-/// recorded small, valid and faithful, without a model, in milliseconds, offline.
+/// Without arguments it starts an interactive session; words after the name are sent as its first prompt. With -p it works on
+/// one prompt, prints the answer and exits. The other commands compact, inspect and replay recorded sessions of many agents,
+/// offline and without a model call.
 #[derive(Parser, Debug)]
 #[command(name = "codelet", version, styles = STYLES, max_term_width = 100)]
 #[command(after_help = AFTER_HELP, subcommand_value_name = "COMMAND", subcommand_help_heading = "Commands")]
@@ -49,8 +49,7 @@ pub struct Codelet {
 
 #[derive(Args, Debug)]
 pub struct Chat {
-    /// Start an interactive session with this prompt; without one, the session waits for you. A single word, or one that
-    /// resembles a command, is refused unless -- stands before it
+    /// Start an interactive session with this prompt. Write -- before a prompt of one word, or one that resembles a command
     #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
     pub words: Vec<String>,
 
@@ -58,13 +57,13 @@ pub struct Chat {
     #[arg(last = true, hide = true, conflicts_with = "prompt")]
     pub rest: Vec<String>,
 
-    /// Work on this prompt until it is done, print the answer, and exit; what comes by standard input is put behind it,
-    /// and is the prompt where none or `-` is given. One that looks like an option is joined: -p='--verbose'
+    /// Work on this prompt, print the answer, and exit. Standard input is appended, or used as the prompt if none or `-`
+    /// is given. For a prompt starting with a dash, write -p='--verbose'
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1)]
     pub prompt: Option<Option<String>>,
 
-    /// The model, as `codelet models` lists it
-    #[arg(long, value_name = "VENDOR/NAME")]
+    /// Model to use (listed by `codelet models`)
+    #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
 
     /// How much the model thinks: none, minimal, low, medium, high, xhigh or max, as far as the model takes it
@@ -72,24 +71,24 @@ pub struct Chat {
     #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
     pub effort: Option<Effort>,
 
-    /// Another address than the vendor's own, for compatible servers
+    /// API base URL, for compatible servers
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// What is printed: the answer, one JSON object at the end, or a line for each event
-    #[arg(long, value_name = "FORM", default_value = "text", value_enum, requires = "prompt")]
+    /// Output format: the answer, one JSON object at the end, or one JSON line per event
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_enum, requires = "prompt")]
     pub output: OutputForm,
 
-    /// What the tools may do: read (look only), edit (change files of the workspace), all [default: edit]
-    #[arg(long, value_name = "WHAT", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
+    /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,
 
-    /// A command that may be run under `edit`, such as 'cargo *', or a server's tool, such as 'mcp:files__*'; may be given
-    /// several times
+    /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
+    /// 'mcp:files__*'. Can be repeated
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
 
-    /// A command that is never run, such as 'git push *', or a server's tool, whatever permits it; may be given several times
+    /// Never run commands that match this pattern, such as 'git push *', or MCP tools; overrides everything. Can be repeated
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
 
@@ -107,44 +106,44 @@ pub struct Chat {
     #[arg(long, conflicts_with = "tools")]
     pub no_tools: bool,
 
-    /// Stop after so many steps
+    /// Stop after this many steps (model replies)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
 
-    /// Stop with the first request that passes this sum
+    /// Stop once the cost exceeds this amount
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
 
-    /// The model's window, where the catalogue is wrong (200000, 200k, 1M)
+    /// Context window in tokens, if the built-in value is wrong (200000, 200k, 1M)
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,
 
-    /// Who writes the summary at a compaction: template (at once, no model) or model [default: template]
-    #[arg(long, value_name = "WHO", value_parser = named(["template", "model"], crate::settings::summary), hide_possible_values = true)]
+    /// How compaction writes its summary: template (instant, no model call) or model [default: template]
+    #[arg(long, value_name = "METHOD", value_parser = named(["template", "model"], crate::settings::summary), hide_possible_values = true)]
     pub summary: Option<SummaryBy>,
 
-    /// How readily old outputs are set aside to save money: faithful, balanced, thrifty, or off (only when the window is
-    /// full) [default: faithful]
-    #[arg(long, value_name = "HOW", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::economics), hide_possible_values = true)]
+    /// Trim unused tool outputs when that saves money, keeping a tenth (faithful), a twentieth (balanced) or a fiftieth
+    /// (thrifty) of them; off: only when the context window is full [default: faithful]
+    #[arg(long, value_name = "PRESET", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::economics), hide_possible_values = true)]
     pub economics: Option<Preset>,
 
-    /// Read and write lines, without a terminal's tricks: for pipes, logs and screen readers
+    /// Plain lines, no cursor control: for pipes, logs and screen readers
     #[arg(long, conflicts_with = "prompt")]
     pub plain: bool,
 
-    /// Go on from a recorded conversation: a transcript, or a session of another agent (`codelet formats` lists them)
+    /// Continue a recorded session: a transcript, or a session of another agent (see `codelet formats`)
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
 
-    /// Write the conversation to a file, as it goes on
+    /// Save the conversation to this file as it grows
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
 
-    /// Text behind the system prompt
+    /// Text appended to the system prompt
     #[arg(long, value_name = "TEXT")]
     pub append_system: Option<String>,
 
-    /// Work in this folder
+    /// Run in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
 }
@@ -156,71 +155,71 @@ pub enum OutputForm {
     Text,
     /// One JSON object at the end.
     Json,
-    /// A line of JSON for each event.
+    /// One JSON line per event.
     StreamJson,
 }
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Make a conversation smaller
+    /// Compact a recorded conversation
     ///
-    /// The newest work stays as it is; older work becomes a summary, with pointers to what was removed. Nothing is
-    /// invented, no model is asked, and the result is valid for every vendor.
+    /// The newest turns stay unchanged; older ones become a summary of quotes, with IDs to restore what was removed. No model
+    /// is called, and the result is valid for every supported provider.
     Compact(Compact),
-    /// Show what fills the window
+    /// Show what fills the context window
     ///
-    /// By kind and by tool, the largest items, texts that stand there more than once, reads of files that were read again
-    /// or changed later, and the turns with the moments at which something was finished.
+    /// Tokens by kind and by tool, the largest items, repeated texts, outdated file reads (the file was read again or
+    /// changed later), and the turns, with completed work marked.
     Inspect(Inspect),
     /// Check a request against its vendor's rules
     ///
     /// Pairs of calls and results, programs and tools of the vendor's own, roles, empty messages, the places of system messages.
     /// What breaks a rule is listed with its place; nothing is sent.
     Check(Check),
-    /// Say what recorded conversations would have cost under other ways of editing them
+    /// Estimate what recorded sessions would have cost under other context-editing policies
     ///
-    /// Each is played request by request through policies side by side, with the rules of a vendor's cache: dollars, cache
-    /// hits and breaks, what filled the window, and whether what was used later was still shown.
+    /// Simulates each session request by request with a provider's prompt cache rules. Shows the cost, cache hits and misses,
+    /// what filled the context window, and how much of what was needed later was still in it.
     Replay(Replay),
-    /// Write a page about a recorded conversation, with what it would have cost under other ways of editing it
+    /// Write an HTML report about a recorded session, with its cost under other context-editing policies
     ///
-    /// One HTML file that needs no network: what filled the window request by request, what was edited, what the cache did,
-    /// dollars under each policy, and the largest items.
+    /// One HTML file that needs no network: context window use per request, edits, cache hits and misses, the cost under
+    /// each policy, and the largest items.
     Report(Report),
-    /// Print the original bytes of something that a compaction removed
+    /// Print a text that compaction removed
     ///
-    /// Exactly those bytes, and nothing else.
+    /// Prints its exact bytes, and nothing else.
     Restore(Restore),
-    /// List the forms of conversations that are read and written
+    /// List the supported conversation formats
     Formats,
-    /// Watch the real loop work on a small task, with no key and no network
+    /// Watch the agent work on a small task; needs no key and no network
     ///
-    /// A recorded model fixes a bug in a scratch folder with the real tools, in a window so small that the conversation is
-    /// compacted on the way.
+    /// A recorded model fixes a bug in a temporary directory with the real tools. The context window is so small that the
+    /// conversation is compacted on the way.
     Demo(Demo),
     /// Show each setting and where it comes from
     Settings(Place),
-    /// List the models that are known, with their windows and prices
+    /// List known models with their context windows and prices
     Models(Models),
-    /// Check MCP servers, whose tools a session can use
+    /// Check the configured MCP servers
     ///
-    /// Starts them as a session does, and says what each offers, how long it takes to be ready, and what is wrong with it.
+    /// Starts them as a session does, and shows what each offers, its startup time, and errors.
     #[command(subcommand)]
     Mcp(Mcp),
-    /// Print what a shell needs to complete this command line
+    /// Print a shell completion script
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(Completions),
-    /// Print the manual page, of the program or of one command
+    /// Print the manual page of codelet or of one command
     #[command(after_help = MAN_HELP)]
     Man(Man),
 }
 
 #[derive(Subcommand, Debug)]
 pub enum Mcp {
-    /// List the servers of the settings, and try each of them
+    /// Check every configured server
     #[command(after_help = MCP_LIST_HELP)]
     List(Place),
-    /// Try one server and show its tools
+    /// Check one server and list its tools
     #[command(after_help = MCP_TEST_HELP)]
     Test(McpServer),
     /// Log in at a server that wants it (OAuth), in your browser
@@ -232,10 +231,10 @@ pub enum Mcp {
 }
 
 const MCP_LIST_HELP: &str = "\
-Exit status: 0 if every server that is enabled works, 1 if one does not, 2 if the settings are wrong.";
+Exit status: 0 if every enabled server works, 1 if one does not, 2 if the settings are invalid.";
 
 const MCP_TEST_HELP: &str = "\
-Exit status: 0 if the server works, 1 if it does not, 2 if the settings are wrong or name no such server.";
+Exit status: 0 if the server works, 1 if it does not, 2 if the settings are invalid or have no such server.";
 
 const MCP_LOGIN_HELP: &str = "\
 The address to open is printed, and opened in a browser if there is a display. Tokens are kept in a file that only you can \
@@ -248,7 +247,7 @@ The file with the tokens is deleted. The server may take them until they expire,
 
 #[derive(Args, Debug)]
 pub struct McpServer {
-    /// The server's name in the settings, where it stands as [mcp.NAME]
+    /// Server name: the NAME in [mcp.NAME] of the settings
     #[arg(value_name = "NAME")]
     pub name: String,
 
@@ -293,15 +292,15 @@ Examples:
 
 #[derive(Args, Debug)]
 pub struct Man {
-    /// The command, such as `compact` or `mcp test`; nothing for the program itself
+    /// Command, such as `compact` or `mcp test`; default: codelet itself
     #[arg(value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct Demo {
-    /// What is printed: as for -p
-    #[arg(long, value_name = "FORM", default_value = "text", value_enum)]
+    /// Output format, as for -p
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_enum)]
     pub output: OutputForm,
     /// Do not pause for a reader on a terminal
     #[arg(long)]
@@ -310,7 +309,7 @@ pub struct Demo {
 
 #[derive(Args, Debug)]
 pub struct Place {
-    /// As seen from this folder
+    /// Use the settings that apply in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
 }
@@ -321,39 +320,39 @@ Examples:
   codelet compact request.json --window 200k -o small.json --removed gone.jsonl
   codelet compact session.jsonl --budget 8000 --explain -o /dev/null
 
-Without --budget and --window, the newest turns are kept from the last finished piece of work on, and what is older is \
-summarised, whatever that weighs.
+Without --budget or --window, everything since the last completed piece of work stays, and older turns are \
+summarised, whatever the resulting size.
 
-Standard output holds the result only; the notice and warnings go to standard error. The picture of --explain goes to \
-standard error too, unless standard output is free for it: with -o FILE, or on a terminal, where it is shown instead of \
-the result.
+The result goes to standard output; notices and warnings go to standard error. The --explain table goes to standard \
+output if that is free (with -o FILE, or on a terminal, where it replaces the result), otherwise to standard \
+error.
 
-A file is replaced at once when its new content is complete, so -o may name the input itself.";
+Output files are replaced atomically, so -o may name the input file.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
-    /// The conversation; `-` or nothing for standard input
+    /// Conversation file; `-` or none: standard input
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// The form of the input: `auto`, or one that `codelet formats` lists
+    /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// The form of the result [default: the input's own if it is written, else anthropic]
+    /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
     pub to: Option<Format>,
 
-    /// Make it weigh at most this much (40000, 40_000, 40k, 1M)
+    /// Target size in tokens (40000, 40_000, 40k, 1M)
     #[arg(long, value_name = "TOKENS", value_parser = budget, conflicts_with = "window")]
     pub budget: Option<u64>,
 
-    /// Do as a session with a window of this size would: nothing while there is room
+    /// Compact only if a session with this context window would
     #[arg(long, value_name = "TOKENS", value_parser = tokens)]
     pub window: Option<u64>,
 
-    /// Draw before and after, a line for each message, with what happened to it and why
+    /// Show before and after: one line per message, with what happened to it and why
     #[arg(long)]
     pub explain: bool,
 
@@ -361,11 +360,11 @@ pub struct Compact {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Write the figures as JSON; `ratio` is the share of the tokens that was saved
+    /// Write statistics as JSON; `ratio` is the share of tokens saved
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// Write what was removed as JSON lines, for `codelet restore`
+    /// Write the removed texts as JSON lines, for `codelet restore`
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
 }
@@ -375,16 +374,16 @@ Examples:
   codelet inspect session.jsonl
   codelet inspect session.jsonl --json | jq '.tools[0]'
 
-Messages, turns and steps are counted from 0. Tokens are estimates: a quarter of the bytes, and 5 for each part.";
+Messages, turns and steps are numbered from 0. Token counts are estimates: a quarter of the bytes, plus 5 per part.";
 
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_HELP)]
 pub struct Inspect {
-    /// The conversation; `-` or nothing for standard input
+    /// Conversation file; `-` or none: standard input
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// The form of the input: `auto`, or one that `codelet formats` lists
+    /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
@@ -422,54 +421,54 @@ Examples:
   codelet replay sessions/ --window 1M --prices 1h --policy never --policy faithful
   codelet replay sessions/ --json | jq '.totals[] | {policy, ratio, recall}'
 
-Policies, all of which compact with the engine when a request would not fit:
-  never           nothing is edited before the window is full
-  seven           the seven strategies before every request
-  mask-10         all results but the last ten are masked
-  clear-100k      beyond 100k, all results but the last three are cleared
-  clear-100k-20k  the same, where that removes at least 20k
-  protect-40k     results behind the newest 40k go when they come to 20k
+Policies (all compact when a request would not fit in the context window):
+  never           edit nothing until the context window is full
+  seven           apply all seven strategies before every request
+  mask-10         mask all tool outputs but the last ten
+  clear-100k      above 100k tokens, clear all tool outputs but the last three
+  clear-100k-20k  the same, if that removes at least 20k tokens
+  protect-40k     clear tool outputs before the newest 40k tokens once they exceed 20k
   faithful, balanced, thrifty, off
-                  codelet's own presets; off is not played unless asked for
+                  codelet's presets; off runs only if named
 
-Without times in a recording the cache is taken to stay warm. Files that cannot be read are told of and skipped.";
+If a recording has no times, the cache is assumed to stay warm. Files that cannot be read are reported and skipped.";
 
 #[derive(Args, Debug)]
 #[command(after_help = REPLAY_HELP)]
 pub struct Replay {
-    /// Recorded conversations, or folders of them
+    /// Recorded sessions, or directories of them
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// The form of the files: `auto`, or one that `codelet formats` lists
+    /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// A policy; may be given several times [default: all but off]
+    /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
     pub policies: Vec<Policy>,
 
-    /// The model's window (200000, 200k, 1M)
+    /// Context window in tokens (200000, 200k, 1M)
     #[arg(long, value_name = "TOKENS", default_value = "200k", value_parser = window)]
     pub window: u64,
 
-    /// A price card by its name (`5m`, `1h`, `no-write-fee`, a model), or a file with one; FILE#NAME where it has several
+    /// Price card: a name (`5m`, `1h`, `no-write-fee`, a model) or a file; FILE#NAME if the file has several
     #[arg(long, value_name = "CARD", default_value = codelet_context::price::USUAL)]
     pub prices: String,
 
-    /// How long the cache is told to keep what is marked, where the vendor sells both [default: as the card says]
+    /// Cache lifetime, if the provider offers both [default: from the price card]
     #[arg(long, value_name = "TIME", value_enum)]
     pub ttl: Option<Ttl>,
 
-    /// The probability that what is referred to and not shown is read again
+    /// Probability that the agent reads again what it needs and no longer sees
     #[arg(long, value_name = "P", default_value = "0.5", value_parser = probability)]
     pub refetch: f64,
 
-    /// Only one half of the files, by a hash of their names
+    /// Use only one half of the files, split by a hash of their names
     #[arg(long, value_name = "HALF", value_enum, default_value = "all")]
     pub half: WhichHalf,
 
-    /// Play so many files at once [default: one for each core]
+    /// Files to process in parallel [default: number of CPU cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: Option<u16>,
 
@@ -477,7 +476,7 @@ pub struct Replay {
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
 
-    /// Print a line for each file and policy, with commas between
+    /// Print CSV, one row per file and policy
     #[arg(long)]
     pub csv: bool,
 }
@@ -488,36 +487,36 @@ Examples:
   codelet report session.jsonl --window 1M --prices 1h --policy faithful --policy thrifty -o report.html
   codelet report session.jsonl others/*.jsonl -o report.html
 
-Of several files the first is shown in detail, and the dollars of all together. The page opens in any browser, from disk.";
+With several files, the first is shown in detail and the costs are summed over all. The page opens offline in any browser.";
 
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_HELP)]
 pub struct Report {
-    /// The recorded conversation, and others to count beside it; without one, or with `-`, standard input
+    /// Recorded session, and others to include in the totals; none or `-`: standard input
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Where the page goes; it appears whole or not at all [default: standard output, unless that is a terminal]
+    /// Output file, written atomically [default: standard output, unless that is a terminal]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// The form of the files: `auto`, or one that `codelet formats` lists
+    /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// The model's window (200000, 200k, 1M) [default: 200k, or 1M where the recording did not fit into that]
+    /// Context window in tokens (200000, 200k, 1M) [default: 200k, or 1M if the recording did not fit into 200k]
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,
 
-    /// A price card, as `codelet replay` takes it [default: the recorded model's, or else 5m]
+    /// Price card, as in `codelet replay` [default: the recorded model's, else 5m]
     #[arg(long, value_name = "CARD")]
     pub prices: Option<String>,
 
-    /// A policy of `codelet replay`; may be given several times [default: all but off]
+    /// Policy to simulate, as in `codelet replay`; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
     pub policies: Vec<Policy>,
 
-    /// The probability that what is referred to and not shown is read again
+    /// Probability that the agent reads again what it needs and no longer sees
     #[arg(long, value_name = "P", default_value = "0.5", value_parser = probability)]
     pub refetch: f64,
 }
@@ -552,15 +551,15 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RESTORE_HELP)]
 pub struct Restore {
-    /// What `codelet compact --removed` wrote; `-` for standard input
+    /// File written by `codelet compact --removed`; `-`: standard input
     #[arg(value_name = "REMOVED-FILE")]
     pub file: PathBuf,
 
-    /// The handle, as the marker in the conversation names it; the whole marker will do
+    /// Handle from the marker in the conversation, or the whole marker
     #[arg(value_name = "HANDLE")]
     pub handle: String,
 
-    /// Only these bytes, A up to but not including B, widened to whole characters; either may be left out
+    /// Byte range from A to before B, extended to whole characters; A or B can be omitted
     #[arg(long, value_name = "A..B", value_parser = range)]
     pub range: Option<Range<usize>>,
 }
