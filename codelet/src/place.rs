@@ -21,6 +21,9 @@ pub struct Place {
     pub write: Vec<PathBuf>,
 }
 
+/// So many links lead from one to the next at most, as on Linux.
+const LINKS: usize = 40;
+
 impl Place {
     /// The place at this folder, or at the one where the process was started.
     ///
@@ -57,9 +60,22 @@ impl Place {
     /// # Errors
     /// When a folder of the command line cannot be added; one of a settings file is left out, with a notice.
     pub fn widen(&mut self, settings: &mut Settings, named: &[PathBuf]) -> Result<(), Failure> {
-        self.write.clone_from(&settings.write.value);
+        let write = &settings.write;
+        for folder in &write.value {
+            match self.planted(folder, &write.value) {
+                None => self.write.push(folder.clone()),
+                Some(link) => {
+                    let (shown, link, from) = (folder.display(), link.display(), &write.from);
+                    settings.notices.push(format!(
+                        "commands cannot write to {shown}: {link} is a link that a command could have made (write, {from})"
+                    ));
+                }
+            }
+        }
         for folder in &settings.add_dirs.value {
-            if let Err(problem) = self.add(folder) {
+            let planted = self.planted(folder, &write.value);
+            let planted = planted.map(|link| format!("{} is a link that a command could have made", link.display()));
+            if let Err(problem) = planted.map_or_else(|| self.add(folder), Err) {
                 let (shown, from) = (folder.display(), &settings.add_dirs.from);
                 settings
                     .notices
@@ -71,6 +87,20 @@ impl Place {
                 .map_err(|problem| Failure::at(folder.display(), format!("{problem} (--add-dir)")))?;
         }
         Ok(())
+    }
+
+    /// The first link on the way to a folder that stands where commands of an earlier session could have put it.
+    fn planted(&self, folder: &Path, write: &[PathBuf]) -> Option<PathBuf> {
+        let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+        let named = variable("TMPDIR").map(PathBuf::from);
+        let others = write.iter().filter(|other| *other != folder).cloned();
+        let places = temporary
+            .into_iter()
+            .chain(named)
+            .chain(others)
+            .chain([self.root.clone()]);
+        let places: Vec<PathBuf> = places.filter_map(|place| place.canonicalize().ok()).collect();
+        planted(folder, &places, LINKS)
     }
 
     fn add(&mut self, folder: &Path) -> Result<(), String> {
@@ -125,6 +155,20 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
+/// The first link on the way to a folder, however many links lead there, that stands in one of these places.
+fn planted(folder: &Path, places: &[PathBuf], most: usize) -> Option<PathBuf> {
+    let mut ways: Vec<&Path> = folder.ancestors().collect();
+    ways.reverse();
+    ways.into_iter().find_map(|way| {
+        let target = std::fs::read_link(way).ok()?;
+        let stands_in = way.parent()?.canonicalize().ok()?;
+        if most == 0 || places.iter().any(|place| stands_in.starts_with(place)) {
+            return Some(way.to_owned());
+        }
+        planted(&stands_in.join(target), places, most - 1)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -147,5 +191,26 @@ mod tests {
             assert_eq!(holds(&base.join(name), Some(&base.join("link"))), is_held, "{name}");
         }
         assert!(!holds(base, None));
+    }
+
+    #[test]
+    fn a_link_counts_as_planted_where_commands_write_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(base.join("cache")).unwrap();
+        std::fs::create_dir_all(base.join("keys/deep")).unwrap();
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, base.join(name)).unwrap();
+        link("../keys", "cache/uv");
+        link("cache/uv", "own");
+        link("keys", "plain");
+        link("round", "round");
+        let places = [base.join("cache")];
+        let found = |name: &str| planted(&base.join(name), &places, LINKS);
+        assert_eq!(found("cache/uv"), Some(base.join("cache/uv")));
+        assert_eq!(found("cache/uv/deep"), Some(base.join("cache/uv")));
+        assert_eq!(found("own"), Some(base.join("cache/uv")));
+        assert_eq!(found("plain/deep"), None);
+        assert_eq!(found("cache"), None);
+        assert!(found("round").is_some());
     }
 }

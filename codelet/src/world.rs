@@ -195,7 +195,7 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
         options.env.retain(|(name, _)| name != TMPDIR);
     }
     options.temporary = temporary;
-    options.writable.clone_from(&settings.write.value);
+    options.writable.clone_from(&place.write);
     options.has_network = settings.network.value;
     options.private = private(place, &variable);
     options.caches = caches(place, &variable);
