@@ -144,9 +144,9 @@ impl<'a> Gathering<'a> {
             && !path.starts_with(root)
         {
             let path = path.display();
-            self.found
-                .notices
-                .push(format!("instructions: skipped {path}: it is outside the project"));
+            self.found.notices.push(format!(
+                "instructions: {path} was not read, it is outside of the project"
+            ));
             return;
         }
         if let Some(root) = within
@@ -155,7 +155,7 @@ impl<'a> Gathering<'a> {
             let path = path.display();
             self.found
                 .notices
-                .push(format!("instructions: skipped {path}: it belongs to git"));
+                .push(format!("instructions: {path} was not read, it is git's own"));
             return;
         }
         if self.seen.contains(&path) {
@@ -166,7 +166,7 @@ impl<'a> Gathering<'a> {
             if !std::mem::replace(&mut self.is_crowded, true) {
                 let path = path.display();
                 self.found.notices.push(format!(
-                    "instructions: skipped {path} and later files: more than {MOST_FILES} files"
+                    "instructions: {path} and what comes behind it was not read, they are more than {MOST_FILES} files"
                 ));
             }
             return;
@@ -175,22 +175,22 @@ impl<'a> Gathering<'a> {
         if self.left == 0 {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: skipped {path}: instructions exceed {MOST} bytes"
+                "instructions: {path} was left out, there are more than {MOST} bytes of them"
             ));
             return;
         }
         let Some((text, size)) = self.world.text(&path, self.left) else {
             let path = path.display();
-            self.found
-                .notices
-                .push(format!("instructions: skipped {path}: it is not text or not readable"));
+            self.found.notices.push(format!(
+                "instructions: {path} was not read, it is no text file or may not be read"
+            ));
             return;
         };
         let (text, hidden) = seen(&text);
         if hidden > 0 {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: removed {hidden} invisible characters from {path}; they can hide instructions"
+                "instructions: {hidden} invisible characters in {path} were left out; they can hide orders"
             ));
         }
         let text = text.trim();
@@ -200,7 +200,7 @@ impl<'a> Gathering<'a> {
         if size > self.left as u64 {
             let (path, left) = (path.display(), self.left);
             self.found.notices.push(format!(
-                "instructions: read only the first {left} of {size} bytes of {path}"
+                "instructions: only the first {left} of {size} bytes of {path} were taken"
             ));
         }
         self.left -= text.len().min(self.left);
@@ -223,7 +223,7 @@ impl<'a> Gathering<'a> {
         } else if let Some(import) = imports(text).first() {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: skipped @{import} in {path}: imports go at most {LEVELS} levels deep"
+                "instructions: @{import} in {path} was not read, imports go {LEVELS} levels deep"
             ));
         }
     }
@@ -576,7 +576,7 @@ mod tests {
         );
         assert_eq!(
             found.notices,
-            ["instructions: 18 invisible characters in /repo/CLAUDE.md ; they can hide instructions"]
+            ["instructions: 18 invisible characters in /repo/CLAUDE.md were left out; they can hide orders"]
         );
     }
 
@@ -605,7 +605,7 @@ mod tests {
         assert_eq!(order(&found).len(), MOST_FILES);
         assert_eq!(
             found.notices,
-            ["instructions: /repo/app/part_99.md and later files: more than 100 files"]
+            ["instructions: /repo/app/part_99.md and what comes behind it was not read, they are more than 100 files"]
         );
     }
 

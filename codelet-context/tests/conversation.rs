@@ -1002,10 +1002,10 @@ fn pins_are_there(conversation: &Conversation, before: &[Arc<Message>]) {
     }
 }
 
-/// 10,000 in a test run, `CODELET_CASES` on demand.
+/// 5,000 in a test run, `CODELET_CASES` on demand.
 fn cases() -> u32 {
     let asked = std::env::var("CODELET_CASES").ok().and_then(|cases| cases.parse().ok());
-    asked.unwrap_or(10_000)
+    asked.unwrap_or(5_000)
 }
 
 proptest! {

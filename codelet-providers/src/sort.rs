@@ -121,7 +121,7 @@ pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
             suspects: Suspects::Unknown,
         },
         404 => ModelError::Refused {
-            said: format!("{said} (check the model name and the API base URL)"),
+            said: format!("{said} (is the model's name right, and the address?)"),
         },
         _ => ModelError::Refused { said },
     }

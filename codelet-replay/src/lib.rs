@@ -4,7 +4,7 @@
 //! [`Policy`](policy::Policy): before each request the policy may edit what has been sent, the [`cache`] says what of the
 //! result is read and what is written, a price card what that costs, and [`mod@reference`] whether what the reply then
 //! referred to was still shown. The outcome is a [`Run`](run::Run) with a [`Step`](run::Step) for each request.
-//! [`report`] makes a page of it; [`totals`] puts many sessions in total; [`check`] compares the cache model with what was billed.
+//! [`report`] makes a page of it; [`totals`] puts many sessions together; [`check`] compares the cache model with what was billed.
 //!
 //! It opens no files, asks no clock and starts no threads: whoever has many files reads them and spreads them out.
 //!

@@ -1,4 +1,4 @@
-//! Many sessions in total: sums, ratios to never editing, and how far the cache model is from what was billed.
+//! Many sessions together: sums, ratios to never editing, and how far the cache model is from what was billed.
 
 use crate::check::Check;
 use crate::play::play_all;

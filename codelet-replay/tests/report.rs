@@ -163,7 +163,7 @@ fn several_sessions_have_intervals() {
     assert!(low < high);
     report.together = Some((all.len(), together));
     let (_, text) = read(&page(&report));
-    assert!(text.contains("10 sessions in total"));
+    assert!(text.contains("10 sessions together"));
     assert!(text.contains(&format!("{low:.3}")) && text.contains(&format!("{high:.3}")));
 }
 
@@ -235,7 +235,7 @@ fn a_live_session_is_compared_with_what_it_would_have_cost_under_each_policy() {
     let html = page(&report);
     let (tags, text) = read(&html);
     assert!(text.contains("Dollars under each policy"));
-    assert!(text.contains("without edits until the context window is full"));
+    assert!(text.contains("without any edit before the window is full"));
     let cost = |at: usize| report.courses[at].run.sums().cost();
     let data = figures(&tags);
     for course in &report.courses {

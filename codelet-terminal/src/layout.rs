@@ -261,14 +261,14 @@ mod tests {
             }))
         };
         assert!(rows(40).contains("queued: /compact the rest\n"));
-        assert!(rows(80).contains("queued: /compact the rest (runs after this turn)\n"));
+        assert!(rows(80).contains("queued: /compact the rest (done when this turn is over)\n"));
     }
 
     #[test]
     fn before_the_session_has_begun_there_is_no_turn_to_wait_for() {
         for (said, when) in [
-            ("/cost", " (runs when the session has started)"),
-            ("!ls", " (runs when the session has started)"),
+            ("/cost", " (done when the session has begun)"),
+            ("!ls", " (done when the session has begun)"),
             ("hi", ""),
         ] {
             let rows = text(&shown((80, 10), None, "", |repl| {

@@ -496,7 +496,7 @@ fn corpus() -> Option<PathBuf> {
     let path = path.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/corpus")));
     let found = path.is_dir().then_some(path);
     if found.is_none() {
-        eprintln!("the recorded corpus : set CODELET_CORPUS to check against it");
+        eprintln!("the recorded corpus is missing: set CODELET_CORPUS to check against it");
     }
     found
 }

@@ -204,7 +204,10 @@ fn what_has_no_place_leaves_a_marker_and_is_told() {
         to: Format::Gemini,
         kinds: vec![("file".into(), 2), ("image".into(), 1)],
     };
-    assert_eq!(warning.to_string(), "left out, since gemini : 2 × file, 1 × image");
+    assert_eq!(
+        warning.to_string(),
+        "left out, since gemini has nothing like it: 2 × file, 1 × image"
+    );
 }
 
 #[test]

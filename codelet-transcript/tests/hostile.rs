@@ -34,7 +34,7 @@ fn a_binary_file_is_called_one() {
     for format in REQUESTS {
         assert_eq!(
             complaint(format, b"\x7fELF\n\x02\0\x01"),
-            "byte 6 of line 2 is not text, expected JSON"
+            "byte 6 of line 2 belongs to no text file, expected JSON"
         );
     }
 }
@@ -44,7 +44,7 @@ fn a_cut_document_says_where_it_breaks_off() {
     let said = complaint(Format::Anthropic, b"{\"messages\": [\n  {\"role\": \"us");
     assert_eq!(
         said,
-        "line 2, column 14: unexpected end of file in a string, expected the rest of the document"
+        "line 2, column 14: the file breaks off in a string, expected the rest of the document"
     );
 }
 
@@ -53,7 +53,7 @@ fn a_file_of_no_known_form_says_what_is_wrong_with_it() {
     let said = |bytes: &[u8]| read(bytes, None).unwrap_err().to_string();
     assert!(said(b"hello\nworld").starts_with("line 1, column 1: expected value"));
     assert!(
-        said(b"{\n\"a\": [1,").starts_with("line 2, column 8: unexpected end of file in a value"),
+        said(b"{\n\"a\": [1,").starts_with("line 2, column 8: the file breaks off in a value"),
         "{}",
         said(b"{\n\"a\": [1,")
     );

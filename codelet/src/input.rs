@@ -53,7 +53,8 @@ impl Input {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             if !asked_for {
-                let problem = "no input: name a FILE, or pipe one in (… < session.jsonl)";
+                let problem =
+                    "no FILE is given and nothing is piped in: name a file, or pipe one in (… < session.jsonl)";
                 return Err(Failure::Told(problem.to_owned()));
             }
             let _ = writeln!(
@@ -182,10 +183,10 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
             let is_long = !may_miss || first > silence;
             if is_long && !std::mem::replace(&mut is_told, true) {
                 let what = if bytes.is_empty() && !may_miss {
-                    "a prompt on standard input".to_owned()
+                    "a prompt by standard input".to_owned()
                 } else if bytes.is_empty() {
                     let seconds = first.as_secs();
-                    format!("standard input, at most {seconds} s (add < /dev/null if there is none)")
+                    format!("what is piped in, {seconds} s at most (< /dev/null says at once that nothing will come)")
                 } else {
                     "the end of standard input".to_owned()
                 };
@@ -196,7 +197,8 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
         }
         if !has_come && may_miss {
             let seconds = first.as_secs();
-            let notice = format!("nothing arrived on standard input within {seconds} s; continuing without it");
+            let notice =
+                format!("standard input is open, and nothing came by it in {seconds} s: the prompt goes without it");
             return Ok(Piped {
                 text: String::new(),
                 notice: Some(notice),
@@ -215,7 +217,7 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
         let limit = paint::bytes(MAX_PROMPT);
         return Err(Failure::at(
             NAME,
-            format!("is larger than {limit}, too much for any context window; name the file in the prompt instead"),
+            format!("holds more than {limit}, which no window takes; name the file in the prompt"),
         ));
     }
     match String::from_utf8(bytes) {
@@ -232,11 +234,12 @@ fn mended(name: &str, error: &FromUtf8Error) -> Result<Piped, Failure> {
     if bytes.contains(&0) {
         return Err(Failure::at(
             name,
-            format!("is not text (invalid UTF-8 at byte {at}, and a zero byte); name the file in the prompt instead"),
+            format!("is no text (byte {at} is no UTF-8, and a byte is zero); name the file in the prompt"),
         ));
     }
     let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
-    let notice = format!("{name} contains invalid UTF-8 (first in line {line}); the model sees � instead");
+    let notice =
+        format!("some bytes of {name} are no UTF-8 text (the first in line {line}); each is shown to the model as �");
     Ok(Piped {
         text: String::from_utf8_lossy(bytes).into_owned(),
         notice: Some(notice),
@@ -268,7 +271,7 @@ fn comes_within(input: &io::StdinLock<'_>, most: Option<Duration>) -> bool {
 
 fn too_large(name: &str) -> Failure {
     let limit = paint::bytes(MAX_BYTES);
-    Failure::at(name, format!("is larger than {limit}, expected one conversation"))
+    Failure::at(name, format!("holds more than {limit}, expected one conversation"))
 }
 
 /// What the first bytes say about a file that is no text.
@@ -284,7 +287,9 @@ fn foreign(head: &[u8]) -> Option<String> {
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
             let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
-            return Some(format!("line {line}: byte {at} is zero, expected JSON text"));
+            return Some(format!(
+                "line {line}: byte {at} is zero, which is in no text, expected JSON"
+            ));
         }
     };
     Some(kind.to_owned())
@@ -294,7 +299,7 @@ fn foreign(head: &[u8]) -> Option<String> {
 pub fn unread(error: &ReadError) -> String {
     match error {
         ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),
-        error if error.is_of_form() => format!("{error} (see `codelet formats`)"),
+        error if error.is_of_form() => format!("{error} (`codelet formats` says what they are)"),
         error => error.to_string(),
     }
 }

@@ -156,7 +156,7 @@ impl Pinned {
             _ => Draft::within(folder, self.access).map(drop),
         };
         tried.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::at(self.path.display(), "cannot create a file there"),
+            ErrorKind::NotFound => Failure::at(self.path.display(), "no file can be made there"),
             _ => Failure::io(&self.path, &error),
         })
     }
@@ -308,7 +308,7 @@ fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
                 links += 1;
                 if fenced.iter().any(|folder| real.starts_with(folder)) {
                     return Err(io::Error::other(
-                        "is reached through a link in a directory that commands can write to; name the link's target instead",
+                        "is behind a link in a folder that commands may write to; name the file that it leads to",
                     ));
                 }
                 if links > LINKS {

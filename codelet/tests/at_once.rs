@@ -215,7 +215,7 @@ fn a_wait_for_another_model_ends_at_once() {
         let mut session = kind.start(&bench, &server, &[]);
         interrupt(
             "/model",
-            "interrupted; the model is unchanged",
+            "interrupted; the model stays",
             &mut *session,
             |session, round| {
                 session.say("/model anthropic/other");

@@ -437,7 +437,7 @@ fn what_another_form_has_no_place_for_is_told() {
         "{}",
         stdout(&output)
     );
-    let told = "left out, since anthropic : 1 × inlineData";
+    let told = "left out, since anthropic has nothing like it: 1 × inlineData";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
     let same = run_with(&["compact"], sound.to_string().as_bytes());
     assert_eq!(stdout(&same), sound.to_string());
@@ -511,7 +511,7 @@ fn a_window_holds_the_definitions_of_tools_too() {
     assert!(stderr(&full).contains("Context compacted"), "{}", stderr(&full));
     let crowded = run_with(&["compact", "--window", "10k"], with_tools.to_string().as_bytes());
     assert!(
-        stderr(&crowded).contains("tool definitions alone take"),
+        stderr(&crowded).contains("the definitions of the tools alone take"),
         "{}",
         stderr(&crowded)
     );

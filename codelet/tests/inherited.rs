@@ -104,7 +104,7 @@ fn an_input_that_has_begun_or_is_all_there_is_is_waited_for() {
             "the end of standard input",
             "What is this?\n\none\ntwo\n",
         ),
-        (&["-p"], "", "one\n", "a prompt on standard input", "one\n"),
+        (&["-p"], "", "one\n", "a prompt by standard input", "one\n"),
         (
             &["-p", "What is this?"],
             "",

@@ -281,9 +281,9 @@ fn a_session_in_lines_takes_pictures_and_says_what_goes_and_what_does_not() {
     piped.close();
     assert_eq!(piped.end(), 0);
     let text = piped.text();
-    assert!(text.contains("Attached shot.png"), "{text}");
+    assert!(text.contains("With the prompt goes shot.png"), "{text}");
     assert!(
-        text.contains("gone.png: there is no such file. The prompt was sent without it."),
+        text.contains("gone.png: there is no such file. The prompt goes without it."),
         "{text}"
     );
     assert_eq!(pictures(&server, 0, Wire::Anthropic), 1);

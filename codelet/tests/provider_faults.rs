@@ -392,7 +392,7 @@ const WAYS: &[Way] = &[
         args: &[],
         exit: 0,
         requests: 2,
-        says: "note: the provider counts 3500 tokens, and it counts",
+        says: "note: the provider's limit is 3500 tokens, and it counts",
         then: COMPACTED,
     },
     Way {
@@ -742,7 +742,7 @@ fn silent_row() -> String {
         }
     });
     "| a provider that has answered before and says nothing any more | `waiting: …`, in a terminal with the seconds, then `error: the connection to the \
-     provider failed: … (gave up after 5 s are waited)` | the same | until the wait is over | 3 |\n"
+     provider failed: … (no longer than 5 s are waited)` | the same | until the wait is over | 3 |\n"
         .to_owned()
 }
 
@@ -763,8 +763,8 @@ fn a_named_patience_bounds_the_first_silence_of_a_server_on_this_machine() {
     );
     let told = stderr(&output);
     for words in [
-        "waiting: the provider has not answered yet; giving up in 2 s",
-        "(gave up after 3 s are waited)",
+        "waiting: the provider has not answered yet; it is given up in 2 s",
+        "(no longer than 3 s are waited)",
     ] {
         assert!(told.contains(words), "{told}");
     }
@@ -803,7 +803,7 @@ fn fall_silent(wire: Wire) {
         last["error"]
             .as_str()
             .unwrap()
-            .ends_with("(gave up after 5 s are waited)"),
+            .ends_with("(no longer than 5 s are waited)"),
         "{last}"
     );
 }

@@ -131,13 +131,16 @@ fn nothing_to_play_is_a_mistake_of_the_user() {
     let path = file(&folder, "broken.json", "{");
     refused(
         &run(&["replay", &path]),
-        &["broken.json", "none of 1 file could be replayed"],
+        &["broken.json", "none of 1 file could be played"],
     );
     let missing = folder.join("missing.json");
     refused(&run(&["replay", missing.to_str().unwrap()]), &["no such file"]);
     let empty = folder.join("empty");
     std::fs::create_dir_all(&empty).unwrap();
-    refused(&run(&["replay", empty.to_str().unwrap()]), &["no files to replay"]);
+    refused(
+        &run(&["replay", empty.to_str().unwrap()]),
+        &["there is no file to play"],
+    );
 }
 
 #[test]
@@ -350,7 +353,7 @@ fn what_a_folder_holds_is_played_skipped_with_its_own_name_or_counted() {
         "{skipped:?}"
     );
     let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
-    assert!(stdout(&output).contains("skipped in directories: 1 file of other kinds · 1 link to a folder"));
+    assert!(stdout(&output).contains("passed over in folders: 1 file of other kinds · 1 link to a folder"));
 
     // A folder that cannot be read is skipped by its own name; whoever may read everything has none.
     let shut = folder.join("shut");
@@ -401,14 +404,14 @@ fn what_is_wrong_with_a_file_of_prices_is_a_sentence() {
     );
     said(
         &prices("empty.prices", "# nothing\n"),
-        &["empty.prices", "contains no price card, expected a line such as"],
+        &["empty.prices", "holds no price card, expected a line such as"],
     );
     said(
         &prices("bad.prices", "m input=3 output=x\n"),
         &["bad.prices, line 1, column 18", "US dollars"],
     );
     let marked = prices("bom.prices", "\u{feff}mine input=3 output=15\n");
-    said(&format!("{marked}#other"), &["has no card named other"]);
+    said(&format!("{marked}#other"), &["holds no card of the name other"]);
     ended(
         &run(&[
             "replay",
@@ -476,7 +479,7 @@ fn a_model_that_nobody_knows_and_bills_that_cannot_be_true_are_told_of() {
         "{told}"
     );
     assert!(
-        stdout(&output).contains("1 without billed usage, times or a known model"),
+        stdout(&output).contains("1 without bills, times or a known model"),
         "{}",
         stdout(&output)
     );

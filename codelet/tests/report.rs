@@ -76,7 +76,7 @@ fn several_files_are_counted_together_and_bad_ones_are_told_of() {
     let bad = file(&folder, "bad.json", "{");
     let output = run(&["report", &first, &second, &bad, "--policy", "thrifty"]);
     ended(&output, 0);
-    assert!(stdout(&output).contains("2 sessions in total"));
+    assert!(stdout(&output).contains("2 sessions together"));
     assert!(stderr(&output).contains("bad.json"));
 }
 

@@ -100,7 +100,7 @@ async fn silence_counts_into_the_wait_and_each_second_of_it_is_told() {
             panic!("{ending:?}");
         };
         assert!(
-            error.to_string().ends_with("(gave up after 120 s are waited)"),
+            error.to_string().ends_with("(no longer than 120 s are waited)"),
             "{error}"
         );
         let took = began.elapsed().as_secs();
@@ -147,7 +147,7 @@ async fn a_patience_that_the_user_has_named_bounds_the_first_silence() {
         let began = tokio::time::Instant::now();
         let ending = stage.prompt("Look.").await;
         assert_eq!(began.elapsed().as_secs(), total);
-        let told = format!("(gave up after {total} s are waited)");
+        let told = format!("(no longer than {total} s are waited)");
         assert!(ending.to_string().ends_with(&told), "{ending}");
         let lefts = stage.heard.iter().filter_map(|event| match event {
             Event::Waiting { left, next_try, .. } => Some((left.as_secs(), *next_try)),

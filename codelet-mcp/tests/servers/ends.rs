@@ -32,7 +32,7 @@ fn a_server_that_dies_in_a_call_is_started_again_once() {
             let gone = call(&connected, "s__echo", "").await;
             assert!(!gone.success);
             assert!(
-                gone.text.as_str().contains("it was already restarted once"),
+                gone.text.as_str().contains("it was started again once already"),
                 "{}",
                 gone.text.as_str()
             );

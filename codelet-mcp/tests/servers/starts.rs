@@ -242,7 +242,7 @@ fn an_interruption_ends_the_waiting_for_servers() {
         assert_eq!(names(&connected), [""; 0]);
         assert_eq!(
             connected.notices,
-            ["MCP server s: skipped before it was ready; its tools are left out"]
+            ["MCP server s: it was not waited for; its tools are left out"]
         );
         let pid = bench.numbers("s", "pid")[0];
         bench.wait(|| crate::kit::is_gone(pid), "its end").await;

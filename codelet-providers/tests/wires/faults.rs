@@ -346,7 +346,7 @@ fn the_time_for_the_first_byte_begins_when_the_connection_stands() {
         );
         let said = outcome.end.unwrap_err().to_string();
         let seconds = limits.first_byte.as_secs_f32();
-        assert!(said.ends_with(&format!("for {seconds} s")), "{said}");
+        assert!(said.ends_with(&format!("said nothing for {seconds} s")), "{said}");
         // The body is sent in one piece, of a length that is told before.
         let record = server.record();
         let asked = &record.exchanges[0].request;
@@ -389,7 +389,7 @@ fn a_server_that_only_gives_signs_of_life_is_given_up() {
         let began = Instant::now();
         let error = asked_of(head, ping, Some(limits));
         assert!(matches!(error, ModelError::Cut { .. }), "{error:?}");
-        assert!(error.to_string().contains("for 4 s"), "{error}");
+        assert!(error.to_string().contains("said nothing for 4 s"), "{error}");
         assert!(began.elapsed() >= short * 10);
     }
 }

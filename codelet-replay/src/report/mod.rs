@@ -73,7 +73,7 @@ pub struct Report {
     pub unknown: Vec<String>,
     /// The recording says what requests were billed.
     pub has_bills: bool,
-    /// Several sessions in total, with their number.
+    /// Several sessions together, with their number.
     pub together: Option<(usize, Vec<Total>)>,
     /// Requests that left nothing in the conversation: for summaries, and idle ones.
     pub beside: u64,

@@ -500,5 +500,5 @@ fn then_in(next_try: Option<u32>, left: Duration) -> String {
 
 /// What comes when the wait is over.
 fn then(next_try: Option<u32>) -> String {
-    next_try.map_or("giving up".to_owned(), |next_try| format!("try {next_try}"))
+    next_try.map_or("it is given up".to_owned(), |next_try| format!("try {next_try}"))
 }

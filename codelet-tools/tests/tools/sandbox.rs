@@ -21,6 +21,40 @@ pub fn is_there() -> bool {
 }
 
 #[test]
+fn a_command_that_only_looks_writes_nothing_reads_the_workspace_alone_and_starts_nothing_of_it() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    std::fs::write(trial.outside.join("kept"), "secret\n").unwrap();
+    std::fs::write(trial.workspace.join("a.md"), "one\n").unwrap();
+    std::fs::create_dir(trial.workspace.join("sub")).unwrap();
+    std::os::unix::fs::symlink(&trial.outside, trial.workspace.join("sub/out")).unwrap();
+    let look = |command: &str| trial.call("Bash", json!({"command": command})).text.as_str().to_owned();
+    assert_eq!(look("cat *.md | sort && cd sub && ls"), "one\nout\n[now in sub]\n");
+    let outside = trial.outside.display();
+    for command in [
+        "awk 'BEGIN { print \"x\" > \"new\" }'".to_owned(),
+        "sed -n 'w new' a.md".to_owned(),
+        "sort -T . --compress-program=./run a.md -S 1 > /dev/null; awk 'BEGIN { system(\"./run\") }'".to_owned(),
+        format!("awk 'BEGIN {{ while ((getline line < \"{outside}/kept\") > 0) print line }}'"),
+        "diff -r sub sub/../sub; cat sub/out/*".to_owned(),
+        "grep -R secret .".to_owned(),
+    ] {
+        std::fs::write(trial.workspace.join("run"), "#!/bin/sh\ntouch ran; echo ran\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(trial.workspace.join("run"), mode).unwrap();
+        let text = look(&command);
+        assert!(!text.contains("secret") && !text.contains("ran"), "{command}: {text}");
+        assert_eq!(
+            crate::trial::names(&trial.workspace),
+            ["a.md", "run", "sub"],
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn a_command_writes_in_the_workspace_and_nowhere_else() {
     if !is_there() {
         return;

@@ -600,7 +600,7 @@ impl Session for Terminal {
             None => self.send(word.as_bytes()),
         }
         if word == "a" {
-            self.see("Enter: yes");
+            self.see("Enter says yes");
             self.send(b"\r");
         }
     }

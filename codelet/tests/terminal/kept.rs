@@ -117,7 +117,7 @@ fn a_draft_that_was_cleared_comes_back_with_up() {
     terminal.send(b"\x1b[201~");
     terminal.see("› Look: [pasted 20 lines]");
     terminal.send(b"\x1b");
-    terminal.see("cleared · Up restores it");
+    terminal.see("cleared · Up brings it back");
     terminal.send(b"\x1b[A");
     terminal.see("› Look: [pasted 20 lines]");
     terminal.send(b"\r");
@@ -142,7 +142,7 @@ fn a_message_that_begins_like_a_reason_is_not_lost() {
     terminal.see("Esc makes it a message of its own");
     terminal.send(b"\x1b");
     terminal.see("› remove it");
-    terminal.see("Send (Enter) or delete (Ctrl-U) your text first, then answer.");
+    terminal.see("Send what you are writing (Enter), or remove it (Ctrl-U), then answer.");
     terminal.send(b"\x15");
     terminal.answer("n not like that");
     terminal.wait("It is removed.");
@@ -212,7 +212,7 @@ fn continue_is_a_prompt_and_retry_sends_the_interrupted_one_again() {
     terminal.see("ready");
     terminal.say("/retry");
     terminal.see("Sending again: continue");
-    terminal.see("Discarded: 1 answer (/undo restores it).");
+    terminal.see("Discarded: 1 answer (/undo takes it back).");
     terminal.see("All of it.");
     terminal.see("ready");
     let record = server.record();

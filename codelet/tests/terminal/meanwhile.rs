@@ -24,10 +24,10 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
         ("/context", "Largest"),
         ("/todo", "on the list"),
         ("/model", "is asked"),
-        ("/why nothing", "No removed text has the ID nothing"),
+        ("/why nothing", "Nothing is kept under nothing"),
         ("/recall nothing", "Nothing was removed under"),
         ("/pin", "Prompts that can be pinned"),
-        ("/compact --dry-run", "Dry run, nothing was changed."),
+        ("/compact --dry-run", "Dry run, nothing is changed."),
         ("/export", "Where to?"),
         ("/export nowhere/now.json", "There is no folder nowhere"),
     ] {
@@ -37,10 +37,10 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
     assert!(!terminal.text().contains("queued"), "{}", terminal.text());
     // The others wait, and say so.
     terminal.say("/undo-compact");
-    terminal.see("queued: /undo-compact (runs after this turn)");
+    terminal.see("queued: /undo-compact (done when this turn is over)");
     assert_eq!(server.record().exchanges.len(), 2);
     gate.open();
-    terminal.wait("No compaction to undo.");
+    terminal.wait("There is no compaction to take back.");
     // What was open went on behind them as the block that it was.
     let text = terminal.text();
     assert!(text.contains("  let second = 2;"), "{text}");
@@ -130,7 +130,7 @@ fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
     terminal.say("Run it.");
     terminal.wait("began");
     terminal.say("/compact --dry-run");
-    terminal.wait("Dry run, nothing was changed.");
+    terminal.wait("Dry run, nothing is changed.");
     terminal.say("/export running.html");
     terminal.wait_for(SAYS_SO, 2);
     assert!(bench.read("running.html").contains("</html>"));
@@ -263,7 +263,7 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
         let mut session = kind.start(&bench, &server, &[]);
         session.say("Hi.");
         session.wait("Hello.");
-        session.wait("Idle request 1 for the cache: 20,000 tokens sent again for $0.04");
+        session.wait("Idle request 1 kept the cache alive: 20,000 tokens sent again for $0.04");
         session.wait("Idle request 2 kept the cache alive");
         // No more than are wanted; what is said next is no idle request.
         session.say("Are you there?");
@@ -305,7 +305,7 @@ fn an_idle_request_that_nobody_counts_is_told_with_an_estimate_and_a_card_of_the
         let mut session = kind.start(&bench, &server, &[]);
         session.say("Hi.");
         session.wait("Hello.");
-        session.wait("Idle request 1 for the cache: the whole prompt sent again for about");
+        session.wait("Idle request 1 kept the cache alive: the whole prompt sent again for about");
         session.wait(", estimated.");
         let text = session.text().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("sent again for about $0.0"), "{text}");

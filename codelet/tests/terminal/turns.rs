@@ -103,7 +103,7 @@ fn an_interrupted_stream_keeps_its_words_and_retry_sends_the_prompt_again() {
         block_on(gate.reached());
         session.wait("The first part.");
         session.interrupt();
-        session.wait("kept: your prompt, the answer so far");
+        session.wait("kept: your prompt, what was said so far");
         server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
         session.say("/retry");
         session.wait("A whole answer.");
@@ -179,8 +179,8 @@ fn a_question_is_answered_each_way() {
             for word in ["y", "a", "n", "n we use make"] {
                 session.answer(word);
                 session.wait(match word {
-                    "y" => "allowed once: Bash touch once",
-                    "a" => "allowed in this session: mkdir *",
+                    "y" => "permitted once: Bash touch once",
+                    "a" => "permitted for this session: mkdir *",
                     "n" => "refused: Bash touch no",
                     _ => "we use make",
                 });
@@ -925,7 +925,7 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
         session.wait("From here on anthropic/nothing-of-the-kind is asked at");
         session.wait("lists");
         let text = told(session, 2);
-        assert!(text.contains("; /model lists known models"), "{text}");
+        assert!(text.contains("; /model lists those that are known"), "{text}");
         session.say("exit");
         assert_eq!(session.end(), 0);
     });

@@ -86,7 +86,7 @@ fn what_is_typed_ahead_of_an_interruption_is_kept_and_not_sent() {
 fn ctrl_c_twice_and_ctrl_d_leave() {
     let (_bench, _server, mut typed) = open([]);
     typed.terminal.send(b"\x03");
-    typed.wait("Press Ctrl-C again to quit.");
+    typed.wait("Ctrl-C again leaves.");
     typed.terminal.send(b"\x03");
     assert_eq!(typed.end(), 0);
     assert!(typed.terminal.is_as_found());
@@ -109,7 +109,7 @@ fn ctrl_c_twice_and_ctrl_d_leave() {
     typed.wait("kept: ");
     typed.rest();
     typed.interrupt();
-    typed.wait("Press Ctrl-C again to quit.");
+    typed.wait("Ctrl-C again leaves.");
     typed.interrupt();
     assert_eq!(typed.end(), 0);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
@@ -121,7 +121,7 @@ fn a_line_that_is_begun_goes_on_until_it_ends_and_ctrl_c_drops_it() {
     let (_bench, server, mut typed) = open([Reply::text("Two lines.")]);
     typed.terminal.send(b"never sent \\\n");
     typed.terminal.send(b"\x03");
-    typed.wait("Press Ctrl-C again to quit.");
+    typed.wait("Ctrl-C again leaves.");
     typed.rest();
     typed.say("one\ntwo");
     typed.wait("Two lines.");
