@@ -163,7 +163,7 @@ pub enum OutputForm {
 pub enum Command {
     /// Compact a recorded conversation
     ///
-    /// The newest turns stay unchanged; older ones become a summary of quotes, with IDs to restore what was removed. No model
+    /// The newest turns stay unchanged; older ones become a summary of quotes, with handles to restore what was removed. No model
     /// is called, and the result is valid for every supported provider.
     Compact(Compact),
     /// Show what fills the context window
