@@ -1,4 +1,4 @@
-//! The promises of the engine on made-up conversations: 10,000 of them in a test run, `CODELET_CASES` on demand.
+//! The promises of the engine on made-up conversations: 5,000 of them in a test run, `CODELET_CASES` on demand.
 
 use codelet_testkit::{Kept, conversation, invariants, target};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 fn config() -> ProptestConfig {
     let cases = std::env::var("CODELET_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig {
-        cases: cases.unwrap_or(10_000),
+        cases: cases.unwrap_or(5_000),
         failure_persistence: None,
         ..ProptestConfig::default()
     }
