@@ -254,6 +254,11 @@ const OUTSIDE: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-transcript",
+        to: "bytes",
+        why: "a request is handed on in slices that the next one shares",
+    },
+    Arrow {
+        from: "codelet-transcript",
         to: "serde_json",
         why: "every recorded format is JSON",
     },
