@@ -220,13 +220,13 @@ mod tests {
         (0..messages.len()).filter(|&at| thinks(&messages[at])).collect()
     }
 
-    fn change_the_third(messages: &mut Vec<Arc<Message>>) {
+    fn change_the_third(messages: &mut [Arc<Message>]) {
         messages[4] = Arc::new(Message::user("changed"));
     }
 
     #[test]
     fn of_bound_thinking_only_what_stands_before_a_change_stays_and_the_rest_can_be_read_back() {
-        let (after, archive) = edited(&thinks("claude-fable-5-1"), change_the_third);
+        let (after, archive) = edited(&thinks("claude-fable-5-1"), |messages| change_the_third(messages));
         assert_eq!(thoughts(&after), [1, 3]);
         let mut kept: Vec<&str> = archive.iter().map(|(_, removed)| removed.body.as_str()).collect();
         kept.sort_unstable();
@@ -235,11 +235,14 @@ mod tests {
 
     #[test]
     fn thinking_stays_where_the_model_is_older_or_the_vendor_is_to_drop_it() {
-        let (after, _) = edited(&thinks("claude-opus-5"), change_the_third);
+        let (after, _) = edited(&thinks("claude-opus-5"), |messages| change_the_third(messages));
         assert_eq!(thoughts(&after), [1, 3, 5, 7]);
         let mut asks = thinks("claude-opus-5-5");
         asks["thinking"] = json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
-        assert_eq!(thoughts(&edited(&asks, change_the_third).0), [1, 3, 5, 7]);
+        assert_eq!(
+            thoughts(&edited(&asks, |messages| change_the_third(messages)).0),
+            [1, 3, 5, 7]
+        );
     }
 
     #[test]
