@@ -79,7 +79,7 @@ impl Row {
     fn line(&self) -> String {
         let limit = self
             .limit
-            .map_or_else(String::new, |limit| format!("{limit} {}", self.unit));
+            .map_or_else(String::new, |limit| format!("{limit:.1} {}", self.unit));
         format!("| {} | {:.1} {} | {limit} |\n", self.what, self.value, self.unit)
     }
 }
