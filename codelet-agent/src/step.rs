@@ -10,7 +10,7 @@ use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
 use crate::tally::{self, Went};
-use crate::tool::{Call, Live, Looking, Need, Output, Tool};
+use crate::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
@@ -150,17 +150,7 @@ fn batch(session: &Session, calls: &[ToolCall]) -> usize {
 /// Whether a call needs nothing but to look, as some commands do.
 fn only_looks(session: &Session, call: &ToolCall) -> bool {
     let needs = find(&session.parts, &call.tool).and_then(|tool| tool.needs(&call.parameters).ok());
-    let looks = |need: &Need| {
-        matches!(
-            need,
-            Need::Read { .. }
-                | Need::Run {
-                    looks: Looking::Only,
-                    ..
-                }
-        )
-    };
-    needs.is_some_and(|needs| needs.iter().all(looks))
+    needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
 /// Tells that a call is taken up.

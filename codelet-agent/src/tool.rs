@@ -100,6 +100,20 @@ pub enum Need {
     },
 }
 
+impl Need {
+    /// Whether it is to look at something, and nothing else.
+    pub fn only_looks(&self) -> bool {
+        matches!(
+            self,
+            Need::Read { .. }
+                | Need::Run {
+                    looks: Looking::Only,
+                    ..
+                }
+        )
+    }
+}
+
 /// How far a command line only looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looking {

@@ -350,16 +350,7 @@ impl Tool for Bash {
             };
             let begun = || -> Result<_, String> {
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
-                let only_looks = |need: &Need| {
-                    matches!(
-                        need,
-                        Need::Run {
-                            looks: Looking::Only,
-                            ..
-                        }
-                    )
-                };
-                let sandbox = match is_shut_in && call.permitted.iter().all(only_looks) {
+                let sandbox = match is_shut_in && call.permitted.iter().all(Need::only_looks) {
                     true => Some(self.desk.looking()),
                     false => self.desk.sandbox(permission),
                 };

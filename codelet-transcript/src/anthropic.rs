@@ -38,12 +38,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 /// Marks the calls of the vendor's own tools that a paused reply ends with: sent back as the last message, or with nothing
 /// behind it but the results that a program waits for, it is gone on with; with words of the user behind it, it is refused.
 fn mark_pending(messages: &mut [Message]) {
-    let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
-    let mut newest = messages
-        .iter_mut()
-        .rev()
-        .skip_while(|message| message.role == Role::User && answers(message));
-    let Some(last) = newest.next().filter(|last| last.role == Role::Assistant) else {
+    let Some(last) = request::newest_reply(messages) else {
         return;
     };
     let answered: HashSet<String> = last

@@ -75,6 +75,16 @@ pub(crate) fn output(fields: &mut Fields, field: &str, block: impl FnMut(Value) 
     }
 }
 
+/// The newest reply, if nothing but answers of tools stands behind it.
+pub(crate) fn newest_reply(messages: &mut [Message]) -> Option<&mut Message> {
+    let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
+    let mut newest = messages
+        .iter_mut()
+        .rev()
+        .skip_while(|message| message.role == Role::User && answers(message));
+    newest.next().filter(|last| last.role == Role::Assistant)
+}
+
 /// Writes a request: the fields around it in their order, and the messages as the field `list`. `encode` makes what is wanted of it.
 pub(crate) fn write<'a, T>(
     document: &'a Document,

@@ -80,12 +80,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 /// Marks a program of the newest reply that has not ended: the vendor goes on with it once it has the outputs of its calls, and
 /// nothing else may stand there. ("Programmatic tool calling", OpenAI, November 2026.)
 fn mark_waiting(messages: &mut [Message]) {
-    let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
-    let mut newest = messages
-        .iter_mut()
-        .rev()
-        .skip_while(|message| message.role == Role::User && answers(message));
-    let Some(last) = newest.next().filter(|last| last.role == Role::Assistant) else {
+    let Some(last) = request::newest_reply(messages) else {
         return;
     };
     let kind = |part: &Part| match part {
