@@ -156,12 +156,16 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
         pins: &pins,
         ..*options
     };
-    let mut work = Work::new(&mended.history, options);
-    work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
-    work.without_fates = known.without_fates;
-    work.rise = known.rise.or_else(|| rise_in(options));
-    work.spared = mended.places(known.spared);
-    work.archive = mended.archive.clone();
+    let begun = || {
+        let mut work = Work::new(&mended.history, options);
+        work.archived = known.archived.filter(|_| is_same).cloned().unwrap_or_default();
+        work.without_fates = known.without_fates;
+        work.rise = known.rise.or_else(|| rise_in(options));
+        work.spared = mended.places(known.spared);
+        work.archive = mended.archive.clone();
+        work
+    };
+    let work = begun();
     let whole = mended.history.course().size();
     let (budget, fits) = match options.target {
         Target::Select => (None, select::by_anchor(&work.turns, &work.anchors).start == 0),
@@ -172,7 +176,16 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
         ),
     };
     let turns = work.turns.len();
-    let compacted = if fits { None } else { Some(work.run(budget)) };
+    let mut compacted = if fits { None } else { Some(work.run(budget)) };
+    if let (Target::Budget(asked), Some(over)) = (options.target, &mut compacted)
+        && over.after.tokens > asked
+    {
+        // What cannot be kept to is come as near to as can be, so that the size that is named can be had.
+        let nearest = begun().run(Some(0));
+        if nearest.after.tokens < over.after.tokens {
+            *over = nearest.asked_for(asked);
+        }
+    }
     let mut compaction = match compacted {
         Some(smaller) if smaller.after.tokens < whole.tokens => smaller,
         // What is small already is left as it is.
@@ -211,6 +224,19 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     }
     compaction.valid = mended.valid();
     compaction
+}
+
+impl Compaction {
+    /// The same, for somebody who asked for this budget.
+    fn asked_for(mut self, budget: Tokens) -> Self {
+        let smallest = self.after.tokens;
+        self.warnings
+            .retain(|warning| !matches!(warning, Warning::OverBudget { .. }));
+        if smallest > budget {
+            self.warnings.push(Warning::OverBudget { budget, smallest });
+        }
+        self
+    }
 }
 
 /// The whole history as a view, of this size; `over` is the budget that nothing could keep it to.

@@ -1,6 +1,9 @@
 //! The promises of the engine on made-up conversations: 5,000 of them in a test run, `CODELET_CASES` on demand.
+#![allow(clippy::unwrap_used)]
 
+use codelet_context::compact::Target;
 use codelet_testkit::{Kept, conversation, invariants, target};
+use codelet_transcript::shape;
 use proptest::prelude::*;
 
 fn config() -> ProptestConfig {
@@ -33,4 +36,24 @@ proptest! {
     fn strategies_are_valid_repeatable_never_larger_and_done_after_one_run(messages in conversation()) {
         kept(invariants::strategies_keep_their_promises(&messages))?;
     }
+}
+
+/// Made up and shrunk by one of these tests: the budget that was named held the conversation in fewer words than it was then
+/// given.
+const BARE: &str = r"call call_0: Read src/lib.rs
+user: Please check the cursor before we render it.\s
++ result call_0: Please check the cursor before we render it.\s
+result call_0 more: And then some.
+call toolu_010000000000000000000001: Read src/lib.rs
+user: Please apply the cursor before we trim it. Please order the digest before we split it.\s
+assistant: Waiting.
+result toolu_010000000000000000000001: Please apply the cursor before we trim it. Please order the digest before we split it.\s
+result toolu_010000000000000000000001 more: And then some.
+summary: test tariff::counts_582 ... FAILED\nassertion `left == right` failed\n  left: 582\n right: 1\ntest shelf::merges_866 ... FAILED\nassertion `left == right` failed\n  left: 866\n right: 2\ntest worker::merges_225 ... FAILED\nassertion `left == right` failed\n  left: 225\n right: 3\ntest ticket::counts_705 ... FAILED\nassertion `left == right` failed\n  left: 705\n right: 4\n
+";
+
+#[test]
+fn the_smallest_budget_that_is_named_can_be_had() {
+    let messages = shape::parse(BARE).unwrap();
+    invariants::keeps_its_promises(&messages, Target::Budget(0)).unwrap();
 }
