@@ -232,7 +232,7 @@ impl Quiet {
         let most = self.bearing.most.filter(|_| !self.has_begun);
         if most.is_some_and(|most| silence >= most) {
             return Some(Noticed::Enough(ModelError::Cut {
-                said: "it said nothing".to_owned(),
+                said: "no response".to_owned(),
                 had_begun: false,
             }));
         }
@@ -241,7 +241,7 @@ impl Quiet {
         let (limit, next_try) = self.limit()?;
         self.is_shown = true;
         let cause = if self.has_begun {
-            "the provider has gone silent in the middle of its answer"
+            "the provider stopped sending in the middle of its answer"
         } else {
             "the provider has not answered yet"
         };

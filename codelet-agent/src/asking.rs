@@ -244,13 +244,13 @@ impl Gate for Asking {
                 answer,
             };
             if self.questions.send(question).is_err() {
-                return Verdict::No("nobody is there to be asked".to_owned());
+                return Verdict::No("nobody can answer".to_owned());
             }
             match answered.await {
                 Ok(Word::Once | Word::Always) => Verdict::Yes,
                 Ok(Word::No(reason)) => Verdict::No(refusal::by_user(reason.as_deref())),
                 Ok(Word::Unasked(why)) => Verdict::No(why),
-                Err(_) => Verdict::No("nobody is there to be asked".to_owned()),
+                Err(_) => Verdict::No("nobody can answer".to_owned()),
             }
         })
     }
@@ -464,10 +464,7 @@ mod tests {
                 Word::No(Some("use make.".to_owned())),
                 "the user said no, and: use make",
             ),
-            (
-                Word::Unasked("nobody is there to be asked".to_owned()),
-                "nobody is there to be asked",
-            ),
+            (Word::Unasked("nobody can answer".to_owned()), "nobody can answer"),
         ] {
             let judged = tokio::spawn({
                 let gate = gate.clone();

@@ -39,7 +39,7 @@ pub(crate) async fn compact(
         SummaryBy::Model => Some(written(session, due.reason(), interrupt, listener).await),
     };
     if answer == Some(Answer::Interrupted) {
-        let told = "the compaction was interrupted; the conversation stands as it was";
+        let told = "compaction interrupted; the conversation is unchanged";
         listener.on(Event::Notice(told.to_owned()));
         return Ok(());
     }
@@ -66,7 +66,7 @@ pub(crate) async fn compact(
     };
     if gives_up {
         listener.on(Event::Notice(format!(
-            "the model gave no summary at {GIVEN_UP} compactions in a row; the next ones are made without asking it"
+            "the model failed to write a summary {GIVEN_UP} times in a row; from now on a template is used"
         )));
     }
     came

@@ -145,7 +145,7 @@ fn take(
     let is_answer = reply.stop == Stop::Finished && reply.message.calls().next().is_none();
     if is_answer && text_tool_calls::is_call(&words(&reply.message), &session.specs) {
         reply.stop = Stop::WroteCall;
-        let told = "the model wrote a tool call as text, and it was not run: its server reads no tool calls from what this model writes";
+        let told = "the model wrote a tool call as text, which was not run: the server does not parse tool calls of this model";
         listener.on(Event::Notice(told.to_owned()));
     }
     match run.on_reply(&reply) {
@@ -180,7 +180,7 @@ fn take(
         let window = session.conversation.state("", 0).current.min(window);
         session.conversation.refused(Some(window));
         listener.on(Event::Notice(format!(
-            "the model's window was full before its answer ended; compacting to fit below {window} tokens"
+            "the context window was full before the answer ended; compacting to fit below {window} tokens"
         )));
     }
     session.broken = reply.broken;
@@ -197,7 +197,7 @@ fn broken_off(stop: &Stop) -> String {
                 .to_owned();
         }
         Stop::BrokenOff(said) => said.as_str(),
-        _ => "no reason is known",
+        _ => "unknown reason",
     };
     format!(
         "Your last answer was broken off, and a tool call that it may have begun was not made: {why}. Go on from here. Call only \
@@ -211,8 +211,8 @@ fn tell_of_doubt(session: &mut Session, listener: &mut dyn Listen) {
         && !std::mem::replace(&mut session.has_told_of_doubt, true)
     {
         listener.on(Event::Notice(format!(
-            "the provider reports {reported} tokens for a prompt of about {estimate}: how full the window is, is estimated, and the cost \
-             is by its report"
+            "the provider reports {reported} tokens for a prompt of about {estimate}: the context window use is estimated, the cost is \
+             as reported"
         )));
     }
 }
@@ -233,7 +233,7 @@ fn fail(
         let window = session.conversation.config().window();
         listener.on(Event::Notice(match (limit, counted) {
             (Some(_), Some(counted)) => {
-                format!("the provider's limit is {window} tokens, and it counts {counted}; compacting to fit")
+                format!("the provider counts {counted} tokens, and its limit is {window}; compacting to fit")
             }
             (Some(_), None) => format!("the provider's limit is {window} tokens; compacting to fit"),
             (None, _) => {
@@ -246,9 +246,7 @@ fn fail(
         *limit = limit.filter(|&limit| session.conversation.replies_have_at_most(limit));
         if limit.is_none() {
             let name = &session.parts.model.profile().name;
-            said.push_str(&format!(
-                "; say how long its answers may be, as max_output under [models.\"{name}\"] in the settings"
-            ));
+            said.push_str(&format!("; set max_output under [models.\"{name}\"] in the settings"));
         }
     }
     if let ModelError::Rejected { suspects, said } = &error
@@ -257,7 +255,7 @@ fn fail(
         return;
     }
     if let ModelError::Rewritten { how, said } = &error {
-        listener.on(Event::Notice(format!("{how}, as the provider asks for: {said}")));
+        listener.on(Event::Notice(format!("{how}, as the provider requires: {said}")));
     }
     run.on_error(error, silence, fastrand::f64());
 }
@@ -323,7 +321,7 @@ pub(crate) fn account_estimate(session: &mut Session, billed: &Billed, estimate:
     }
     if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
         let told =
-            "the provider has not said how many tokens a request had: what it cost is estimated, and no sum is given";
+            "the provider did not report token usage: the cost of this request is estimated and not in the total";
         listener.on(Event::Notice(told.to_owned()));
     }
     listener.on(Event::Billed {

@@ -144,9 +144,9 @@ impl<'a> Gathering<'a> {
             && !path.starts_with(root)
         {
             let path = path.display();
-            self.found.notices.push(format!(
-                "instructions: {path} was not read, it is outside of the project"
-            ));
+            self.found
+                .notices
+                .push(format!("instructions: skipped {path}: it is outside the project"));
             return;
         }
         if let Some(root) = within
@@ -155,7 +155,7 @@ impl<'a> Gathering<'a> {
             let path = path.display();
             self.found
                 .notices
-                .push(format!("instructions: {path} was not read, it is git's own"));
+                .push(format!("instructions: skipped {path}: it belongs to git"));
             return;
         }
         if self.seen.contains(&path) {
@@ -166,7 +166,7 @@ impl<'a> Gathering<'a> {
             if !std::mem::replace(&mut self.is_crowded, true) {
                 let path = path.display();
                 self.found.notices.push(format!(
-                    "instructions: {path} and what comes behind it was not read, they are more than {MOST_FILES} files"
+                    "instructions: skipped {path} and later files: more than {MOST_FILES} files"
                 ));
             }
             return;
@@ -175,22 +175,22 @@ impl<'a> Gathering<'a> {
         if self.left == 0 {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: {path} was left out, there are more than {MOST} bytes of them"
+                "instructions: skipped {path}: instructions exceed {MOST} bytes"
             ));
             return;
         }
         let Some((text, size)) = self.world.text(&path, self.left) else {
             let path = path.display();
-            self.found.notices.push(format!(
-                "instructions: {path} was not read, it is no text file or may not be read"
-            ));
+            self.found
+                .notices
+                .push(format!("instructions: skipped {path}: it is not text or not readable"));
             return;
         };
         let (text, hidden) = seen(&text);
         if hidden > 0 {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: {hidden} invisible characters in {path} were left out; they can hide orders"
+                "instructions: removed {hidden} invisible characters from {path}; they can hide instructions"
             ));
         }
         let text = text.trim();
@@ -200,7 +200,7 @@ impl<'a> Gathering<'a> {
         if size > self.left as u64 {
             let (path, left) = (path.display(), self.left);
             self.found.notices.push(format!(
-                "instructions: only the first {left} of {size} bytes of {path} were taken"
+                "instructions: read only the first {left} of {size} bytes of {path}"
             ));
         }
         self.left -= text.len().min(self.left);
@@ -223,7 +223,7 @@ impl<'a> Gathering<'a> {
         } else if let Some(import) = imports(text).first() {
             let path = path.display();
             self.found.notices.push(format!(
-                "instructions: @{import} in {path} was not read, imports go {LEVELS} levels deep"
+                "instructions: skipped @{import} in {path}: imports go at most {LEVELS} levels deep"
             ));
         }
     }
@@ -375,8 +375,8 @@ mod tests {
             ("/repo/pipe.md", "\0"),
         ]));
         assert_eq!(found.notices.len(), 2, "{:?}", found.notices);
-        assert!(found.notices[0].contains("/repo/pipe.md was not read"));
-        assert!(found.notices[1].contains("/repo/AGENTS.md was not read"));
+        assert!(found.notices[0].contains("skipped /repo/pipe.md"));
+        assert!(found.notices[1].contains("skipped /repo/AGENTS.md"));
     }
 
     #[test]
@@ -396,7 +396,7 @@ mod tests {
         ];
         assert_eq!(order(&found), taken);
         assert!(
-            found.notices[0].contains("/home/ann/.aws/credentials was not read"),
+            found.notices[0].contains("skipped /home/ann/.aws/credentials"),
             "{:?}",
             found.notices
         );
@@ -545,7 +545,7 @@ mod tests {
         let refused = found
             .notices
             .iter()
-            .filter(|notice| notice.ends_with("it is git's own"));
+            .filter(|notice| notice.ends_with("it belongs to git"));
         assert_eq!(refused.count(), 4, "{:?}", found.notices);
     }
 
@@ -576,7 +576,7 @@ mod tests {
         );
         assert_eq!(
             found.notices,
-            ["instructions: 18 invisible characters in /repo/CLAUDE.md were left out; they can hide orders"]
+            ["instructions: removed 18 invisible characters from /repo/CLAUDE.md; they can hide instructions"]
         );
     }
 
@@ -605,7 +605,7 @@ mod tests {
         assert_eq!(order(&found).len(), MOST_FILES);
         assert_eq!(
             found.notices,
-            ["instructions: /repo/app/part_99.md and what comes behind it was not read, they are more than 100 files"]
+            ["instructions: skipped /repo/app/part_99.md and later files: more than 100 files"]
         );
     }
 

@@ -233,7 +233,7 @@ pub enum ModelError {
         said: String,
     },
     /// The request asks for a longer answer than the model gives.
-    #[error("the model gives no answer as long as it was asked for: {said}")]
+    #[error("the requested maximum output is too large for the model: {said}")]
     OutputLimit {
         /// The longest that it gives, in tokens, where the vendor names it.
         limit: Option<Tokens>,
@@ -257,7 +257,7 @@ pub enum ModelError {
         had_begun: bool,
     },
     /// The key is missing, wrong, or may not do this.
-    #[error("the provider does not accept the credentials: {said}")]
+    #[error("the provider rejected the API key: {said}")]
     Credentials {
         /// The vendor's words.
         said: String,
@@ -278,7 +278,7 @@ pub enum ModelError {
     },
     /// The vendor does not take a field of the request, and knows another way to say the same: requests are written so from
     /// here on.
-    #[error("the provider wants its requests written otherwise: {said}")]
+    #[error("the provider rejected a field of the request: {said}")]
     Rewritten {
         /// The vendor's words.
         said: String,

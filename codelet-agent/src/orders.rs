@@ -22,20 +22,20 @@ const TABLE: &[(Owner, &str)] = &[
          .github/copilot-instructions.md .github/instructions .github/prompts .github/agents .github/chatmodes .github/skills",
     ),
     (
-        Owner::Obeyed("says which programs agents start"),
+        Owner::Obeyed("sets which programs agents start"),
         ".mcp.json mcp.json .claude.json",
     ),
     (
-        Owner::Obeyed("is obeyed by editors that open the folder"),
+        Owner::Obeyed("is applied by editors that open the directory"),
         ".vscode *.code-workspace .idea .run .zed .fleet .helix .vs .exrc .nvimrc .nvim.lua .vimrc .lvimrc .dir-locals.el \
          .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml .theia *.sublime-project .idx .replit .devfile.yaml",
     ),
     (
-        Owner::Obeyed("is run by shells that enter the folder"),
+        Owner::Obeyed("is run by shells that enter the directory"),
         ".envrc .direnv .mise mise.toml mise.*.toml .mise.toml .mise.*.toml .config/mise .rtx.toml .autoenv .autoenv.zsh",
     ),
     (
-        Owner::Obeyed("is obeyed by version control"),
+        Owner::Obeyed("configures version control"),
         ".hg/hgrc .hg/hgrc-not-shared .sl/config .jj/repo/config.toml .jj/workspace-config.toml",
     ),
     (
@@ -55,13 +55,13 @@ const TABLE: &[(Owner, &str)] = &[
          codemagic.yaml bitrise.yml netlify.toml",
     ),
     (
-        Owner::Obeyed("says where tools take programs from, or which they start"),
+        Owner::Obeyed("sets where tools get programs or which ones they start"),
         ".npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs pnpmfile.cjs bunfig.toml .cargo .bazelrc .bazeliskrc .mvn gradle/wrapper .bundle \
          .gemrc .condarc .pypirc pip.conf nuget.config .curlrc .wgetrc .netrc .bazelversion \
          uv.toml .config/dotnet-tools.json",
     ),
     (
-        Owner::Obeyed("is run by interpreters and debuggers that start in the folder"),
+        Owner::Obeyed("is run by interpreters and debuggers that start in the directory"),
         ".gdbinit .lldbinit .pdbrc .rprofile .renviron .ghci .irbrc .pryrc .iex.exs .octaverc",
     ),
 ];

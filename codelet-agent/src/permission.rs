@@ -111,10 +111,10 @@ impl Rules {
             (Permission::All, _) => None,
             (_, Need::Read { path, is_inside, .. }) => (!is_inside).then(|| {
                 let path = path.display();
-                format!("{path} is outside the workspace, and looking there needs the permission `all`")
+                format!("{path} is outside the workspace, and reading it needs the permission `all`")
             }),
             (Permission::Read, Need::Change { .. }) => {
-                Some("this session only looks (permission `read`): no file may be changed".to_owned())
+                Some("this session is read-only (permission `read`): no file may be changed".to_owned())
             }
             (
                 Permission::Edit,
@@ -141,7 +141,7 @@ impl Rules {
                 },
             ) => None,
             (Permission::Read, Need::Run { .. }) => {
-                Some("this session only looks (permission `read`): no command may be run".to_owned())
+                Some("this session is read-only (permission `read`): no command may be run".to_owned())
             }
             (Permission::Edit, Need::Run { command, folder, looks }) => {
                 if self.allow.iter().any(|pattern| pattern == "*")
@@ -150,7 +150,7 @@ impl Rules {
                     orders::changed_by(command, folder).map(|(file, owner)| kept(file, owner))
                 } else if *looks == Looking::Outside && self::looks(command).is_some_and(|looks| looks.is_all) {
                     Some(
-                        "it looks at what is outside the workspace, which needs the permission `all` or a pattern"
+                        "it reads files outside the workspace, which needs the permission `all` or a pattern"
                             .to_owned(),
                     )
                 } else {

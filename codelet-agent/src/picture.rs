@@ -51,7 +51,7 @@ pub fn trouble(bytes: &[u8]) -> Option<String> {
     match size(bytes) {
         None | Some((0, _) | (_, 0)) => Some("it is cut off or damaged".to_owned()),
         Some((width, height)) if width.max(height) > SIDE => Some(format!(
-            "it has {} x {} pixels; {} on a side are the most that can be shown, so make it smaller first",
+            "it has {} x {} pixels; the limit is {} per side, so make it smaller first",
             grouped(width as usize),
             grouped(height as usize),
             grouped(SIDE as usize)
@@ -68,7 +68,7 @@ pub(crate) fn trouble_of(image: &Image) -> Option<String> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(image.data.as_str());
     match bytes {
         Ok(bytes) if media_type(&bytes).is_some() => trouble(&bytes),
-        _ => Some("it is no picture that models take (PNG, JPEG, GIF, WebP)".to_owned()),
+        _ => Some("it is not a supported image format (PNG, JPEG, GIF, WebP)".to_owned()),
     }
 }
 
@@ -286,7 +286,7 @@ mod tests {
         for (width, height) in [(100, 9000), (8001, 1)] {
             for picture in all(width, height) {
                 let told = trouble(&picture).unwrap();
-                assert!(told.contains("8,000 on a side") && told.contains(" x "), "{told}");
+                assert!(told.contains("8,000 per side") && told.contains(" x "), "{told}");
             }
         }
         assert!(trouble(&a_png(100, 9000)).unwrap().contains("100 x 9,000 pixels"));

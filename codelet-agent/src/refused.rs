@@ -39,9 +39,9 @@ pub(crate) fn leave_out(
         return false;
     }
     listener.on(Event::Notice(format!(
-        "the provider does not take what was said: {said}; {} {} the conversation (kept as {}), and the request is made again",
+        "the provider rejected part of the conversation: {said}; {} {} removed (kept as {}), and the request is sent again",
         count(&left),
-        if left.len() == 1 { "leaves" } else { "leave" },
+        if left.len() == 1 { "was" } else { "were" },
         handles(&left)
     )));
     run.on_left_out();

@@ -31,7 +31,7 @@ impl Patience {
     pub fn given_up(&self, error: ModelError, retries: &Retries) -> ModelError {
         match error {
             ModelError::Cut { said, had_begun } if retries.is_used_up => ModelError::Cut {
-                said: format!("{said} (no longer than {} s are waited)", self.total.as_secs()),
+                said: format!("{said} (gave up after {} s)", self.total.as_secs()),
                 had_begun,
             },
             ModelError::Busy {
@@ -40,7 +40,7 @@ impl Patience {
             } if asked > self.total => ModelError::Busy {
                 retry_after: Some(asked),
                 said: format!(
-                    "{said} (it asks to be left alone for {} s, and no longer than {} s are waited)",
+                    "{said} (it asks to wait {} s; the limit is {} s)",
                     asked.as_secs_f64().ceil(),
                     self.total.as_secs()
                 ),
@@ -215,7 +215,7 @@ mod tests {
         let patience = Patience::default();
         assert_eq!(
             patience.given_up(busy(600), &Retries::default()).to_string(),
-            "the provider is busy: slow down (it asks to be left alone for 600 s, and no longer than 120 s are waited)"
+            "the provider is busy: slow down (it asks to wait 600 s; the limit is 120 s)"
         );
         assert_eq!(patience.given_up(busy(60), &Retries::default()), busy(60));
     }
@@ -348,10 +348,7 @@ mod tests {
         assert!(!retries.goes_on_after(long, true, &patience, true));
         assert_eq!(retries.after(&silent(true), long, &patience, true, 1.0), None);
         let told = patience.given_up(silent(true), &retries).to_string();
-        assert!(
-            told.ends_with("nothing came (no longer than 120 s are waited)"),
-            "{told}"
-        );
+        assert!(told.ends_with("nothing came (gave up after 120 s)"), "{told}");
     }
 
     #[test]

@@ -96,17 +96,14 @@ impl fmt::Display for Ending {
         match self {
             Ending::Answered(_) => f.write_str("answered"),
             Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
-            Ending::StepLimit(steps) => write!(f, "stopped after {steps} steps, the most that were allowed"),
+            Ending::StepLimit(steps) => write!(f, "stopped: step limit reached ({steps} steps)"),
             Ending::CostLimit(Spent { dollars, is_estimated }) => {
                 let (about, estimated) = if *is_estimated {
                     ("about ", ", estimated")
                 } else {
                     ("", "")
                 };
-                write!(
-                    f,
-                    "stopped: {about}{dollars:.4} dollars were spent{estimated}, the limit is reached"
-                )
+                write!(f, "stopped: cost limit reached ({about}${dollars:.4}{estimated})")
             }
             Ending::Loop { tool, count } if *count >= tally::MOST => {
                 write!(f, "stopped: the same call of {tool} failed {count} times")
@@ -114,12 +111,12 @@ impl fmt::Display for Ending {
             Ending::Loop { tool, count } => {
                 write!(
                     f,
-                    "stopped: the same call of {tool} failed {count} times and nothing that could have mended it was done in between"
+                    "stopped: the same {tool} call failed {count} times, and nothing was done in between to fix it"
                 )
             }
             Ending::Stale { tool, count } => write!(
                 f,
-                "stopped: the last {count} calls, the last one of {tool}, were made before and came to the same"
+                "stopped: the last {count} tool calls (the last one {tool}) repeated earlier ones with the same results"
             ),
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
@@ -175,8 +172,8 @@ const LEFT_OUT: u32 = 2;
 const REWRITTEN: u32 = 4;
 
 /// Why an answer that is a call in words is none.
-const WROTE_CALL: &str = "it wrote a tool call as text, and nothing runs that: the server reads no tool calls from what this model \
-    writes (llama.cpp wants --jinja, vLLM --enable-auto-tool-choice with the --tool-call-parser of the model)";
+const WROTE_CALL: &str = "it wrote a tool call as text, which is not run: the server does not parse tool calls of this \
+    model (llama.cpp needs --jinja, vLLM needs --enable-auto-tool-choice and --tool-call-parser)";
 
 #[derive(Clone, PartialEq, Debug)]
 enum Phase {
@@ -377,7 +374,7 @@ impl Run {
 
     fn cut_short(&mut self, words: &str, limit: &str) -> Taken {
         if words.trim().is_empty() {
-            return self.empty(&format!("the answer ran into the {limit} before its first word"));
+            return self.empty(&format!("the answer hit the {limit} before its first word"));
         }
         self.begun.push_str(words);
         self.acted = false;
@@ -437,7 +434,7 @@ impl Run {
         }
     }
 
-    /// How often something that was refused may leave the conversation and the request be made again before it is given up.
+    /// How often something that was refused may leave the conversation and the request be made again before giving up.
     pub fn may_leave_out(&self) -> u32 {
         LEFT_OUT - self.left_out
     }

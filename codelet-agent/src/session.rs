@@ -55,9 +55,9 @@ pub struct Settings {
     pub summary: SummaryBy,
     /// How readily history that was sent is edited to save money.
     pub economics: Preset,
-    /// The most idle requests in a row that keep the cache from expiring; none are made unless the user wants them.
+    /// The most keep-alive requests in a row that keep the cache from expiring; none are made unless the user wants them.
     pub keep_alive: u32,
-    /// Text behind the system prompt.
+    /// Text appended to the system prompt.
     pub append_system: Option<String>,
     /// The session's name towards a provider: requests of one session go to one cache.
     pub id: String,
@@ -352,8 +352,7 @@ impl Session {
         );
         let hidden = self.hidden(&prompt.text);
         if hidden != prompt.text {
-            let told =
-                "a key or another secret of yours stands in the prompt; the model is not told it, and no file holds it";
+            let told = "the prompt contains an API key or another secret; it is hidden from the model and not saved";
             listener.on(Event::Notice(told.to_owned()));
             prompt.text = hidden;
         }

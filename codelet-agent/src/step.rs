@@ -387,7 +387,7 @@ async fn call_one(
             })
         }
         Err(panic) => Some(Made::refused(
-            format!("The tool broke down: {}.", panic_words(&*panic)),
+            format!("Internal error in the tool: {}.", panic_words(&*panic)),
             waited,
         )),
     }

@@ -142,9 +142,9 @@ impl Owner {
     /// Why nobody changes such a file unasked, behind its name.
     pub fn reason(self) -> &'static str {
         match self {
-            Owner::Git => "is git's own, which starts what stands there",
-            Owner::Codelet => "is Codelet's own, which says what a session may do",
-            Owner::Home => "is the user's own, which shells and other programs obey",
+            Owner::Git => "belongs to git, which may run programs that it names",
+            Owner::Codelet => "is a Codelet setting, which decides what a session may do",
+            Owner::Home => "is in the user's home directory, where shells and other programs may run it",
             Owner::Obeyed(reason) => reason,
         }
     }

@@ -167,7 +167,7 @@ fn asked_for_summaries(stage: &Stage) -> (usize, usize) {
     let told = stage
         .heard
         .iter()
-        .filter(|event| matches!(event, Event::Notice(said) if said.contains("without asking it")));
+        .filter(|event| matches!(event, Event::Notice(said) if said.contains("from now on a template is used")));
     (asked, told.count())
 }
 

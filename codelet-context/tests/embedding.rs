@@ -215,7 +215,7 @@ fn reasons_causes_presets_and_vendors_print_as_their_names() {
         sentence: "There is nothing to answer".to_owned(),
     };
     let said = Refusal::Invalid(Vendor::OpenaiChat, violation).to_string();
-    assert!(said.contains("OpenAI (Chat Completions) would refuse"), "{said}");
+    assert!(said.contains("OpenAI (Chat Completions) would reject"), "{said}");
 }
 
 /// A conversation with steps of such outputs, of which an edit may be due.

@@ -142,7 +142,7 @@ fn of_a_prompt_that_was_cut_no_line_that_is_left_is_quoted_again_however_long() 
                 lines.find(|line| line.contains(&option))
             })
             .collect();
-        assert_eq!(quoted, [""; 0], "line {number} stands in the prompt");
+        assert_eq!(quoted, [""; 0], "line {number} contains an API key");
     }
 }
 

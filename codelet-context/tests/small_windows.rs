@@ -148,7 +148,7 @@ fn what_cannot_fit_names_the_heaviest_of_what_stays() {
     let mut conversation = session(8_192, 7_000, 20_000);
     let told = live(&mut conversation, 4, 1_200).err().unwrap().to_string();
     assert!(
-        told.contains("the definitions of tools 7,000") && told.contains("use fewer servers of tools"),
+        told.contains("the tool definitions 7,000") && told.contains("use fewer MCP servers"),
         "{told}"
     );
 }

@@ -298,7 +298,7 @@ fn a_refused_prompt_is_not_sent_again_in_a_piece() {
     conversation.refused(Some(32_000));
     let due = conversation.decide(Signals::default()).unwrap();
     let refusal = conversation.compact(due).unwrap_err().to_string();
-    assert!(refusal.contains("a request may have 24,000"), "{refusal}");
+    assert!(refusal.contains("the limit for a request is 24,000"), "{refusal}");
 }
 
 #[test]

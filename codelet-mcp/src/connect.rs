@@ -99,7 +99,7 @@ pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &
             let came = tokio::select! {
                 biased;
                 one = one => one,
-                () = interrupt.thrown() => Err("it was not waited for; its tools are left out".to_owned()),
+                () = interrupt.thrown() => Err("skipped before it was ready; its tools are left out".to_owned()),
             };
             Tried {
                 name,

@@ -270,10 +270,10 @@ impl Connection {
             })?;
             // Where one entry is no tool, the list as a whole is read as something unknown; the others are good.
             let Value::Object(mut answered) = as_value(answered) else {
-                return Err(Trouble::Foreign("its list of tools is none".to_owned()));
+                return Err(Trouble::Foreign("its list of tools is invalid".to_owned()));
             };
             let Some(Value::Array(mut tools)) = answered.remove("tools") else {
-                return Err(Trouble::Foreign("its list of tools is none".to_owned()));
+                return Err(Trouble::Foreign("its list of tools is invalid".to_owned()));
             };
             let next = match answered.remove("nextCursor") {
                 Some(Value::String(next)) if !next.is_empty() => next,
@@ -472,7 +472,7 @@ fn trouble(server: &Server, error: &ClientInitializeError, ended: Option<String>
                 one_line(&versions.join(", "), 200)
             ))
         }
-        _ => Trouble::Foreign("its first answer is none".to_owned()),
+        _ => Trouble::Foreign("its first answer is invalid".to_owned()),
     }
 }
 

@@ -180,14 +180,14 @@ impl Left {
         }
         if self.over > 0 {
             notices.push(format!(
-                "it has {} tools more than the {kept} that are taken; name those that you want under `tools`",
+                "{} of its tools are left out, the limit is {kept}; choose the ones you want under `tools`",
                 self.over
             ));
         }
         if weight > HEAVY {
             let tokens = codelet_text::short::grouped(weight / 4);
             notices.push(format!(
-                "its {kept} tools take about {tokens} tokens of every request; name those that you want under `tools`"
+                "its {kept} tools add about {tokens} tokens to every request; choose the ones you want under `tools`"
             ));
         }
         notices
@@ -378,7 +378,7 @@ mod tests {
         assert!(
             notices
                 .iter()
-                .any(|notice| notice.contains("9936 tools more than the 64")),
+                .any(|notice| notice.contains("9936 of its tools are left out, the limit is 64")),
             "{notices:?}"
         );
     }

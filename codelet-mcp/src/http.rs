@@ -63,7 +63,7 @@ pub(crate) async fn open(server: &Server, options: &Options, secrets: &Secrets) 
 /// The address of a server.
 pub(crate) fn address(url: &str) -> Result<Url, Trouble> {
     let unusable = |what: String| Trouble::Unreachable(what);
-    let address = Url::parse(url).map_err(|error| unusable(format!("its address is no URL: {error}")))?;
+    let address = Url::parse(url).map_err(|error| unusable(format!("its address is not a URL: {error}")))?;
     match matches!(address.scheme(), "http" | "https") && address.has_host() {
         true => Ok(address),
         false => Err(unusable("its address has to begin with https:// or http://".to_owned())),
@@ -126,7 +126,7 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
         return match error.status() {
             Some(status) => format!("it answers with the status {}", status.as_u16()),
             None if error.is_timeout() => "it took too long".to_owned(),
-            None => "no reason is known".to_owned(),
+            None => "unknown reason".to_owned(),
         };
     }
     let said = innermost.to_string();
@@ -165,8 +165,8 @@ fn wants_login(error: &(dyn Error + 'static)) -> Option<StatusCode> {
 /// What its user can do about that.
 fn login_words(server: &Server, status: StatusCode) -> String {
     let what = match status {
-        StatusCode::FORBIDDEN => "the token that it is sent permits too little",
-        _ => "it wants a login, or another one than it is sent",
+        StatusCode::FORBIDDEN => "the token that was sent lacks permission",
+        _ => "it requires a login, or rejects the one that was sent",
     };
     let status = status.as_u16();
     let name = &server.name;

@@ -54,7 +54,7 @@ impl ToolSource for Offers {
                 let told = match list {
                     None => continue,
                     Some(Err(why)) => vec![format!(
-                        "its tools have changed, and the list cannot be read: {why}; they stay as they were"
+                        "its tools have changed, but the new list cannot be read: {why}; the old list stays"
                     )],
                     Some(Ok(list)) => {
                         let Some(told) = offer.take(list) else { continue };
@@ -103,7 +103,7 @@ impl Offer {
         self.changes += 1;
         if self.changes == MOST_CHANGES {
             told.push(format!(
-                "its tools have changed {MOST_CHANGES} times: from here on they stay as they are"
+                "its tools have changed {MOST_CHANGES} times; further changes are ignored"
             ));
         }
         self.tools = tools(&self.remote, &defined);
@@ -126,7 +126,7 @@ fn bounded(offers: &[Offer]) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
         let room = MOST_TOOLS - tools.len();
         if let Some(left) = offer.tools.len().checked_sub(room).filter(|&left| left > 0) {
             notices.push(offer.remote.tell(&format!(
-                "{left} of its tools are left out: {MOST_TOOLS} are the most of all servers together"
+                "{left} of its tools are left out: the limit is {MOST_TOOLS} for all servers together"
             )));
         }
         tools.extend(offer.tools.iter().take(room).cloned());

@@ -95,7 +95,7 @@ impl Remote {
             return Ok(connection.clone());
         }
         if state.was_restarted {
-            let why = "it was started again once already".to_owned();
+            let why = "it was already restarted once".to_owned();
             state.gone = Some(why.clone());
             state.connection = None;
             return Err(why);
@@ -114,7 +114,7 @@ impl Remote {
                 Ok(connection)
             }
             Err(error) => {
-                let why = format!("starting it again failed: {}", in_words(&error, &told));
+                let why = format!("restarting it failed: {}", in_words(&error, &told));
                 state.gone = Some(why.clone());
                 Err(why)
             }

@@ -39,14 +39,14 @@ impl RemoteTool {
             Came::Slow => {
                 let seconds = self.remote.server.timeout.as_secs_f32();
                 Output::failure(format!(
-                    "The server {server} did not answer within {seconds} s, and was told that nobody waits any longer. \
+                    "The server {server} did not answer within {seconds} s, and the call was cancelled. \
                      What the call did is not known."
                 ))
             }
             Came::Interrupted => Output::failure("interrupted by the user"),
             Came::Lost(why) => {
                 let then = if self.remote.server_is_program() && self.remote.may_return().await {
-                    "It is started again with the next call. What this one did is not known."
+                    "The next call restarts it. This call may have had effects."
                 } else {
                     "Do without its tools unless the next call shows that it is back."
                 };

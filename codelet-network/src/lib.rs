@@ -28,7 +28,7 @@ pub struct Network {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NetworkError {
     /// What names a proxy names none. It may hold a password, so it is not repeated.
-    #[error("{name} names no proxy that can be used: {why}")]
+    #[error("{name} is not a usable proxy: {why}")]
     Proxy {
         /// The variable.
         name: String,

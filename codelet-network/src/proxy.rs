@@ -299,7 +299,10 @@ mod tests {
         ] {
             let proxies = proxies(given, "");
             let error = proxies.of(&server).unwrap_err().to_string();
-            assert!(error.starts_with("HTTPS_PROXY names no proxy"), "{given}: {error}");
+            assert!(
+                error.starts_with("HTTPS_PROXY is not a usable proxy"),
+                "{given}: {error}"
+            );
             assert!(
                 !error.contains("secret") && !format!("{proxies:?}").contains("secret"),
                 "{error}"

@@ -69,7 +69,7 @@ pub enum ConnectError {
         vendors: String,
     },
     /// The vendor's key is missing.
-    #[error("a key for {vendor} is missing: set {variable}")]
+    #[error("no API key for {vendor}: set {variable}")]
     NoKey {
         /// The vendor.
         vendor: &'static str,
@@ -77,13 +77,13 @@ pub enum ConnectError {
         variable: &'static str,
     },
     /// The key holds what no header can carry.
-    #[error("the key for {vendor} holds characters that no key has")]
+    #[error("the API key for {vendor} contains invalid characters")]
     BadKey {
         /// The vendor.
         vendor: &'static str,
     },
     /// The address is none.
-    #[error("{url:?} is no address of a server: {why}")]
+    #[error("invalid API base URL {url:?}: {why}")]
     BaseUrl {
         /// What was given, without a password.
         url: String,

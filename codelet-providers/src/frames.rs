@@ -85,7 +85,7 @@ pub(crate) struct Whole {
 pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
     serde_json::from_str(frame).map_err(|error| {
         let beginning = clip(frame, 80);
-        Trouble::Garbled(format!("a frame is no JSON ({error}): {beginning}"))
+        Trouble::Garbled(format!("an event is not valid JSON ({error}): {beginning}"))
     })
 }
 
@@ -479,7 +479,7 @@ mod tests {
         for parts in [json!([{"text": "All of it"}]), json!([])] {
             assert_eq!(
                 end("DONE_EARLY", None, parts),
-                broken("it ended for a reason that is not known: DONE_EARLY")
+                broken("it ended for an unknown reason: DONE_EARLY")
             );
         }
         assert_eq!(end("STOP", None, json!([])), Stop::Finished);

@@ -193,7 +193,7 @@ impl Line {
         if (300..400).contains(&status) {
             return ModelError::Refused {
                 said: format!(
-                    "{} answers with a redirection ({status}), which is not followed: is the address right?",
+                    "{} answered with a redirect ({status}), which is not followed: check the API base URL",
                     self.place()
                 ),
             };
@@ -220,8 +220,8 @@ impl Line {
         let place = self.place();
         let said = match error {
             error if error.is_connect() && certificate(error).is_some_and(is_of_a_stranger) => format!(
-                "no trusted authority has signed the certificate of {place} ({why}): if your company has its own, name the file \
-                 of its certificate (PEM) in SSL_CERT_FILE"
+                "the certificate of {place} is not trusted ({why}): if your company has its own authority, put its certificate \
+                 file (PEM) into SSL_CERT_FILE"
             ),
             error if let (true, Some(proxy)) = (error.is_connect(), &self.proxy) => match is_login(error) {
                 true => wants_login(proxy),
@@ -229,19 +229,19 @@ impl Line {
             },
             error if error.is_connect() && is_unresolved(error) => {
                 let host = self.url.host_str().unwrap_or("?");
-                format!("nobody knows the host {host}: check its name and the network")
+                format!("could not resolve host {host}: check its name and the network")
             }
             error if error.is_connect() && error.is_timeout() => {
                 format!(
-                    "{place} did not take the connection in {} s: check host, port and proxy",
+                    "connecting to {place} timed out after {} s: check host, port and proxy",
                     self.limits.connect.as_secs()
                 )
             }
             error if error.is_connect() && is_unheard(error) => {
-                format!("nobody listens at {place}: check that the server runs, and its host and port")
+                format!("connection refused by {place}: check that the server runs, and its host and port")
             }
             error if error.is_connect() => {
-                format!("could not connect to {place} ({why}): check that it runs, host and port")
+                format!("could not connect to {place} ({why}): check that the server runs, and its host and port")
             }
             _ if had_begun => format!("the connection to {place} was lost ({why})"),
             _ => format!("the request to {place} failed ({why})"),
@@ -253,7 +253,7 @@ impl Line {
         // A measured time says no more than that.
         let seconds = (limit.as_secs_f32() * 100.0).round() / 100.0;
         ModelError::Cut {
-            said: format!("{} said nothing for {seconds} s", self.place()),
+            said: format!("no data from {} for {seconds} s", self.place()),
             had_begun,
         }
     }
@@ -359,12 +359,12 @@ impl Stream {
         let place = self.line.place();
         if self.header("content-type").starts_with("text/html") {
             return Some(ModelError::Refused {
-                said: format!("{place} answers with a page for people: is the address right?"),
+                said: format!("{place} answered with a web page: check the API base URL"),
             });
         }
         let coding = self.header("content-encoding");
         (!coding.is_empty() && coding != "identity").then(|| ModelError::Garbled {
-            said: format!("{place} answers compressed, which was not asked for"),
+            said: format!("{place} sent a compressed answer, which was not requested"),
         })
     }
 
@@ -388,7 +388,7 @@ impl Stream {
                 sort(&refusal, &line.secrets)
             }
             Ok(_) => ModelError::Garbled {
-                said: format!("{} answers with a document where a stream was asked for", line.place()),
+                said: format!("{} sent a single document instead of a stream", line.place()),
             },
             Err(_) => line.silent(limit, false),
         }
@@ -431,7 +431,7 @@ fn cause(error: &reqwest::Error) -> String {
         let why = if error.is_timeout() {
             "it took too long"
         } else {
-            "no reason is known"
+            "unknown reason"
         };
         return why.to_owned();
     };
@@ -450,7 +450,7 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Erro
 /// What a proxy is told about that lets nobody through without a name.
 fn wants_login(proxy: &Proxy) -> String {
     format!(
-        "the proxy {proxy} wants a name and a password, or others: write them into the variable, as http://NAME:PASSWORD@HOST:PORT"
+        "the proxy {proxy} requires a valid user name and password: set them in the proxy variable, as http://NAME:PASSWORD@HOST:PORT"
     )
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
             suspects: Suspects::Unknown,
         },
         404 => ModelError::Refused {
-            said: format!("{said} (is the model's name right, and the address?)"),
+            said: format!("{said} (check the model name and the API base URL)"),
         },
         _ => ModelError::Refused { said },
     }
@@ -407,7 +407,10 @@ mod tests {
         assert!(matches!(sorted(403, json!("")), ModelError::Credentials { .. }));
         let model = json!({"error": {"code": "model_not_found", "message": "The model `gpt-99` does not exist"}});
         match sorted(404, model) {
-            ModelError::Refused { said } => assert!(said.contains("gpt-99") && said.contains("name right"), "{said}"),
+            ModelError::Refused { said } => assert!(
+                said.contains("gpt-99") && said.contains("check the model name"),
+                "{said}"
+            ),
             other => panic!("{other:?}"),
         }
         assert!(matches!(

@@ -27,11 +27,11 @@ impl Way {
     /// What is done, for the user.
     pub(crate) fn how(self) -> String {
         match self {
-            Way::Renamed(from, to) => format!("{from} is sent as {to} from here on"),
-            Way::Without(field) => format!("{field} is left out from here on"),
-            Way::WithoutMarks => "cache_control is left out from here on".to_owned(),
-            Way::WithoutStrict => "strict is left out from here on".to_owned(),
-            Way::WithReasoning => "reasoning_content goes with every tool call from here on".to_owned(),
+            Way::Renamed(from, to) => format!("{from} is sent as {to} from now on"),
+            Way::Without(field) => format!("{field} is omitted from now on"),
+            Way::WithoutMarks => "cache_control is omitted from now on".to_owned(),
+            Way::WithoutStrict => "strict is omitted from now on".to_owned(),
+            Way::WithReasoning => "reasoning_content is sent with every tool call from now on".to_owned(),
         }
     }
 }

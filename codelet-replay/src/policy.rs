@@ -68,12 +68,12 @@ impl Policy {
     /// What it does, in a few words for a list.
     pub fn describe(self) -> &'static str {
         match self {
-            Policy::Never => "nothing is edited before the window is full",
-            Policy::Seven => "the seven strategies before every request",
-            Policy::MaskTen => "all results but the last ten are masked",
-            Policy::Clear => "beyond 100k, all results but the last three are cleared",
-            Policy::ClearAtLeast => "the same, where that removes at least 20k",
-            Policy::Protect => "results behind the newest 40k go when they come to 20k",
+            Policy::Never => "edit nothing until the context window is full",
+            Policy::Seven => "apply all seven strategies before every request",
+            Policy::MaskTen => "mask all tool outputs but the last ten",
+            Policy::Clear => "above 100k tokens, clear all tool outputs but the last three",
+            Policy::ClearAtLeast => "the same, if that removes at least 20k tokens",
+            Policy::Protect => "clear tool outputs before the newest 40k tokens once they exceed 20k",
             Policy::Preset(preset) => preset.explained(),
         }
     }

@@ -98,7 +98,7 @@ fn an_unknown_model_is_priced_as_no_other_and_the_page_says_so() {
     let runs = vec![play(&unknown, Policy::Never, &settings())];
     let (_, text) = read(&page(&played(&unknown, "test", runs, &settings())));
     assert!(
-        text.contains("The price of the recorded model (acme-large-9) is not known"),
+        text.contains("The price of the recorded model (acme-large-9) is unknown"),
         "{text}"
     );
     assert!(!text.contains("were billed $"), "{text}");

@@ -143,9 +143,9 @@ fn a_conversation_without_requests_has_a_page_too() {
     let text = br#"{"messages":[{"role":"user","content":"hello"}]}"#;
     let session = codelet_replay::session::Session::new("greeting", codelet_transcript::record(text, None).unwrap());
     let (_, text) = read(&page(&report_of(&session, 200_000, &[])));
-    assert!(text.contains("The recording holds no request"));
+    assert!(text.contains("The recording contains no request"));
     let (_, text) = read(&page(&report_of(&session, 200_000, &POLICIES)));
-    assert!(text.contains("The recording holds no request"));
+    assert!(text.contains("The recording contains no request"));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn several_sessions_have_intervals() {
     assert!(low < high);
     report.together = Some((all.len(), together));
     let (_, text) = read(&page(&report));
-    assert!(text.contains("10 sessions together"));
+    assert!(text.contains("10 sessions in total"));
     assert!(text.contains(&format!("{low:.3}")) && text.contains(&format!("{high:.3}")));
 }
 
@@ -205,7 +205,7 @@ fn a_live_session_shows_its_bills_its_edits_and_what_can_be_read_back() {
     let unpriced = Told { card: None, ..told };
     assert!(live.session(&conversation, &unpriced).is_none());
     let (_, text) = read(&page(&live.report(&conversation, &unpriced, Vec::new())));
-    assert!(text.contains("The price of the model is not known"));
+    assert!(text.contains("The price of the model is unknown"));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_live_session_is_compared_with_what_it_would_have_cost_under_each_policy() {
     let html = page(&report);
     let (tags, text) = read(&html);
     assert!(text.contains("Dollars under each policy"));
-    assert!(text.contains("without any edit before the window is full"));
+    assert!(text.contains("without edits until the context window is full"));
     let cost = |at: usize| report.courses[at].run.sums().cost();
     let data = figures(&tags);
     for course in &report.courses {
@@ -287,7 +287,7 @@ fn a_request_that_was_never_billed_is_not_counted() {
     );
     let fresh = Live::new(0).report(&Conversation::new(CompactionConfig::new(10_000), 0), &told, Vec::new());
     let (_, text) = read(&page(&fresh));
-    assert!(text.contains("Nothing was sent yet"));
+    assert!(text.contains("No request was sent yet"));
 }
 
 proptest! {

@@ -30,32 +30,29 @@ const LISTED: usize = 8;
 
 /// The keys, and what they do.
 const KEYS: [(&str, &str); 13] = [
-    ("Enter", "send; while something runs: queue"),
+    ("Enter", "send; while the model works: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
-    (
-        "Esc, Ctrl-C",
-        "interrupt what runs; otherwise clear what is written (Up brings it back)",
-    ),
-    ("Ctrl-C twice on an empty line, Ctrl-D, exit", "leave"),
-    ("Up, Down", "earlier inputs; what is queued comes back first"),
-    ("Ctrl-R", "look for an earlier input"),
+    ("Esc, Ctrl-C", "interrupt; when idle: clear the input (Up restores it)"),
+    ("Ctrl-C twice on an empty line, Ctrl-D, exit", "quit"),
+    ("Up, Down", "previous inputs; queued ones first"),
+    ("Ctrl-R", "search previous inputs"),
     ("Tab", "complete a /command or an @file"),
-    ("!command", "run a command in the shell; the model sees what it printed"),
-    ("@file", "name a file; a picture goes with the prompt"),
-    ("Ctrl-U", "remove the line up to the cursor, also while something runs"),
-    ("Ctrl-G", "write in $EDITOR"),
-    ("Ctrl-O", "show in full what was folded last; again: what was before it"),
-    ("Ctrl-Z", "suspend; fg goes on"),
+    ("!command", "run a shell command; the model sees its output"),
+    ("@file", "mention a file; pictures are attached"),
+    ("Ctrl-U", "delete to the start of the line, also while the model works"),
+    ("Ctrl-G", "edit the prompt in $EDITOR"),
+    ("Ctrl-O", "expand the last collapsed output; again: the one before it"),
+    ("Ctrl-Z", "suspend; fg resumes"),
 ];
 
 /// What can be written where there are only lines, and what it does.
 const LINES: [(&str, &str); 6] = [
-    ("a line", "is sent; while something runs: queued"),
-    ("a line that ends in \\", "goes on in the next one"),
-    ("Ctrl-C", "interrupt what runs; on an idle line twice: leave"),
-    ("exit, Ctrl-D", "leave"),
-    ("!command", "run a command in the shell; the model sees what it printed"),
-    ("@file", "name a file; a picture goes with the prompt"),
+    ("a line", "is sent; while the model works: queued"),
+    ("a line that ends in \\", "continues on the next line"),
+    ("Ctrl-C", "interrupt; twice when idle: quit"),
+    ("exit, Ctrl-D", "quit"),
+    ("!command", "run a shell command; the model sees its output"),
+    ("@file", "mention a file; pictures are attached"),
 ];
 
 /// Sentences, broken to the width. Line ends in the text stay.
@@ -128,8 +125,8 @@ fn heading(look: &Look, text: &str) -> Line<'static> {
 /// What is said behind something that is queued while something is done, if it is no prompt: when it is its turn.
 pub fn queued(said: &str, doing: Doing) -> &'static str {
     match (command::read(said), doing) {
-        (Said::Command(..) | Said::Shell(_), Doing::Servers) => " (done when the session has begun)",
-        (Said::Command(..) | Said::Shell(_), _) => " (done when this turn is over)",
+        (Said::Command(..) | Said::Shell(_), Doing::Servers) => " (runs when the session has started)",
+        (Said::Command(..) | Said::Shell(_), _) => " (runs after this turn)",
         _ => "",
     }
 }
@@ -185,14 +182,10 @@ fn unknown_handle(look: &Look, words: &str, command: &str) -> Vec<Line<'static>>
         return say(
             look,
             Role::Warning,
-            &format!("Which one? /{command} HANDLE; /context lists the largest."),
+            &format!("Usage: /{command} HANDLE; /context lists the largest items."),
         );
     }
-    say(
-        look,
-        Role::Warning,
-        &format!("Nothing was removed under the handle {words}."),
-    )
+    say(look, Role::Warning, &format!("No removed text has the handle {words}."))
 }
 
 /// What left the window under a handle.
@@ -338,7 +331,7 @@ pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
         .map(|(at, message)| (format!("#{at}"), quote(message)))
         .collect();
     if !prompts.is_empty() {
-        lines.push(heading(look, "Prompts that can be pinned by their number"));
+        lines.push(heading(look, "Prompts you can pin (/pin #NUMBER)"));
         let from = prompts.len().saturating_sub(LISTED);
         table(look, &prompts[from..], &mut lines);
     }
@@ -375,7 +368,7 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
         look,
         Role::Text,
         &format!(
-            "{} is asked; its window holds {} tokens, its longest answer {}.",
+            "{}: context window {} tokens, maximum output {} tokens.",
             profile.name,
             number(profile.window),
             number(profile.max_output)
@@ -385,7 +378,7 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
         lines.extend(say(
             look,
             Role::Dim,
-            &format!("/model VENDOR/NAME changes it. Known: {}", known.join(", ")),
+            &format!("Switch with /model PROVIDER/NAME. Known: {}", known.join(", ")),
         ));
     }
     lines
@@ -395,19 +388,19 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
 pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let permission = gate.permission();
     let means = match permission {
-        Permission::Read => "looking at the workspace is free; everything else is asked about",
+        Permission::Read => "reading the workspace is allowed; everything else asks first",
         Permission::Edit => {
-            "looking at the workspace and changing its files is free; other commands and everything outside are asked about. \
-             Commands run in a sandbox: they write in the workspace and where your settings let them (`write`), and reach no other program's socket, \
-             nor the network unless your settings say so (`network`). Those that only look within the workspace run unasked"
+            "reading and changing files in the workspace is allowed; other commands and everything outside ask first. \
+             Commands run in a sandbox: they write only in the workspace and in the directories of the `write` setting, use no sockets of other programs, \
+             and no network unless the `network` setting is on. Commands that only read the workspace run without asking"
         }
-        Permission::All => "nothing is asked about, and commands run without a sandbox",
+        Permission::All => "everything runs without asking, and commands run without a sandbox",
     };
     let mut lines = say(look, Role::Text, &format!("{permission}: {means}."));
     let (allowed, granted) = gate.granted();
     let mut rows: Vec<(String, String)> = allowed
         .into_iter()
-        .map(|pattern| (pattern, "may be run, by the settings".to_owned()))
+        .map(|pattern| (pattern, "allowed by the settings".to_owned()))
         .collect();
     rows.extend(granted.iter().map(|granted| {
         let (what, means) = grant(granted);
@@ -422,8 +415,8 @@ pub fn grant(grant: &Grant) -> (String, String) {
     match grant {
         Grant::Commands(pattern) if is_of_calls(pattern) => (pattern.clone(), "may be called".to_owned()),
         Grant::Commands(pattern) => (pattern.clone(), "may be run".to_owned()),
-        Grant::Line(line) => (line.clone(), "may be run, exactly so".to_owned()),
-        Grant::Look(folder) => (folder.display().to_string(), "may be looked at".to_owned()),
+        Grant::Line(line) => (line.clone(), "may be run, exactly as written".to_owned()),
+        Grant::Look(folder) => (folder.display().to_string(), "may be read".to_owned()),
         Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
         Grant::Tool(tool) => (tool.clone(), "may be called".to_owned()),
     }
@@ -433,7 +426,7 @@ pub fn grant(grant: &Grant) -> (String, String) {
 pub fn answered(question: &Question, word: &Word) -> String {
     let what = format!("{} {}", question.tool, question.description);
     match word {
-        Word::Once => format!("permitted once: {what}"),
+        Word::Once => format!("allowed once: {what}"),
         Word::Always => {
             let grants: Vec<String> = question
                 .grants
@@ -443,7 +436,7 @@ pub fn answered(question: &Question, word: &Word) -> String {
                     format!("{what} {means}")
                 })
                 .collect();
-            format!("permitted for this session: {}", grants.join("; "))
+            format!("allowed in this session: {}", grants.join("; "))
         }
         Word::No(None) => format!("refused: {what}"),
         Word::No(Some(reason)) | Word::Unasked(reason) => format!("refused: {what} · {reason}"),
@@ -480,9 +473,9 @@ pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
     let mut notice = notice.clone();
     // What was not done cannot be undone.
     notice.can_undo = false;
-    let mut lines = say(look, Role::Accent, &format!("Dry run, nothing is changed. {notice}"));
+    let mut lines = say(look, Role::Accent, &format!("Dry run, nothing was changed. {notice}"));
     if notice.changed {
-        lines.extend(say(look, Role::Dim, "/compact does it; /undo-compact takes it back."));
+        lines.extend(say(look, Role::Dim, "/compact applies it; /undo-compact reverts it."));
     }
     lines
 }

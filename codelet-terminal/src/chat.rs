@@ -234,7 +234,7 @@ impl<F: Front> Chat<F> {
             Said::Unknown(word, meant) => {
                 self.front.echo(&shown);
                 let meant = meant.map_or("/help lists them".to_owned(), |meant| format!("did you mean /{meant}?"));
-                self.refuse(Role::Warning, &format!("There is no command /{word}; {meant}"));
+                self.refuse(Role::Warning, &format!("Unknown command /{word}; {meant}"));
             }
         }
     }
@@ -326,14 +326,14 @@ impl<F: Front> Chat<F> {
         let (number, has_read) = (self.idle.unwrap_or(0) + 1, bill.requests > before.requests);
         if kept.done == Some(true) {
             self.idle = Some(number);
-            let told = format!("Idle request {number} kept the cache alive: {sent} sent again{cost}.");
+            let told = format!("Keep-alive request {number} for the cache: {sent} sent{cost}.");
             self.say(Role::Dim, &told);
         } else if !kept.was_interrupted {
             self.idle = None;
-            let told = "An idle request to keep the cache alive has failed; none is made until you go on.";
+            let told = "A keep-alive request for the cache failed; no more are sent until your next prompt.";
             self.say(Role::Warning, told);
         } else if has_read {
-            self.say(Role::Dim, &format!("An idle request was given up{cost}."));
+            self.say(Role::Dim, &format!("A keep-alive request was cancelled{cost}."));
         }
     }
 
@@ -412,11 +412,10 @@ impl<F: Front> Chat<F> {
                 self.session.clear();
                 let pins = match pins {
                     0 => String::new(),
-                    some => format!(" {} went with it.", count(some as u64, "pin")),
+                    some => format!(" {} removed.", count(some as u64, "pin")),
                 };
-                let told = format!(
-                    "The conversation is empty again; what was spent stays on the bill.{pins} /undo takes that back."
-                );
+                let told =
+                    format!("Conversation cleared; /cost still includes what was spent.{pins} /undo restores it.");
                 self.say(Role::Text, &told);
             }
             // These only look, whatever stands behind them.
@@ -447,28 +446,31 @@ impl<F: Front> Chat<F> {
         let text = text.trim_end();
         if text.len() > copied::MOST {
             let most = figures::number(copied::MOST as u64);
-            return self.refuse(Role::Warning, &format!("That is more than the {most} bytes that terminals take into their clipboard; /export writes it to a file."));
+            return self.refuse(Role::Warning, &format!("Too long for a terminal's clipboard (at most {most} bytes); /export writes the conversation to a file."));
         }
         match self.front.copy(text) {
             true => self.say(
                 Role::Good,
-                &format!("Copied {what}, {}. (If nothing is in the clipboard, your terminal does not let programs write to it.)", count(text.lines().count() as u64, "line")),
+                &format!(
+                    "Copied {what}, {}. (If the clipboard is empty, your terminal does not let programs write to it.)",
+                    count(text.lines().count() as u64, "line")
+                ),
             ),
-            false => self.refuse(Role::Warning, "There is no terminal here whose clipboard could be written to."),
+            false => self.refuse(Role::Warning, "Cannot copy: there is no terminal here."),
         }
     }
 
     /// Sends the last prompt again. What that discards is said before.
     async fn retry(&mut self) {
         let Some(turn) = self.session.last_turn() else {
-            return self.refuse(Role::Warning, "There is no prompt to send again.");
+            return self.refuse(Role::Warning, "No prompt to send again.");
         };
         let prompt = answers::shortened(&turn.prompt);
         let discarded = match (turn.steps, turn.calls) {
             (0, _) => "Nothing is discarded.".to_owned(),
-            (steps, 0) => format!("Discarded: {} (/undo takes it back).", count(steps as u64, "answer")),
+            (steps, 0) => format!("Discarded: {} (/undo restores it).", count(steps as u64, "answer")),
             (steps, calls) => format!(
-                "Discarded: {} with {}; files that they changed stay as they are (/undo takes it back).",
+                "Discarded: {} with {} (/undo restores them); files are not restored.",
                 count(steps as u64, "answer"),
                 count(calls as u64, "tool call"),
             ),
@@ -481,13 +483,13 @@ impl<F: Front> Chat<F> {
         if !self.session.undo() {
             return self.refuse(
                 Role::Warning,
-                "There is no /clear and no /retry to take back (/undo-compact takes a compaction back).",
+                "Nothing to undo: no /clear or /retry (/undo-compact undoes a compaction).",
             );
         }
         let messages = self.session.conversation().history().messages();
         let prompts = messages.iter().filter(|message| message.is_prompt()).count();
         let told = format!(
-            "Taken back: the conversation is as it was before, with {}. Files stay as they are; /undo again redoes it.",
+            "Undone: the conversation is restored, with {}. Files are not changed; /undo again redoes it.",
             count(prompts as u64, "prompt")
         );
         self.say(Role::Good, &told);
@@ -500,21 +502,19 @@ impl<F: Front> Chat<F> {
             let (before, after) = (number(before), number(after));
             self.say(
                 Role::Good,
-                &format!(
-                    "Compaction taken back: {before} → {after} tokens; everything is shown to the model as before it"
-                ),
+                &format!("Compaction undone: {before} → {after} tokens; the model sees what it saw before"),
             );
             let due = self.session.conversation().decide(Signals::default());
             let again = match due.map(Due::reason) {
                 Some(Reason::Full | Reason::Refused) => {
-                    "The window is full with it: the next step compacts again, unless /model names one with a larger window."
+                    "The context window is full: the next step compacts again, unless you switch to a model with a larger one (/model)."
                 }
-                Some(Reason::Price) => "Going on so costs more than compacting does: the next step compacts again.",
+                Some(Reason::Price) => "Keeping it costs more than compacting: the next step compacts again.",
                 _ => return,
             };
             self.say(Role::Warning, again);
         } else {
-            self.say(Role::Warning, "There is no compaction to take back.");
+            self.say(Role::Warning, "No compaction to undo.");
         }
     }
 
@@ -526,10 +526,7 @@ impl<F: Front> Chat<F> {
             match number.parse::<usize>() {
                 Ok(number) if number < history => (Pin::Message(number), format!("Pinned: message #{number}")),
                 _ => {
-                    return self.refuse(
-                        Role::Warning,
-                        &format!("There is no message #{number}; /pin lists them."),
-                    );
+                    return self.refuse(Role::Warning, &format!("No message #{number}; /pin lists them."));
                 }
             }
         } else if let Some(file) = mention::only(what) {
@@ -543,7 +540,7 @@ impl<F: Front> Chat<F> {
                 None => match (self.reach.read_file)(file, PINNED_FILE) {
                     Ok(text) => (
                         Pin::Text(pins::text_of(file, &text)),
-                        format!("Pinned: {file}, as it is now; it is told with your next prompt, and stays"),
+                        format!("Pinned: {file}, as it is now; sent with your next prompt"),
                     ),
                     Err(why) => return self.refuse(Role::Error, &why),
                 },
@@ -551,7 +548,7 @@ impl<F: Front> Chat<F> {
         } else {
             (
                 Pin::Text(what.to_owned()),
-                "Pinned: the sentence is told with your next prompt, and stays whatever is compacted".to_owned(),
+                "Pinned; sent with your next prompt and kept by every compaction".to_owned(),
             )
         };
         let text = match &pin {
@@ -568,11 +565,11 @@ impl<F: Front> Chat<F> {
             let instead = if older.is_empty() {
                 ""
             } else {
-                ", instead of as it was pinned before"
+                ", replacing the earlier pin"
             };
             self.say(Role::Good, &format!("{told}{instead}"));
         } else {
-            self.say(Role::Warning, "That is pinned already.");
+            self.say(Role::Warning, "Already pinned.");
         }
     }
 
@@ -594,7 +591,7 @@ impl<F: Front> Chat<F> {
         };
         if chosen.is_empty() {
             let look = self.front.look();
-            self.say(Role::Warning, "Which one? /unpin NUMBER, @FILE, or all:");
+            self.say(Role::Warning, "Usage: /unpin NUMBER, /unpin @FILE or /unpin all.");
             return self.front.print(answers::pins(&look, &self.session));
         }
         let told = match chosen.as_slice() {
@@ -604,7 +601,7 @@ impl<F: Front> Chat<F> {
         for pin in &chosen {
             self.session.conversation_mut().unpin(pin);
         }
-        self.say(Role::Good, &format!("Let go of {told}."));
+        self.say(Role::Good, &format!("Unpinned {told}."));
     }
 
     async fn model(&mut self, name: &str) {
@@ -614,7 +611,7 @@ impl<F: Front> Chat<F> {
             loop {
                 tokio::select! {
                     biased;
-                    () = interrupt.thrown() => break Err("interrupted; the model stays".to_owned()),
+                    () = interrupt.thrown() => break Err("interrupted; the model is unchanged".to_owned()),
                     Some(text) = told.recv() => listener.on(Event::Notice(text)),
                     model = &mut connecting => break model,
                 }
@@ -630,22 +627,22 @@ impl<F: Front> Chat<F> {
                 let (name, window) = (profile.name.clone(), number(profile.window));
                 // Cards of the user's may know the price of one that no catalogue has.
                 let price = if profile.price.is_none() {
-                    ", and its price is not known"
+                    "; its price is unknown"
                 } else {
                     ""
                 };
                 if profile.is_unknown {
                     let meant = near::nearest(&name, self.reach.models.iter().map(String::as_str));
-                    let meant = meant.map_or("/model lists those that are known".to_owned(), |meant| {
+                    let meant = meant.map_or("/model lists known models".to_owned(), |meant| {
                         format!("did you mean {meant}?")
                     });
-                    self.say(Role::Good, &format!("From here on {name} is asked at {address}."));
+                    self.say(Role::Good, &format!("Switched to {name} at {address}."));
                     let told = format!(
-                        "{name} is in no catalogue: a window of {window} tokens is assumed (`window` in the settings says otherwise){price}; {meant}"
+                        "unknown model {name}: assuming a context window of {window} tokens (set `window` in the settings to change it){price}; {meant}"
                     );
                     self.say(Role::Warning, &told);
                 } else {
-                    let told = format!("From here on {name} is asked at {address}; its window holds {window} tokens.");
+                    let told = format!("Switched to {name} at {address}; context window {window} tokens.");
                     self.say(Role::Good, &told);
                 }
                 if let Some(told) = without_effort {
@@ -851,14 +848,14 @@ impl Looking {
 
     fn exported(&self, session: &Session, file: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
         if file.is_empty() {
-            return Err(answers::say(&self.look, Role::Warning, "Where to? /export FILE"));
+            return Err(answers::say(&self.look, Role::Warning, "Usage: /export FILE"));
         }
         let mut lines = match (self.export)(file, session) {
             Ok(told) => answers::say(&self.look, Role::Text, &told),
             Err(why) => return Err(answers::say(&self.look, Role::Error, &why)),
         };
         if self.is_under_way {
-            let told = "It ends where things stand now; what is under way is not in it.";
+            let told = "It covers everything up to now, without the step in progress.";
             lines.extend(answers::say(&self.look, Role::Text, told));
         }
         Ok(lines)
@@ -900,7 +897,7 @@ fn permission<F: Front>(wanted: &str, reach: &Reach, front: &mut F) {
         (other, None) => answers::say(
             &look,
             Role::Warning,
-            &format!("There is no permission {other}; there are read, edit and all."),
+            &format!("Unknown permission {other}; use read, edit or all."),
         ),
     };
     front.print(lines);

@@ -68,7 +68,7 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Context,
         "context",
         "",
-        "show what fills the window, the largest items, and what would go first",
+        "show what fills the context window, the largest items, and what would be removed first",
     ),
     entry(
         Name::Compact,
@@ -76,7 +76,7 @@ pub const COMMANDS: [Entry; 21] = [
         "[--dry-run] [INSTRUCTIONS]",
         "make the conversation smaller now; what the instructions name, words or files, is kept first",
     ),
-    entry(Name::UndoCompact, "undo-compact", "", "take the last compaction back"),
+    entry(Name::UndoCompact, "undo-compact", "", "undo the last compaction"),
     entry(
         Name::Summary,
         "summary",
@@ -87,27 +87,27 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Pin,
         "pin",
         "[#MESSAGE | @FILE | SENTENCE]",
-        "keep a message, a file or a sentence through every compaction; alone: list what is pinned",
+        "keep a message, a file or a sentence through every compaction; without argument: list pins",
     ),
-    entry(Name::Unpin, "unpin", "NUMBER | @FILE | all", "let go of a pin"),
+    entry(Name::Unpin, "unpin", "NUMBER | @FILE | all", "remove a pin"),
     entry(
         Name::Recall,
         "recall",
         "HANDLE",
-        "show what left the window under this handle",
+        "show the removed text with this handle",
     ),
-    entry(Name::Why, "why", "HANDLE", "when and for what reason it was removed"),
+    entry(Name::Why, "why", "HANDLE", "show when and why it was removed"),
     entry(
         Name::Cost,
         "cost",
         "",
-        "tokens and dollars so far, the cache, and what broke it",
+        "show tokens, cost, cache hits and cache misses so far",
     ),
     entry(
         Name::Model,
         "model",
-        "[VENDOR/NAME]",
-        "ask another model from here on; alone: which one is asked",
+        "[PROVIDER/NAME]",
+        "switch to another model; without argument: show the current one",
     ),
     entry(
         Name::Effort,
@@ -119,42 +119,42 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Permission,
         "permission",
         "[read | edit | all]",
-        "what may be done without asking; alone: what is permitted now",
+        "set what runs without asking; without argument: show it",
     ),
-    entry(Name::Todo, "todo", "", "show the list of what is to be done"),
+    entry(Name::Todo, "todo", "", "show the to-do list"),
     entry(
         Name::More,
         "more",
         "",
-        "show in full what was folded last; again: what was before it",
+        "expand the last collapsed output; again: the one before it",
     ),
     entry(
         Name::Copy,
         "copy",
         "[NUMBER]",
-        "put the last answer into the clipboard as it was written, or its code block with this number",
+        "copy the last answer, or its code block with this number, to the clipboard",
     ),
     entry(
         Name::Retry,
         "retry",
         "",
-        "discard what the last prompt has led to and send it again; changed files stay as they are",
+        "discard everything since the last prompt and send it again; files are not restored",
     ),
-    entry(Name::Clear, "clear", "", "begin anew with an empty conversation"),
+    entry(Name::Clear, "clear", "", "start over with an empty conversation"),
     entry(
         Name::Undo,
         "undo",
         "",
-        "take back the last /clear or /retry, with all that was said since; again: redo it",
+        "undo the last /clear or /retry and everything since; again: redo it",
     ),
     entry(
         Name::Export,
         "export",
         "FILE [--force]",
-        "write the whole conversation to a file; as .html, a report about it",
+        "write the whole conversation as .json, or a report as .html",
     ),
     entry(Name::Help, "help", "", "list the commands and keys"),
-    entry(Name::Exit, "exit", "", "leave"),
+    entry(Name::Exit, "exit", "", "quit"),
 ];
 
 const fn entry(name: Name, word: &'static str, arguments: &'static str, help: &'static str) -> Entry {
@@ -227,13 +227,11 @@ fn given(entry: &Entry, word: &str, arguments: &str) -> Said {
     let why = match entry.name {
         _ if arguments.is_empty() => None,
         Name::Compact => mistaken_flag(arguments)
-            .map(|flag| format!("/compact knows no {flag}; did you mean /compact {DRY_RUN}? Nothing was done.")),
+            .map(|flag| format!("Unknown option {flag}; did you mean /compact {DRY_RUN}? Nothing was done.")),
         Name::Pin if !arguments.contains(|c: char| !c.is_ascii_digit()) => Some(format!(
-            "A number is no sentence to keep; did you mean the message, /pin #{arguments}? Nothing was pinned."
+            "To pin a message, write /pin #{arguments}. Nothing was pinned."
         )),
-        _ if entry.arguments.is_empty() => Some(format!(
-            "/{word} takes nothing behind it; say it alone. Nothing was done."
-        )),
+        _ if entry.arguments.is_empty() => Some(format!("/{word} takes no arguments. Nothing was done.")),
         _ => None,
     };
     match why {
@@ -305,11 +303,11 @@ mod tests {
             assert_eq!(read(&format!("/{} ", entry.word)), alone);
             let refused = read(&format!("/{} x", entry.word));
             assert!(
-                matches!(&refused, Said::Refused(why) if why.starts_with(&format!("/{} takes nothing", entry.word))),
+                matches!(&refused, Said::Refused(why) if why.starts_with(&format!("/{} takes no arguments", entry.word))),
                 "{refused:?}"
             );
         }
-        assert!(matches!(read("/quit now"), Said::Refused(why) if why.starts_with("/quit takes nothing")));
+        assert!(matches!(read("/quit now"), Said::Refused(why) if why.starts_with("/quit takes no arguments")));
     }
 
     #[test]

@@ -372,7 +372,7 @@ impl Editor {
         true
     }
 
-    /// Begins to look for an earlier input, or for one before that which was found.
+    /// Begins to search previous inputs, or looks for one before that which was found.
     pub fn search(&mut self) {
         match &mut self.search {
             None => {

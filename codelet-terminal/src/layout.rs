@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn in_a_small_window_a_question_is_short() {
         for (size, expected) in [
-            ((20, 5), "Permit Bash cargo\ntest --workspace …\n[y] [a] [n] [r]\n› "),
+            ((20, 5), "Allow Bash cargo\ntest --workspace …\n[y] [a] [n] [r]\n› "),
             (
                 (40, 5),
-                "Permit Bash cargo test --workspace\n--all-features -- --nocapture …\n[y] yes [a] always [n] no [r] no, why\n› ",
+                "Allow Bash cargo test --workspace\n--all-features -- --nocapture …\n[y] yes [a] always [n] no [r] no, why\n› ",
             ),
         ] {
             let shown = text(&shown(size, Some(LONG), "", |_| ()));
@@ -261,14 +261,14 @@ mod tests {
             }))
         };
         assert!(rows(40).contains("queued: /compact the rest\n"));
-        assert!(rows(80).contains("queued: /compact the rest (done when this turn is over)\n"));
+        assert!(rows(80).contains("queued: /compact the rest (runs after this turn)\n"));
     }
 
     #[test]
     fn before_the_session_has_begun_there_is_no_turn_to_wait_for() {
         for (said, when) in [
-            ("/cost", " (done when the session has begun)"),
-            ("!ls", " (done when the session has begun)"),
+            ("/cost", " (runs when the session has started)"),
+            ("!ls", " (runs when the session has started)"),
             ("hi", ""),
         ] {
             let rows = text(&shown((80, 10), None, "", |repl| {
@@ -320,7 +320,7 @@ mod tests {
                     "a" => prop_assert!(shown.contains("Enter"), "{shown}"),
                     _ => prop_assert!(shown.contains('▏'), "{shown}"),
                 }
-                prop_assert!(height < 4 || picked == "a" || shown.contains("Permit") || picked == "r", "{shown}");
+                prop_assert!(height < 4 || picked == "a" || shown.contains("Allow") || picked == "r", "{shown}");
             } else {
                 prop_assert!(frame.cursor.is_some(), "{shown}");
             }

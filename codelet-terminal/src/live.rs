@@ -314,7 +314,7 @@ impl Live {
                 let lines = self.renderer.aside(Vec::new());
                 self.finished.extend(lines);
             }
-            None => self.repl.hint = Some("nothing more is folded"),
+            None => self.repl.hint = Some("nothing more to expand"),
         }
     }
 
@@ -353,7 +353,7 @@ impl Live {
         if std::thread::Builder::new().name("editor".to_owned()).spawn(run).is_ok() {
             self.edited = Some(edited);
         } else {
-            self.edited(Err("no editor can be started".to_owned()));
+            self.edited(Err("could not start the editor".to_owned()));
         }
     }
 

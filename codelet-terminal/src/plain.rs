@@ -142,12 +142,12 @@ impl Plain {
         }
     }
 
-    /// What somebody says in this line; none if it goes on in the next one.
+    /// What somebody says in this line; none if it continues on the next line.
     fn hear(&mut self, line: &Read) -> Option<String> {
         if let Some(number) = line.mended {
             self.tell(&format!(
-                "line {number} of the input has bytes that are no UTF-8 text; each is shown to the model as � (`iconv -f NAME -t UTF-8` \
-                 makes text of them, where NAME is their encoding)"
+                "line {number} of the input is not valid UTF-8; the model sees � instead (convert it with `iconv -f NAME -t UTF-8`, \
+                 where NAME is its encoding)"
             ));
         }
         let line = line.text.as_str();
@@ -194,10 +194,10 @@ impl Plain {
                 self.show_question();
             }
             let why = if self.is_over {
-                "nobody is there to be asked"
+                "nobody can answer"
             } else if self.waiting >= ROOM {
                 // The next line was written before anybody could know of the question.
-                "nobody can be asked while more than a megabyte of lines waits"
+                "cannot ask while more than a megabyte of input is waiting"
             } else {
                 return;
             };
@@ -229,7 +229,7 @@ impl Plain {
                 format!(" p: always in this project ({proposal}). p PATTERN: the same, with that pattern instead.")
             }
         };
-        let answers = format!("Permit it? y: once.{always}{project} n: no. n REASON: no, and the model is told why.");
+        let answers = format!("Allow it? y: once.{always}{project} n: no. n REASON: no, and tell the model why.");
         lines.extend(answers::say(&self.look, Role::Text, &answers));
         self.show(lines);
     }
@@ -344,7 +344,7 @@ impl Front for Plain {
                         return Wish::Leave;
                     }
                     self.parting = Some(now);
-                    self.line("Ctrl-C again leaves.");
+                    self.line("Press Ctrl-C again to quit.");
                 }
                 Came::Line(None) => self.is_over = true,
                 Came::Line(Some(line)) => {
@@ -461,7 +461,7 @@ impl Front for Plain {
                     self.show(lines);
                 }
             }
-            None => self.line("Nothing more is folded."),
+            None => self.line("Nothing more to expand."),
         }
     }
 
@@ -509,7 +509,7 @@ impl Front for Plain {
             if unread > 0 {
                 self.say(&format!("not kept: {unread} more"));
             }
-            self.say("An empty line has it done all the same.");
+            self.say("Press Enter on an empty line to run them anyway.");
             self.offered.extend(lost);
             return;
         }

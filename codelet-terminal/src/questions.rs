@@ -95,7 +95,7 @@ pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
     if question.grants.is_empty() {
         return Vec::new();
     }
-    let mut told = say(look, Role::Dim, "[a] would permit in this session:");
+    let mut told = say(look, Role::Dim, "[a] would always allow in this session:");
     told.extend(framed(look, Role::Dim, &format!("`{}`", always(question))));
     told
 }
@@ -119,7 +119,7 @@ pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> 
 /// is asked next.
 pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: usize) -> Vec<Line<'static>> {
     let what = format!(
-        "Permit {} {}?",
+        "Allow {} {}?",
         clean(&question.tool, 1),
         clean(&question.description, 1)
     );
@@ -132,8 +132,8 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     {
         let reason = in_sight(room, say(look, Role::Text, &format!("No, because: {before}▏{behind}")));
         let hint = match may_be_message {
-            true => "Enter tells the model; Esc makes it a message of its own",
-            false => "Enter tells the model; Esc goes back",
+            true => "Enter: send as the reason; Esc: make it a separate message",
+            false => "Enter: send to the model; Esc: back",
         };
         return fitting(look, room, what, reason, say(look, Role::Dim, hint));
     }
@@ -168,7 +168,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         let told = say(
             look,
             Role::Dim,
-            "Send what you are writing (Enter), or remove it (Ctrl-U), then answer.",
+            "Send (Enter) or delete (Ctrl-U) your text first, then answer.",
         );
         return match told.len() < room {
             true => fitting(look, room, what, told, Vec::new()),
@@ -181,8 +181,8 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     }
     let pattern = (!question.grants.is_empty()).then(|| shortened(&always(question)));
     if let (Some(Choice::Always), Some(pattern)) = (stand.picked, &pattern) {
-        let ask = |pattern: &str| say(look, Role::Text, &format!("Always in this session for `{pattern}`?"));
-        let hint = say(look, Role::Dim, "Enter says yes; Esc goes back");
+        let ask = |pattern: &str| say(look, Role::Text, &format!("Always allow `{pattern}` in this session?"));
+        let hint = say(look, Role::Dim, "Enter: yes; Esc: back");
         // All of it, where it has room: this is what is agreed to.
         let whole = ask(&always(question));
         let asked = match whole.len() + hint.len() <= room {
@@ -192,10 +192,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         if what.len() + asked.len() + hint.len() <= room {
             return [what, asked, hint].concat();
         }
-        let hint = vec![clip_line(
-            Line::styled("Enter says yes", look.style(Role::Dim)),
-            look.width,
-        )];
+        let hint = vec![clip_line(Line::styled("Enter: yes", look.style(Role::Dim)), look.width)];
         return fitting(look, room, asked, hint, Vec::new());
     }
     let mut waiting = Vec::new();

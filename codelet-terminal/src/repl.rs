@@ -388,7 +388,7 @@ impl Repl {
                     self.hint = self
                         .editor
                         .clear()
-                        .then_some("taken from the queue · Up brings back what you wrote");
+                        .then_some("taken from the queue · Up restores your text");
                     self.editor.paste(&text);
                 }
                 Vec::new()
@@ -415,7 +415,7 @@ impl Repl {
     /// Nothing is written any more, and it is said how that comes back.
     fn clear(&mut self) {
         if self.editor.clear() {
-            self.hint = Some("cleared · Up brings it back");
+            self.hint = Some("cleared · Up restores it");
         }
     }
 
@@ -437,7 +437,7 @@ impl Repl {
         if first.is_some_and(|first| now.duration_since(first) < TWICE) {
             return vec![Act::Leave];
         }
-        self.hint = Some("Ctrl-C again leaves");
+        self.hint = Some("Ctrl-C again to quit");
         Vec::new()
     }
 
@@ -648,7 +648,7 @@ impl Repl {
             Came::Left => {
                 self.kept = self.refusing.take().filter(|reason| !reason.is_empty());
                 if self.kept.is_some() {
-                    self.hint = Some("kept · r goes on with it");
+                    self.hint = Some("kept · r continues it");
                 }
             }
             Came::Message => {

@@ -493,7 +493,7 @@ fn while_the_first_token_is_waited_for_the_status_says_so_with_the_time_and_the_
     assert!(status.contains("waiting for the first token"), "{status}");
     let below = text(&renderer.live(5, at(46)));
     assert!(
-        below.starts_with("waiting for the first token, 45 s · Esc interrupts; it is given up in"),
+        below.starts_with("waiting for the first token, 45 s · Esc interrupts; giving up in"),
         "{below}"
     );
 }

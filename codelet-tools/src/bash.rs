@@ -187,10 +187,10 @@ impl Bash {
         let mut shells = desk.shells();
         let turned = shells.turn(is_shut_in);
         let now = shells.at(is_shut_in).to_owned();
-        let again = "send the command again if it is meant for there";
+        let again = "repeat the command if it should run there";
         if let Some(was) = turned {
             return Err(format!(
-                "what a command in the sandbox has said of its folder does not hold outside of it. The shell stands in {} now; {again}, or begin it with `cd {} && `",
+                "a directory change made in the sandbox does not apply outside it. The shell is in {} now; {again}, or begin it with `cd {} && `",
                 desk.paths.show(&now),
                 quoted(&was.display().to_string())
             ));
@@ -202,7 +202,7 @@ impl Bash {
                 shells.go(begin.to_owned(), is_shut_in);
                 let (gone, begin) = (desk.paths.show(&now), begin.display());
                 Err(format!(
-                    "{gone}, where the shell stood, is gone, or a link has come in its place. It stands in {begin} now; {again}"
+                    "{gone}, the shell's directory, was removed or replaced by a link. The shell is in {begin} now; {again}"
                 ))
             }
             Err(error) => Err(format!(
@@ -433,7 +433,7 @@ fn ran(
     }
     let between = named(desk, &between);
     let mut notices: Vec<String> = between.iter().map(|(what, does)| format!(
-        "{what} changed between two commands, by a job that one of them left or by somebody else; it {does}: have a look at it"
+        "{what} changed between two commands, through a background job or another program; it {does}: please check it"
     )).collect();
     let mut paper = Paper::new(desk, live);
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
@@ -441,7 +441,7 @@ fn ran(
         Err(error) => {
             let told = match error {
                 Unstarted::NoSandbox(missing) => format!(
-                    "nothing was run: commands run in a sandbox only, and it cannot be entered here: {missing}. `/permission all` runs them without one"
+                    "nothing was run: commands need a sandbox, which is not available here: {missing}. `/permission all` runs them without one"
                 ),
                 Unstarted::Refused(error) => format!(
                     "the shell cannot be started in {}: {}",
@@ -480,7 +480,7 @@ fn ran(
             "[{what}, which {does}, changed while this ran; the user is told]\n"
         ));
         notices.push(format!(
-            "{what}, which {does}, changed while a command in the sandbox ran: have a look at it"
+            "{what}, which {does}, changed while a sandboxed command ran: please check it"
         ));
     }
     if !text.is_empty() && !text.ends_with('\n') && !notes.is_empty() {

@@ -64,11 +64,11 @@ fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {
         End::Exited(0) if seconds == 0 => return None,
         End::Exited(status) => format!("exit {status}{took}"),
         End::Unknown => {
-            format!("ended{took}; with which status is not known, since this process was started with SIGCHLD ignored")
+            format!("ended{took}; exit status unknown, since this process was started with SIGCHLD ignored")
         }
         End::Killed(signal) => format!("ended by signal {signal}{took}"),
         End::TimedOut => format!(
-            "not finished after {:.1} s, and ended; a longer timeout can be given, or the job put in the background",
+            "timed out after {:.1} s and was killed; pass a longer timeout, or run it in the background",
             timeout.as_secs_f64()
         ),
         End::Interrupted => format!("{INTERRUPTED}{took}"),
@@ -89,7 +89,7 @@ fn left(ended: &Ended) -> Option<String> {
     let what = counted(left.len(), "job");
     let told = format!("{what} still running in the background: {}", named(left));
     let lost = match ended.open {
-        Some(_) => "; what is printed from now on is not kept: redirect it to a file to see it",
+        Some(_) => "; further output is lost: redirect it to a file to see it",
         None => "",
     };
     let it = if left.len() == 1 { "it" } else { "them" };

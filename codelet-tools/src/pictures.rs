@@ -38,7 +38,7 @@ pub(crate) fn image(bytes: &[u8], media_type: &str) -> Image {
 pub(crate) fn too_large(size: u64) -> Option<String> {
     (size > LARGEST).then(|| {
         format!(
-            "{} is the most that can be shown; make it smaller first",
+            "the limit is {}; make it smaller first",
             counted(LARGEST as usize, "byte")
         )
     })
@@ -124,7 +124,7 @@ impl Looked {
             return match head {
                 _ if !is_wanted => Ok(()),
                 Err(error) => Err(files::reason(&error)),
-                Ok(_) => Err("this is no picture that models take (PNG, JPEG, GIF, WebP)".to_owned()),
+                Ok(_) => Err("this is not a supported image format (PNG, JPEG, GIF, WebP)".to_owned()),
             };
         };
         let rest = LARGEST + 1 - bytes.len() as u64;

@@ -175,7 +175,7 @@ impl Sandbox {
     /// Other systems have nothing like it that needs no privileges.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn enter(&self) -> Sandboxing {
-        Sandboxing::None("there is a sandbox on Linux only".to_owned())
+        Sandboxing::None("the sandbox works on Linux only".to_owned())
     }
 }
 
@@ -271,9 +271,9 @@ mod linux {
             return Err("the kernel has no Landlock, or it is switched off".to_owned());
         };
         let gap = if effective_abi < ABI::V3 {
-            Some("this kernel, older than 6.2, lets commands empty files outside the workspace")
+            Some("kernels before 6.2 let commands truncate files outside the workspace")
         } else if effective_abi < ABI::V6 {
-            Some("this kernel, older than 6.12, lets commands send signals to other programs")
+            Some("kernels before 6.12 let commands send signals to other programs")
         } else {
             None
         };

@@ -98,22 +98,22 @@ impl Warning {
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Warning::CutLastLine { line } => write!(f, "line {line} is cut and was left out: still being written?"),
+            Warning::CutLastLine { line } => write!(f, "line {line} is incomplete and was skipped (still being written?)"),
             Warning::InvalidUtf8 { offset } => {
-                write!(f, "bytes that are no UTF-8 were replaced, first at offset {offset}")
+                write!(f, "replaced invalid UTF-8, first at byte {offset}")
             }
             Warning::HalfCharacter { offset } => {
                 write!(f, "escapes of half a character were replaced, first at offset {offset}")
             }
             Warning::KeptByVendor { by } => write!(
                 f,
-                "the vendor keeps an earlier part of this conversation ({by}), which is not seen here and not compacted"
+                "the provider stores an earlier part of this conversation ({by}), which cannot be compacted here"
             ),
             Warning::Compacted => f.write_str(
-                "this conversation was compacted before; what the handles in it name is in the file that --removed wrote then, so keep that file",
+                "this conversation was compacted before; keep the file that --removed wrote then, which contains the texts of its handles",
             ),
             Warning::LeftOut { to, kinds } => {
-                write!(f, "left out, since {to} has nothing like it: ")?;
+                write!(f, "left out, not supported by {to}: ")?;
                 for (index, (kind, count)) in kinds.iter().enumerate() {
                     write!(f, "{}{count} × {kind}", if index > 0 { ", " } else { "" })?;
                 }
@@ -121,7 +121,7 @@ impl std::fmt::Display for Warning {
             }
             Warning::UnreadEntry { line, kind, count } => write!(
                 f,
-                "line {line}: this entry of kind {kind:?} holds nothing that can be read and was left out; entries like it: {count}"
+                "line {line}: skipped an unreadable entry of kind {kind:?}; entries like it: {count}"
             ),
             Warning::UnknownEntry { line, kind } => {
                 write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")

@@ -14,7 +14,7 @@ pub enum ReadError {
         expected: &'static str,
     },
     /// The bytes are not text.
-    #[error("byte {offset} of line {line} belongs to no text file, expected JSON")]
+    #[error("line {line}: byte {offset} is not text, expected JSON")]
     Binary {
         /// Counted from 1.
         line: usize,
@@ -46,10 +46,10 @@ pub enum ReadError {
         expected: &'static str,
     },
     /// Nothing in the structure says which form this is.
-    #[error("line 1: no known conversation, expected {forms}", forms = OneOf(Format::is_read))]
+    #[error("line 1: not a known conversation format, expected {forms}", forms = OneOf(Format::is_read))]
     UnknownFormat,
     /// In the form that was asked for the file cannot be read, or most of it says nothing.
-    #[error("line 1: this does not read as {asked}: it looks like {found}")]
+    #[error("line 1: this is not {asked}: it looks like {found}")]
     OtherForm {
         /// The form that was asked for.
         asked: Format,
@@ -57,7 +57,7 @@ pub enum ReadError {
         found: Format,
     },
     /// Nothing in the file is of the form that was asked for.
-    #[error("line 1: nothing in this file reads as {0}, expected {forms}", forms = OneOf(Format::is_read))]
+    #[error("line 1: this file is not in the format {0}, expected {forms}", forms = OneOf(Format::is_read))]
     NothingFound(Format),
     /// There are entries, and in the form that the file seems to have, none of them says anything.
     #[error(

@@ -95,7 +95,7 @@ impl<'a> Source<'a> {
             let text = error.to_string();
             let problem = text.split(" at line ").next().unwrap_or(&text);
             let problem = match problem.strip_prefix("EOF while parsing") {
-                Some(what) => format!("the file breaks off in{what}"),
+                Some(what) => format!("unexpected end of file in{what}"),
                 None => problem.to_owned(),
             };
             let expected = match error.classify() {

@@ -34,7 +34,7 @@ fn a_binary_file_is_called_one() {
     for format in REQUESTS {
         assert_eq!(
             complaint(format, b"\x7fELF\n\x02\0\x01"),
-            "byte 6 of line 2 belongs to no text file, expected JSON"
+            "line 2: byte 6 is not text, expected JSON"
         );
     }
 }

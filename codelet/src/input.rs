@@ -53,8 +53,7 @@ impl Input {
         let stdin = io::stdin();
         if stdin.is_terminal() {
             if !asked_for {
-                let problem =
-                    "no FILE is given and nothing is piped in: name a file, or pipe one in (… < session.jsonl)";
+                let problem = "no input: name a FILE, or pipe one in (… < session.jsonl)";
                 return Err(Failure::Told(problem.to_owned()));
             }
             let _ = writeln!(
@@ -183,10 +182,10 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
             let is_long = !may_miss || first > silence;
             if is_long && !std::mem::replace(&mut is_told, true) {
                 let what = if bytes.is_empty() && !may_miss {
-                    "a prompt by standard input".to_owned()
+                    "a prompt on standard input".to_owned()
                 } else if bytes.is_empty() {
                     let seconds = first.as_secs();
-                    format!("what is piped in, {seconds} s at most (< /dev/null says at once that nothing will come)")
+                    format!("standard input, at most {seconds} s (add < /dev/null if there is none)")
                 } else {
                     "the end of standard input".to_owned()
                 };
@@ -197,8 +196,7 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
         }
         if !has_come && may_miss {
             let seconds = first.as_secs();
-            let notice =
-                format!("standard input is open, and nothing came by it in {seconds} s: the prompt goes without it");
+            let notice = format!("nothing arrived on standard input within {seconds} s; continuing without it");
             return Ok(Piped {
                 text: String::new(),
                 notice: Some(notice),
@@ -217,7 +215,7 @@ pub fn piped(has_prompt: bool) -> Result<Piped, Failure> {
         let limit = paint::bytes(MAX_PROMPT);
         return Err(Failure::at(
             NAME,
-            format!("holds more than {limit}, which no window takes; name the file in the prompt"),
+            format!("is larger than {limit}, too much for any context window; name the file in the prompt instead"),
         ));
     }
     match String::from_utf8(bytes) {
@@ -234,12 +232,11 @@ fn mended(name: &str, error: &FromUtf8Error) -> Result<Piped, Failure> {
     if bytes.contains(&0) {
         return Err(Failure::at(
             name,
-            format!("is no text (byte {at} is no UTF-8, and a byte is zero); name the file in the prompt"),
+            format!("is not text (invalid UTF-8 at byte {at}, and a zero byte); name the file in the prompt instead"),
         ));
     }
     let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
-    let notice =
-        format!("some bytes of {name} are no UTF-8 text (the first in line {line}); each is shown to the model as �");
+    let notice = format!("{name} contains invalid UTF-8 (first in line {line}); the model sees � instead");
     Ok(Piped {
         text: String::from_utf8_lossy(bytes).into_owned(),
         notice: Some(notice),
@@ -271,7 +268,7 @@ fn comes_within(input: &io::StdinLock<'_>, most: Option<Duration>) -> bool {
 
 fn too_large(name: &str) -> Failure {
     let limit = paint::bytes(MAX_BYTES);
-    Failure::at(name, format!("holds more than {limit}, expected one conversation"))
+    Failure::at(name, format!("is larger than {limit}, expected one conversation"))
 }
 
 /// What the first bytes say about a file that is no text.
@@ -287,9 +284,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
             let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();
-            return Some(format!(
-                "line {line}: byte {at} is zero, which is in no text, expected JSON"
-            ));
+            return Some(format!("line {line}: byte {at} is zero, expected JSON text"));
         }
     };
     Some(kind.to_owned())
@@ -299,7 +294,7 @@ fn foreign(head: &[u8]) -> Option<String> {
 pub fn unread(error: &ReadError) -> String {
     match error {
         ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),
-        error if error.is_of_form() => format!("{error} (`codelet formats` says what they are)"),
+        error if error.is_of_form() => format!("{error} (see `codelet formats`)"),
         error => error.to_string(),
     }
 }

@@ -31,7 +31,7 @@ impl Told {
 /// What is waited for, and how long at most.
 pub fn words(loading: &Loading) -> String {
     let seconds = loading.left.as_secs_f64().round() as u64;
-    format!("{}; it is waited for up to {seconds} s", cause(loading))
+    format!("{}; waiting up to {seconds} s", cause(loading))
 }
 
 /// The same for programs that follow what happens.

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             tell(
                 "error",
                 Ink::Red,
-                &format!("no thread can be started: {}", exit::words(&error)),
+                &format!("could not start a thread: {}", exit::words(&error)),
             );
             Exit::Usage.into()
         }

@@ -156,7 +156,7 @@ impl Pinned {
             _ => Draft::within(folder, self.access).map(drop),
         };
         tried.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Failure::at(self.path.display(), "no file can be made there"),
+            ErrorKind::NotFound => Failure::at(self.path.display(), "cannot create a file there"),
             _ => Failure::io(&self.path, &error),
         })
     }
@@ -308,7 +308,7 @@ fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
                 links += 1;
                 if fenced.iter().any(|folder| real.starts_with(folder)) {
                     return Err(io::Error::other(
-                        "is behind a link in a folder that commands may write to; name the file that it leads to",
+                        "is reached through a link in a directory that commands can write to; name the link's target instead",
                     ));
                 }
                 if links > LINKS {
@@ -580,7 +580,7 @@ mod tests {
             "out/../folder/t.json",
         ] {
             let why = place.pin(name).unwrap_err();
-            assert!(why.contains("name the file that it leads to"), "{why}");
+            assert!(why.contains("name the link's target instead"), "{why}");
         }
         // The user's own.
         symlink(&place.precious, outside.join("c.json")).unwrap();

@@ -32,7 +32,7 @@ impl Pictures {
         self.found.clear();
         let name = &model.name;
         Some(format!(
-            "{name} takes no pictures, as far as is known, so the prompt goes without {names}. If it does, say `sees_images = true` under [models.\"{name}\"] in your settings."
+            "{name} is not known to accept images, so the prompt is sent without {names}. If it accepts them, set `sees_images = true` under [models.\"{name}\"] in your settings."
         ))
     }
 
@@ -40,7 +40,7 @@ impl Pictures {
     pub fn told(&self) -> Option<String> {
         let shown = |picture: &Picture| format!("{} ({})", picture.name, paint::bytes(picture.bytes));
         let shown: Vec<String> = self.found.iter().map(shown).collect();
-        (!shown.is_empty()).then(|| format!("With the prompt goes {}.", shown.join(", ")))
+        (!shown.is_empty()).then(|| format!("Attached {}.", shown.join(", ")))
     }
 
     /// The prompt with them.

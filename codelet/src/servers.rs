@@ -86,7 +86,9 @@ impl ServerFile {
         if let Some(name) = self.env.keys().find(|name| !is_variable(name)) {
             // A key may stand in it.
             let name = name.split(['=', ':', ' ']).next().unwrap_or_default();
-            return Err(format!("env: {name:?} and what follows is no name of a variable"));
+            return Err(format!(
+                "env: the name starting with {name:?} is not a valid variable name"
+            ));
         }
         for (what, seconds) in [("start", self.start), ("timeout", self.timeout)] {
             if seconds.is_some_and(|seconds| seconds == 0 || seconds > LONGEST_WAIT) {
@@ -234,11 +236,11 @@ fn certificates(path: &Path) -> Result<String, String> {
     let wrong = |why: String| format!("ca: {}: {why}", clean(&path.display().to_string()));
     // Beginning anywhere else, it would name a file of whichever repository the session is in.
     if !path.is_absolute() {
-        return Err(wrong("expected a path from the root on".to_owned()));
+        return Err(wrong("expected an absolute path".to_owned()));
     }
     let bytes = input::regular(path, MOST_CERTIFICATES).map_err(|error| wrong(words(&error)))?;
     let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| wrong("it is no text, as certificates in PEM form are".to_owned()))?;
+    let text = text.map_err(|_| wrong("it is not a text file, expected PEM certificates".to_owned()))?;
     match text.trim().is_empty() {
         true => Err(wrong("it is empty".to_owned())),
         false => Ok(text),
@@ -330,7 +332,7 @@ fn in_the_clear(name: &str, server: &Server) -> Option<String> {
     };
     (!headers.is_empty() && address::is_in_the_clear(url)).then(|| {
         format!(
-            "MCP server {name}: its headers go unencrypted to {}; anybody on the way can read them: use https://",
+            "MCP server {name}: its headers are sent unencrypted to {}; use https://",
             address::shown(url)
         )
     })
@@ -450,7 +452,10 @@ mod tests {
             ("command = \"x\"\nheaders = { a = \"b\" }", "go with a `url`"),
             ("command = \"x\"\nca = \"b\"", "ca goes with a `url`"),
             ("command = \"x\"\ntimeout = 0", "timeout: expected 1 to"),
-            ("command = \"x\"\nenv = { \"a=b\" = \"c\" }", "no name of a variable"),
+            (
+                "command = \"x\"\nenv = { \"a=b\" = \"c\" }",
+                "not a valid variable name",
+            ),
         ] {
             let problem = file(text).check("a").unwrap_err();
             assert!(problem.contains(told), "{problem}");

@@ -109,9 +109,9 @@ pub struct Settings {
     pub economics: Set<Preset>,
     /// Price cards over those that are built in.
     pub prices: Set<Vec<PriceCard>>,
-    /// The most idle requests in a row that keep the cache from expiring.
+    /// The most keep-alive requests in a row that keep the cache from expiring.
     pub keep_alive: Set<u32>,
-    /// Text behind the system prompt.
+    /// Text appended to the system prompt.
     pub append_system: Set<Option<String>>,
     /// Seconds that a provider is waited for, all retries of one request together.
     pub patience: Set<u64>,
@@ -239,7 +239,7 @@ impl Settings {
             if has_another_name(path) {
                 let path_shown = path.display();
                 let problem = format!(
-                    "it has another name (a hard link), by which a command in the sandbox could write it; run `cp -p {path_shown} \
+                    "it has a hard link, through which a sandboxed command could change it; run `cp -p {path_shown} \
                      {path_shown}.own && mv {path_shown}.own {path_shown}`, or use a symbolic link"
                 );
                 return Err(Failure::at(path_shown, problem));
@@ -363,7 +363,7 @@ impl Settings {
         if !refused.is_empty() {
             let (path, names) = (path.display(), refused.join(", "));
             self.notices.push(format!(
-                "{path}: a project may not set {names} like this (it could widen what you permit); put that into your own settings"
+                "{path}: ignored {names}: a project cannot loosen your permissions; use your own settings file"
             ));
         }
         written
@@ -467,7 +467,7 @@ pub fn network(name: &str) -> Result<bool, String> {
     match name {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("network {name:?} is not known, expected off or on")),
+        _ => Err(format!("unknown network {name:?}, expected off or on")),
     }
 }
 
@@ -489,7 +489,7 @@ pub fn effort(name: &str) -> Result<Effort, String> {
 /// # Errors
 /// When there is none; the words list what there is.
 pub fn permission(name: &str) -> Result<Permission, String> {
-    Permission::from_name(name).ok_or_else(|| format!("permission {name:?} is not known, expected read, edit or all"))
+    Permission::from_name(name).ok_or_else(|| format!("unknown permission {name:?}, expected read, edit or all"))
 }
 
 /// Who writes summaries, by name.
@@ -500,7 +500,7 @@ pub fn summary(name: &str) -> Result<SummaryBy, String> {
     match name {
         "template" => Ok(SummaryBy::Template),
         "model" => Ok(SummaryBy::Model),
-        _ => Err(format!("summary {name:?} is not known, expected template or model")),
+        _ => Err(format!("unknown summary {name:?}, expected template or model")),
     }
 }
 
@@ -512,7 +512,7 @@ pub fn background(name: &str) -> Result<Background, String> {
     match name {
         "light" => Ok(Background::Light),
         "dark" => Ok(Background::Dark),
-        _ => Err(format!("background {name:?} is not known, expected light or dark")),
+        _ => Err(format!("unknown background {name:?}, expected light or dark")),
     }
 }
 
@@ -555,7 +555,7 @@ pub fn notify(name: &str) -> Result<NotifyBy, String> {
 /// When there is no such preset; the words list what there is.
 pub fn economics(name: &str) -> Result<Preset, String> {
     Preset::from_name(name)
-        .ok_or_else(|| format!("economics {name:?} is not known, expected faithful, balanced, thrifty or off"))
+        .ok_or_else(|| format!("unknown economics {name:?}, expected faithful, balanced, thrifty or off"))
 }
 
 /// The price cards in a file; a path that is not absolute begins beside the settings file.
@@ -627,7 +627,7 @@ mod tests {
         assert_eq!(settings.base_url.value, None);
         assert_eq!(settings.model.value, "a/b");
         assert!(
-            settings.notices[0].contains("may not set base_url, allow, permission"),
+            settings.notices[0].contains("ignored base_url, allow, permission: "),
             "{:?}",
             settings.notices
         );
@@ -650,7 +650,7 @@ mod tests {
         assert!(told(of("", "max_steps = \"many\"")).starts_with("settings.toml:1:13: "));
         assert!(
             told(of("\npermission = \"root\"", ""))
-                .starts_with("settings.toml:2:14: permission \"root\" is not known, expected")
+                .starts_with("settings.toml:2:14: unknown permission \"root\", expected")
         );
     }
 
@@ -784,7 +784,7 @@ mod tests {
             ("keys = \"sk-0123456789\"", ":1:8: expected a table, not a text"),
             (
                 "[keys]\nanthropik = \"sk-x\"",
-                ":2:1: unknown vendor, expected one of anthropic, openai",
+                ":2:1: unknown provider, expected one of anthropic, openai",
             ),
             ("[keys]\nopenai = \" \"", ":2:10: expected a text that is not empty"),
             ("model = \"\"", ":1:9: expected a text that is not empty"),
@@ -796,12 +796,9 @@ mod tests {
             ),
             (
                 "economics = \"cheap\"",
-                ":1:13: economics \"cheap\" is not known, expected faithful",
+                ":1:13: unknown economics \"cheap\", expected faithful",
             ),
-            (
-                "summary = \"me\"",
-                ":1:11: summary \"me\" is not known, expected template",
-            ),
+            ("summary = \"me\"", ":1:11: unknown summary \"me\", expected template"),
             (
                 "[models.\"a/b\"]\ninput = -1",
                 ":2:9: input: expected US dollars per million tokens, 0 to 1,000,000",

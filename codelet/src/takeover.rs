@@ -103,7 +103,7 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
     );
     let tokens = number(session.conversation().occupancy());
     let mut told = format!(
-        "taken over from {} ({form}): {} with {}, about {tokens} tokens{}",
+        "continuing {} ({form}): {} with {}, about {tokens} tokens{}",
         clean(&name),
         count(prompts, "prompt"),
         count(calls, "tool call"),

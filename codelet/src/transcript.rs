@@ -124,7 +124,7 @@ impl Keep for Kept {
         };
         self.is_given_up = true;
         Some(format!(
-            "the transcript is not kept any more: {why}; it is tried once more at the end"
+            "cannot write the transcript: {why}; it is tried once more at the end"
         ))
     }
 }

@@ -62,7 +62,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
     let model = connected.map_err(|error| {
         Failure::Told(match &error {
             codelet_providers::ConnectError::NoKey { vendor, variable } => format!(
-                "there is no key for {vendor}: set ${variable}, or put `{vendor} = \"…\"` under [keys] in {}",
+                "no API key for {vendor}: set ${variable}, or add `{vendor} = \"…\"` under [keys] in {}",
                 settings
                     .user_file
                     .as_ref()
@@ -77,7 +77,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
     })?;
     if settings.max_cost.value.is_some() && model.profile().price.is_none() {
         return Err(Failure::Told(format!(
-            "nobody knows what {name} costs, so --max-cost cannot be kept; give its prices in the settings, under [models.\"{name}\"]"
+            "the price of {name} is unknown, so --max-cost cannot be enforced; set its prices under [models.\"{name}\"] in the settings"
         )));
     }
     let Some(effort) = settings.effort.value else {
@@ -257,18 +257,18 @@ fn temporary(place: &Place) -> (PathBuf, Option<String>) {
         return (usual, None);
     };
     let why = if !named.is_absolute() {
-        "which is no whole path"
+        "which is not an absolute path"
     } else if !named.is_dir() {
-        "where no folder is"
+        "which is not a directory"
     } else if rustix::fs::access(&named, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        "where nothing may be written"
+        "which is not writable"
     } else if let Some(why) = holds_more(&named, place) {
         why
     } else {
         return (named, None);
     };
     let notice = format!(
-        "{TMPDIR} is {}, {why}: temporary files go to {}",
+        "ignored {TMPDIR}={}, {why}; using {} instead",
         named.display(),
         usual.display()
     );
@@ -280,15 +280,15 @@ fn holds_more(named: &Path, place: &Place) -> Option<&'static str> {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let named = whole(named);
     if named.parent().is_none() {
-        return Some("which is all there is");
+        return Some("which is the root directory");
     }
     let holds = |path: &Path| whole(path).starts_with(&named);
     if place.home.as_deref().is_some_and(holds) {
-        Some("which holds your home")
+        Some("which contains your home directory")
     } else if place.config.as_deref().is_some_and(holds) {
-        Some("which holds your settings")
+        Some("which contains your settings")
     } else if holds(&place.root) || holds(&place.directory) {
-        Some("which holds the workspace")
+        Some("which contains the workspace")
     } else {
         None
     }
@@ -349,8 +349,8 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
     if place.holds_home() && settings.permission.value == Permission::Edit {
         notices.push(
-            "the workspace is your whole home: what begins with a dot there is changed by nobody unasked, and commands \
-             create nothing beside your folders; codelet is better started in the folder of a project"
+            "the workspace is your home directory: changes to its dot files need your approval, and commands cannot create files \
+             directly in it; start codelet in a project directory instead"
                 .to_owned(),
         );
     }
@@ -362,7 +362,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
             }
             Sandboxing::Partial(_) => {}
             Sandboxing::None(why) => notices.push(format!(
-                "no command runs under this permission, since there is no sandbox for it here: {why}; `--permission all` runs commands without one"
+                "commands cannot run under this permission, because there is no sandbox here: {why}; `--permission all` runs them without one"
             )),
         }
     }

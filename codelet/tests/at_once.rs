@@ -157,7 +157,7 @@ fn a_question_ends_at_once() {
             let asked = if kind == Kind::Terminal {
                 "[y] yes, once"
             } else {
-                "Permit it?"
+                "Allow it?"
             };
             session.read(asked, round + 1);
         });
@@ -191,7 +191,7 @@ fn a_compaction_that_the_model_writes_ends_at_once() {
             session.wait_for("It is read.", turn + 1);
             session.rest();
         }
-        let told = "the compaction was interrupted";
+        let told = "compaction interrupted";
         interrupt("a compaction", told, &mut *session, |session, round| {
             session.say("/compact");
             block_on(gates[round].reached());
@@ -215,7 +215,7 @@ fn a_wait_for_another_model_ends_at_once() {
         let mut session = kind.start(&bench, &server, &[]);
         interrupt(
             "/model",
-            "interrupted; the model stays",
+            "interrupted; the model is unchanged",
             &mut *session,
             |session, round| {
                 session.say("/model anthropic/other");

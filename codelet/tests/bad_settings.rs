@@ -69,8 +69,8 @@ fn a_host_that_cannot_be_reached_is_told_soon() {
 #[test]
 fn nothing_to_do_is_told() {
     let bench = Bench::new();
-    refused(&bench.command(&["-p"]).output().unwrap(), &["there is no prompt"]);
-    refused(&bench.command(&["-p", " "]).output().unwrap(), &["there is no prompt"]);
+    refused(&bench.command(&["-p"]).output().unwrap(), &["no prompt: pass one"]);
+    refused(&bench.command(&["-p", " "]).output().unwrap(), &["no prompt: pass one"]);
 }
 
 #[test]
@@ -279,9 +279,9 @@ fn a_session_with_a_cost_limit_takes_no_model_of_unknown_price() {
         "/model anthropic/unheard-of\n/model\n/model anthropic/claude-haiku-4-5\n/model\nexit\n",
     );
     let text = format!("{}{}", stdout(&changed), stderr(&changed));
-    assert!(text.contains("nobody knows what anthropic/unheard-of costs"), "{text}");
-    assert!(text.contains("anthropic/claude-sonnet-5-5 is asked"), "{text}");
-    assert!(text.contains("anthropic/claude-haiku-4-5 is asked"), "{text}");
+    assert!(text.contains("the price of anthropic/unheard-of is unknown"), "{text}");
+    assert!(text.contains("anthropic/claude-sonnet-5-5: context window"), "{text}");
+    assert!(text.contains("anthropic/claude-haiku-4-5: context window"), "{text}");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_number_that_means_nothing_is_refused() {
         ("max_cost = nan", "max_cost: "),
         ("max_cost = inf", "max_cost: "),
         ("max_cost = -1.0", "max_cost: "),
-        ("permission = \"root\"", "permission \"root\""),
+        ("permission = \"root\"", "unknown permission \"root\""),
         ("max_steps = 0", "max_steps: "),
         ("window = 0", "window: "),
         ("[models.\"ollama/m\"]\ninput = nan", "input: "),
@@ -393,7 +393,7 @@ fn a_key_that_would_go_unencrypted_to_another_machine_is_warned_of() {
     let told = |url: &str| {
         let mut command = bench.command(&["-p", "x", "--model", "anthropic/m", "--base-url", url]);
         let output = command.env("ANTHROPIC_API_KEY", "sk-0123456789").output().unwrap();
-        stderr(&output).contains("the API key and the conversation go unencrypted to http://")
+        stderr(&output).contains("the API key and the conversation are sent unencrypted to http://")
     };
     // Names below `.invalid` lead nowhere.
     assert!(told("http://gate.invalid"));
@@ -415,7 +415,7 @@ fn a_system_that_gives_too_little_is_told_or_does_no_harm() {
         shell.env("ANTHROPIC_API_KEY", "sk-0123456789").output().unwrap()
     };
     let few_files = limited("ulimit -n 6");
-    refused(&few_files, &["only 6 open files", "ulimit -n"]);
+    refused(&few_files, &["limit of open files is 6", "ulimit -n"]);
     // The provider cannot be reached, which is found out with a small stack as well.
     let small_stack = limited("ulimit -s 64");
     ended(&small_stack, 3);

@@ -209,16 +209,13 @@ fn outputs_do_not_get_in_each_other_s_way() {
     let out = folder.join("out.json").to_str().unwrap().to_owned();
     refused(
         &run(&["compact", &input, "--report", "-"]),
-        &["the result and --report", "same place"],
+        &["the result and --report", "same file"],
     );
     refused(
         &run(&["compact", &input, "--removed", "/dev/stdout"]),
-        &["the result and --removed", "same place"],
+        &["the result and --removed", "same file"],
     );
-    refused(
-        &run(&["compact", &input, "-o", &out, "--report", &out]),
-        &["same place"],
-    );
+    refused(&run(&["compact", &input, "-o", &out, "--report", &out]), &["same file"]);
     refused(
         &run(&["compact", &input, "--report", &input]),
         &["would overwrite the input"],
@@ -342,7 +339,7 @@ fn what_was_wrong_with_a_conversation_is_told() {
     let output = run_with(&["compact", "--budget", "1M"], text.as_bytes());
     ended(&output, 0);
     for words in [
-        "was mended",
+        "repaired 2 invalid places",
         "message 2: Call \"a\" is not answered directly before this",
         "message 3: The id \"a\" was used before",
     ] {
@@ -364,10 +361,10 @@ fn where_it_was_only_mended_a_summary_from_before_is_not_told_as_a_new_one() {
     ended(&output, 0);
     let told = stderr(&output);
     assert!(
-        told.starts_with("Nothing to compact") || told.starts_with("Mended"),
+        told.starts_with("Nothing to compact") || told.starts_with("Repaired"),
         "{told}"
     );
-    assert!(told.contains("mended") && !told.contains("compacted:"), "{told}");
+    assert!(told.contains("repaired") && !told.contains("compacted:"), "{told}");
 }
 
 #[test]
@@ -437,7 +434,7 @@ fn what_another_form_has_no_place_for_is_told() {
         "{}",
         stdout(&output)
     );
-    let told = "left out, since anthropic has nothing like it: 1 × inlineData";
+    let told = "left out, not supported by anthropic: 1 × inlineData";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
     let same = run_with(&["compact"], sound.to_string().as_bytes());
     assert_eq!(stdout(&same), sound.to_string());
@@ -468,11 +465,11 @@ fn what_goes_on_elsewhere_is_left_as_it_is_and_told() {
     ended(&output, 0);
     assert_eq!(stdout(&output), request);
     assert!(
-        stderr(&output).contains("the vendor keeps an earlier part"),
+        stderr(&output).contains("the provider stores an earlier part"),
         "{}",
         stderr(&output)
     );
-    assert!(!stderr(&output).contains("mended"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("repaired"), "{}", stderr(&output));
 }
 
 #[test]
@@ -511,7 +508,7 @@ fn a_window_holds_the_definitions_of_tools_too() {
     assert!(stderr(&full).contains("Context compacted"), "{}", stderr(&full));
     let crowded = run_with(&["compact", "--window", "10k"], with_tools.to_string().as_bytes());
     assert!(
-        stderr(&crowded).contains("the definitions of the tools alone take"),
+        stderr(&crowded).contains("tool definitions alone take"),
         "{}",
         stderr(&crowded)
     );

@@ -424,7 +424,7 @@ fn goes_on_without_the_summary(failing: fn() -> Reply, told: &str, tries: usize)
     // At two compactions, and then no more.
     assert_eq!(sight.summaries, 2 * tries);
     assert_eq!(sight.lost, Vec::<String>::new());
-    let said = |line: &&Value| line.to_string().contains("made without asking it");
+    let said = |line: &&Value| line.to_string().contains("from now on a template is used");
     assert_eq!(
         lines
             .iter()

@@ -205,7 +205,7 @@ fn the_list_of_tools_stays_as_it_is_when_a_server_dies() {
         .collect();
     assert!(answers[0].contains("it ended with status 3"), "{answers:?}");
     assert_eq!(answers[1], "back");
-    assert!(answers[3].contains("it was started again once already"), "{answers:?}");
+    assert!(answers[3].contains("it was already restarted once"), "{answers:?}");
     // Each request extends the one before it, tools and all.
     assert_eq!(record.faults(), "");
     assert!(
@@ -257,7 +257,7 @@ fn servers_are_listed_and_tried_without_a_model() {
     let none = run(&["mcp", "list"]);
     ended(&none, 0);
     assert!(
-        stdout(&none).starts_with("No MCP servers: name one in "),
+        stdout(&none).starts_with("No MCP servers configured: add one to "),
         "{}",
         stdout(&none)
     );
@@ -301,10 +301,7 @@ fn servers_are_listed_and_tried_without_a_model() {
     ended(&run(&["mcp", "test", "dead"]), 1);
     ended(&run(&["mcp", "test", "nokey"]), 1);
     let unknown = run(&["mcp", "test", "other"]);
-    refused(
-        &unknown,
-        &["no MCP server is named other in ", "it names dead, good, nokey"],
-    );
+    refused(&unknown, &["no MCP server other in ", "it has dead, good, nokey"]);
     for name in ["good", "off", "dead"] {
         all_gone(&bench, name);
     }
@@ -358,7 +355,7 @@ fn a_login_is_asked_for_by_name_kept_for_its_server_and_deleted_by_name() {
         "There is no login for docs.\n"
     );
     refused(&run(&["mcp", "logout", "../settings"]), &["no server has such a name"]);
-    refused(&run(&["mcp", "login", "other"]), &["no MCP server is named other"]);
+    refused(&run(&["mcp", "login", "other"]), &["no MCP server other in "]);
 }
 
 #[test]
@@ -369,7 +366,7 @@ fn a_projects_settings_begin_no_login() {
     let table = format!("[mcp.docs]\nurl = {:?}\n", guarded.server.url());
     bench.file(".codelet/settings.toml", &table);
     let output = bench.command(&["mcp", "login", "docs"]).output().unwrap();
-    refused(&output, &["no MCP server is named docs"]);
+    refused(&output, &["no MCP server docs in "]);
     assert!(guarded.server.seen().is_empty() && guarded.authority.seen().is_empty());
 }
 
@@ -456,11 +453,7 @@ fn a_project_cannot_name_servers() {
     assert!(init.success());
     let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--permission", "all"]);
     ended(&output, 0);
-    assert!(
-        stderr(&output).contains("a project may not set mcp"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("ignored mcp: "), "{}", stderr(&output));
     assert!(heard(&bench, "evil").is_empty());
 }
 
@@ -519,13 +512,13 @@ fn what_is_said_while_servers_are_waited_for_is_sent_behind_them_and_esc_skips_t
     let mut terminal = Terminal::run(&bench, bench.asking(&server, Wire::Anthropic, &[]), (80, 24));
     terminal.see("connecting to MCP servers");
     terminal.say("/clear x");
-    terminal.see("/clear takes nothing behind it");
+    terminal.see("/clear takes no arguments");
     terminal.say("Go.");
     terminal.see("1 queued");
     assert!(server.record().exchanges.is_empty());
     terminal.send(b"\x1b");
     terminal.wait("Done.");
-    terminal.wait("MCP server silent: it was not waited for");
+    terminal.wait("MCP server silent: skipped before it was ready");
     terminal.say("exit");
     assert_eq!(terminal.end(), 0);
     assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("Go."));
@@ -541,12 +534,12 @@ fn in_lines_ctrl_c_skips_the_servers_too_and_what_was_typed_is_sent() {
     let mut terminal = Terminal::run(&bench, lines, (80, 24));
     terminal.see("connecting to MCP servers (Ctrl-C skips)");
     terminal.send(b"/cost\rGo.\r");
-    terminal.see("queued: /cost (done when the session has begun)");
+    terminal.see("queued: /cost (runs when the session has started)");
     terminal.see("queued: Go.");
     assert!(server.record().exchanges.is_empty());
     terminal.send(b"\x03");
     terminal.wait("Done.");
-    terminal.wait("MCP server silent: it was not waited for");
+    terminal.wait("MCP server silent: skipped before it was ready");
     terminal.send(b"exit\r");
     assert_eq!(terminal.end(), 0);
     assert_eq!(server.record().exchanges[0].request.last_user_text(), Some("Go."));
@@ -631,8 +624,8 @@ fn a_session_asks_before_a_servers_tool_is_called() {
         session.say("Go.");
         for (word, told, called) in [
             ("n we use make", "we use make", 0),
-            ("y", "permitted once", 0),
-            ("a", "permitted for this session", 1),
+            ("y", "allowed once", 0),
+            ("a", "allowed in this session", 1),
             // Another tool of the same server is another question.
             ("n", "refused: files__environment", 3),
         ] {

@@ -81,7 +81,7 @@ fn the_picture_shows_what_a_session_with_a_compaction_shows() {
     terminal.see("A compaction now");
     screens.push(terminal.still());
     terminal.say("/cost");
-    terminal.see("Breaks of the cache");
+    terminal.see("Cache misses");
     screens.push(terminal.still());
     terminal.say("exit");
     assert_eq!(terminal.end(), 0);
@@ -103,13 +103,7 @@ fn the_picture_shows_what_a_session_with_a_compaction_shows() {
     );
     // The cells of the window, the notice and the price are in it.
     let read = words(&kept);
-    for words in [
-        "■ ■ ■",
-        "Context compacted:",
-        "A compaction now",
-        "Breaks of the cache",
-        "$0.",
-    ] {
+    for words in ["■ ■ ■", "Context compacted:", "A compaction now", "Cache misses", "$0."] {
         assert!(read.contains(words), "{words}: {read}");
     }
 }

@@ -215,12 +215,9 @@ fn a_picture_that_cannot_be_had_ends_a_run_before_it_costs_anything() {
         ("What is on @gone.png?", "gone.png: there is no such file"),
         (
             "What is on @words.png?",
-            "words.png: this is no picture that models take",
+            "words.png: this is not a supported image format",
         ),
-        (
-            "What is on @large.png?",
-            "3,932,160 bytes is the most that can be shown",
-        ),
+        ("What is on @large.png?", "the limit is 3,932,160 bytes"),
         ("What is on @folder.png?", "folder.png: this is a folder"),
     ] {
         let (output, server) = asked(&bench, prompt);
@@ -240,7 +237,7 @@ fn a_model_that_takes_no_pictures_gets_the_words_and_the_user_one_notice() {
         ended(&output, 0);
         let notices: Vec<&str> = stderr(&output)
             .lines()
-            .filter(|line| line.contains("pictures"))
+            .filter(|line| line.contains("to accept images"))
             .collect();
         assert_eq!(notices.len(), 1, "{}", stderr(&output));
         assert!(
@@ -281,9 +278,9 @@ fn a_session_in_lines_takes_pictures_and_says_what_goes_and_what_does_not() {
     piped.close();
     assert_eq!(piped.end(), 0);
     let text = piped.text();
-    assert!(text.contains("With the prompt goes shot.png"), "{text}");
+    assert!(text.contains("Attached shot.png"), "{text}");
     assert!(
-        text.contains("gone.png: there is no such file. The prompt goes without it."),
+        text.contains("gone.png: there is no such file. The prompt was sent without it."),
         "{text}"
     );
     assert_eq!(pictures(&server, 0, Wire::Anthropic), 1);
@@ -352,7 +349,9 @@ fn another_model_in_the_same_session_is_shown_what_it_can_see() {
     piped.close();
     assert_eq!(piped.end(), 0);
     assert!(
-        piped.text().contains("anthropic/test-model takes no pictures"),
+        piped
+            .text()
+            .contains("anthropic/test-model is not known to accept images"),
         "{}",
         piped.text()
     );

@@ -131,16 +131,13 @@ fn nothing_to_play_is_a_mistake_of_the_user() {
     let path = file(&folder, "broken.json", "{");
     refused(
         &run(&["replay", &path]),
-        &["broken.json", "none of 1 file could be played"],
+        &["broken.json", "none of 1 file could be replayed"],
     );
     let missing = folder.join("missing.json");
     refused(&run(&["replay", missing.to_str().unwrap()]), &["no such file"]);
     let empty = folder.join("empty");
     std::fs::create_dir_all(&empty).unwrap();
-    refused(
-        &run(&["replay", empty.to_str().unwrap()]),
-        &["there is no file to play"],
-    );
+    refused(&run(&["replay", empty.to_str().unwrap()]), &["no files to replay"]);
 }
 
 #[test]
@@ -196,7 +193,10 @@ fn prices_come_from_a_card_or_from_a_file() {
     assert!((dear / cheap - 10.0).abs() < 1e-9);
     assert!(total("1h") > total("5m"));
     let path = folder.to_str().unwrap();
-    refused(&run(&["replay", "--prices", &cards, path]), &["holds 2 cards", "#NAME"]);
+    refused(
+        &run(&["replay", "--prices", &cards, path]),
+        &["contains 2 cards", "#NAME"],
+    );
     refused(
         &run(&["replay", "--prices", "gold", path]),
         &["gold", "neither a price card"],
@@ -228,10 +228,7 @@ fn a_lifetime_that_the_vendor_does_not_sell_is_refused_and_one_that_it_has_anywa
         ("no-write-fee", "1h", "5 min"),
     ] {
         let output = run(&["replay", path, "--prices", card, "--ttl", ttl]);
-        refused(
-            &output,
-            &[card, "sells no cache of that lifetime", lives, "Leave --ttl away"],
-        );
+        refused(&output, &[card, "has no cache with that lifetime", lives, "Omit --ttl"]);
     }
     let lives = |card: &str, ttl: &str| {
         let found = replayed(&["--policy", "never", "--prices", card, "--ttl", ttl], &folder);
@@ -262,7 +259,7 @@ fn each_source_has_an_interval_and_a_single_session_has_none() {
     let line = format!("mask-10 {ratio:.2} ({low:.2}–{high:.2})");
     assert_eq!(told.matches(&line).count(), 1, "{told}");
     let (_, files) = told.split_once("By file").unwrap();
-    let (files, _) = files.split_once("Checked").unwrap();
+    let (files, _) = files.split_once("Compared").unwrap();
     assert!(files.contains("mask-10") && !files.contains('('), "{told}");
 }
 
@@ -353,7 +350,7 @@ fn what_a_folder_holds_is_played_skipped_with_its_own_name_or_counted() {
         "{skipped:?}"
     );
     let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
-    assert!(stdout(&output).contains("passed over in folders: 1 file of other kinds · 1 link to a folder"));
+    assert!(stdout(&output).contains("skipped in directories: 1 file of other kinds · 1 link to a folder"));
 
     // A folder that cannot be read is skipped by its own name; whoever may read everything has none.
     let shut = folder.join("shut");
@@ -376,7 +373,7 @@ fn a_lifetime_that_a_card_of_ones_own_does_not_sell_is_refused_with_words_that_h
     let five = card("five.prices", "m input=3 output=15 read=0.3 write=3.75 marks=4\n");
     refused(
         &run(&["replay", path, "--prices", &five, "--ttl", "1h"]),
-        &["sells no cache of that lifetime", "5 min", "write-1h="],
+        &["has no cache with that lifetime", "5 min", "write-1h="],
     );
     let half = card(
         "half.prices",
@@ -404,14 +401,14 @@ fn what_is_wrong_with_a_file_of_prices_is_a_sentence() {
     );
     said(
         &prices("empty.prices", "# nothing\n"),
-        &["empty.prices", "holds no price card, expected a line such as"],
+        &["empty.prices", "contains no price card, expected a line such as"],
     );
     said(
         &prices("bad.prices", "m input=3 output=x\n"),
         &["bad.prices, line 1, column 18", "US dollars"],
     );
     let marked = prices("bom.prices", "\u{feff}mine input=3 output=15\n");
-    said(&format!("{marked}#other"), &["holds no card of the name other"]);
+    said(&format!("{marked}#other"), &["has no card named other"]);
     ended(
         &run(&[
             "replay",
@@ -451,7 +448,7 @@ fn a_request_that_does_not_fit_ends_the_run_and_leaves_no_share() {
     ]);
     let told = stdout(&output);
     assert!(
-        told.contains("ended at a request that did not fit") && told.contains("mask-10 1 of 2 sessions"),
+        told.contains("left out, since a request did not fit") && told.contains("mask-10 1 of 2 sessions"),
         "{told}"
     );
 }
@@ -473,13 +470,13 @@ fn a_model_that_nobody_knows_and_bills_that_cannot_be_true_are_told_of() {
     let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
     ended(&output, 0);
     let told = stderr(&output);
-    assert!(told.contains("no card has the price of acme-large-9"), "{told}");
+    assert!(told.contains("the price of acme-large-9 is unknown"), "{told}");
     assert!(
         told.contains("1 bill in 1 file ignored") && told.contains("lie.jsonl"),
         "{told}"
     );
     assert!(
-        stdout(&output).contains("1 without bills, times or a known model"),
+        stdout(&output).contains("1 without billed usage, times or a known model"),
         "{}",
         stdout(&output)
     );

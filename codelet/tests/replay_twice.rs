@@ -107,7 +107,7 @@ fn a_conversation_in_two_forms_counts_once_by_the_form_that_tells_more() {
     let output = run(&["replay", "--policy", "never", folder.to_str().unwrap()]);
     ended(&output, 0);
     assert!(stdout(&output).contains("3 conversations"), "{}", stdout(&output));
-    let told = "2 files hold conversations that others hold too, so each counts once (the first is ";
+    let told = "2 files repeat conversations of others; each counts once (the first is ";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
 }
 
@@ -119,7 +119,7 @@ fn a_file_that_is_named_twice_counts_once() {
     ended(&output, 0);
     assert!(stdout(&output).contains("1 conversation "), "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("1 file holds a conversation"),
+        stderr(&output).contains("1 file repeats a conversation"),
         "{}",
         stderr(&output)
     );

@@ -38,7 +38,7 @@ fn policies_window_and_prices_are_those_that_were_asked_for() {
     ]);
     ended(&output, 0);
     let page = stdout(&output);
-    assert!(page.contains("window 1,000,000") && page.contains("lives 1 h 0 min"));
+    assert!(page.contains("window 1,000,000") && page.contains("Cache lifetime 1 h 0 min"));
     assert_eq!(page.matches("class=\"course\"").count(), 2);
     assert!(page.contains(">thrifty</label>") && !page.contains(">faithful</label>"));
 }
@@ -50,17 +50,17 @@ fn where_the_prices_were_found_is_told() {
     for (card, words) in [
         (
             "openai/gpt-4o",
-            "as of 2026-11 from memory, not from the vendor&#39;s page, for",
+            "as of 2026-11 from memory, not from the provider&#39;s page, per million tokens",
         ),
         (
             "deepseek/deepseek-v4-pro",
-            "as of 2026-10 by api-docs.deepseek.com, for",
+            "as of 2026-10 by api-docs.deepseek.com, per million tokens",
         ),
         (
             "openai/gpt-6-sol",
-            "as of 2026-10 by other programs&#39; tables of the vendor&#39;s prices, for",
+            "as of 2026-10 from price tables of other programs, per million tokens",
         ),
-        ("5m", "as of 2026-11, for"),
+        ("5m", "as of 2026-11, per million tokens"),
     ] {
         let output = run(&["report", &recorded, "--policy", "never", "--prices", card]);
         ended(&output, 0);
@@ -76,7 +76,7 @@ fn several_files_are_counted_together_and_bad_ones_are_told_of() {
     let bad = file(&folder, "bad.json", "{");
     let output = run(&["report", &first, &second, &bad, "--policy", "thrifty"]);
     ended(&output, 0);
-    assert!(stdout(&output).contains("2 sessions together"));
+    assert!(stdout(&output).contains("2 sessions in total"));
     assert!(stderr(&output).contains("bad.json"));
 }
 
@@ -90,7 +90,7 @@ fn what_cannot_be_done_is_refused() {
     );
     refused(
         &run(&["report", &recorded, "-o", &recorded]),
-        &["session.json", "name another"],
+        &["session.json", "choose another output file"],
     );
     refused(
         &run(&["report", &recorded, "-o", "/nowhere/report.html"]),

@@ -58,7 +58,7 @@ fn an_unknown_handle_is_refused_with_the_nearest() {
     let path = removed("restore_unknown");
     refused(
         &run(&["restore", &path, "k3f8a2"]),
-        &["gone.jsonl", "no handle k3f8a2", "the nearest: k3f9a2"],
+        &["gone.jsonl", "no handle k3f8a2", "did you mean k3f9a2?"],
     );
     refused(
         &run(&["restore", &path, "qqqqqq"]),
@@ -80,12 +80,15 @@ fn a_broken_line_matters_only_if_the_handle_is_not_elsewhere() {
     assert_eq!(stdout(&run(&["restore", &path, "k3f9a2"])), "here");
     refused(
         &run(&["restore", &path, "aaa"]),
-        &["gone.jsonl", "line 2", "is cut", "expected {\"handle\""],
+        &["gone.jsonl", "line 2", "is incomplete", "expected {\"handle\""],
     );
     let other = file(&folder("restore_other"), "gone.jsonl", "[1]\n");
-    refused(&run(&["restore", &other, "aaa"]), &["line 1", "no object"]);
+    refused(&run(&["restore", &other, "aaa"]), &["line 1", "not an object"]);
     let numbers = file(&folder("restore_numbers"), "gone.jsonl", "{\"handle\": 3}\n");
-    refused(&run(&["restore", &numbers, "aaa"]), &["line 1", "`handle` is no text"]);
+    refused(
+        &run(&["restore", &numbers, "aaa"]),
+        &["line 1", "`handle` is not a string"],
+    );
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn an_edit_that_fails_again_and_again_is_told_and_stopped_whatever_is_printed_in
         result["error"]
             .as_str()
             .unwrap()
-            .contains("the same call of Edit failed 6 times"),
+            .contains("the same Edit call failed 6 times"),
         "{result}"
     );
     let record = server.record();
@@ -268,7 +268,7 @@ fn a_prompt_may_come_by_standard_input() {
         ended(&output, 0);
         let asked = &server.record().exchanges[0].request;
         assert!(asked.user_texts().contains(expected), "{:?}", asked.user_texts());
-        let is_told = stderr(&output).contains("no UTF-8 text (the first in line 1)");
+        let is_told = stderr(&output).contains("invalid UTF-8 (first in line 1)");
         assert_eq!(is_told, expected.contains('\u{fffd}'), "{}", stderr(&output));
     }
 }
@@ -281,7 +281,7 @@ fn what_is_piped_in_and_is_no_text_is_refused() {
     let program = bench.work.join("program");
     std::fs::write(&program, b"\x7fELF\0\xff\xfe").unwrap();
     let output = command.stdin(std::fs::File::open(program).unwrap()).output().unwrap();
-    common::refused(&output, &["standard input", "is no text"]);
+    common::refused(&output, &["standard input", "is not text"]);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn a_transcript_is_not_written_through_a_link_that_a_command_has_put_in_its_plac
     let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--transcript", "t.json"]);
     ended(&output, 2);
     assert!(
-        stderr(&output).contains("name the file that it leads to"),
+        stderr(&output).contains("name the link's target instead"),
         "{}",
         stderr(&output)
     );
@@ -341,7 +341,7 @@ fn what_was_said_of_an_answer_that_never_ends_is_printed_beside_how_it_failed() 
     let refused = vec![half("One,"), half(" two,"), half(" three, four,"), Reply::status(401)];
     for (replies, why) in [
         (endless, "it did not end within the output limit"),
-        (refused, "does not accept the credentials"),
+        (refused, "rejected the API key"),
     ] {
         let bench = Bench::new();
         let server = Server::start(Wire::Anthropic, Behaviour::replies(replies.clone()));
@@ -578,7 +578,7 @@ fn commands_write_and_reach_what_the_users_settings_let_them_and_no_projects_do(
             assert_eq!(told.contains(word), is_users, "{told}");
         }
         assert!(!bench.home.join("other").exists(), "{told}");
-        let refused = stderr(&output).contains("a project may not set write, network");
+        let refused = stderr(&output).contains("ignored write, network: ");
         assert_eq!(refused, !is_users, "{}", stderr(&output));
     }
 }
@@ -643,7 +643,7 @@ fn a_key_that_the_user_types_is_told_to_nobody() {
     let prompt = format!("My key is {KEY}, keep it.");
     let output = bench.ask(&server, Wire::Anthropic, &["-p", &prompt, "--transcript", "t.json"]);
     ended(&output, 0);
-    assert!(stderr(&output).contains("a key or another secret of yours stands in the prompt"));
+    assert!(stderr(&output).contains("the prompt contains an API key or another secret"));
     let request = &server.record().exchanges[0].request;
     assert!(request.user_texts().contains(&"My key is [secret], keep it."));
     assert!(!bench.read("t.json").contains(KEY));
@@ -709,7 +709,7 @@ fn the_demo_needs_nobody_and_compacts_on_its_way() {
 fn a_demo_that_cannot_run_its_test_says_what_is_missing() {
     let bench = Bench::new();
     let output = bench.command(&["demo"]).env("PATH", &bench.work).output().unwrap();
-    common::refused(&output, &["there is no `sh` in $PATH"]);
+    common::refused(&output, &["`sh` is not in $PATH"]);
     // A shell that cannot do the work: nothing is said to pass then.
     use std::os::unix::fs::PermissionsExt as _;
     for program in ["sh", "cat", "dirname", "tail", "od"] {
@@ -718,7 +718,7 @@ fn a_demo_that_cannot_run_its_test_says_what_is_missing() {
     }
     let output = bench.command(&["demo"]).env("PATH", &bench.work).output().unwrap();
     ended(&output, 1);
-    assert!(stderr(&output).contains("here it did not"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("but failed here"), "{}", stderr(&output));
     assert!(!stdout(&output).contains("pass"), "{}", stdout(&output));
 }
 

@@ -225,7 +225,7 @@ fn a_terminal_as_input_is_told_about_and_not_waited_for() {
             return;
         };
         assert_eq!(status, 2, "{shown}");
-        assert!(shown.contains("no FILE is given"), "{shown}");
+        assert!(shown.contains("no input: name a FILE"), "{shown}");
     }
 }
 
@@ -240,7 +240,7 @@ fn a_terminal_shows_the_picture_instead_of_the_result() {
     assert_eq!(status, 0);
     assert!(shown.contains("Before"), "{shown}");
     assert!(!shown.contains("max_tokens"), "{shown}");
-    assert!(shown.contains("-o FILE keeps it"), "{shown}");
+    assert!(shown.contains("-o FILE saves it"), "{shown}");
 }
 
 #[test]

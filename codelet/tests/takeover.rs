@@ -107,7 +107,7 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
             let told = stderr(&output);
             assert!(
                 told.contains(&format!(
-                    "taken over from session.jsonl (a session file of {agent}): 1 prompt"
+                    "continuing session.jsonl (a session file of {agent}): 1 prompt"
                 )),
                 "{at}: {told}"
             );

@@ -90,7 +90,7 @@ fn wrong_options_are_refused_with_what_was_expected() {
         &["--window", "at least 4000 tokens"],
     );
     refused(&run(&["compact", "--budget", "lots"]), &["expected a number of tokens"]);
-    refused(&run(&["compact", "--budget", "0"]), &["nothing weighs 0 tokens"]);
+    refused(&run(&["compact", "--budget", "0"]), &["expected more than 0 tokens"]);
     refused(&run(&["compact", "--budget", "-5"]), &["-5"]);
     refused(
         &run(&["compact", "--from", "claude"]),
@@ -315,7 +315,7 @@ fn models_are_found_by_words_and_the_units_are_told_once() {
 fn a_number_that_cannot_be_is_told_in_words_that_fit_it() {
     refused(
         &run(&["compact", "--window", "0"]),
-        &["--window", "nothing weighs 0 tokens"],
+        &["--window", "expected more than 0 tokens"],
     );
     let window = run(&["compact", "--window", "0"]);
     assert!(!stderr(&window).contains("budget"), "{}", stderr(&window));

@@ -97,7 +97,7 @@ async fn steps_and_dollars_are_bounded() {
     let ending = stage.prompt("Go.").await;
     assert_eq!(ending, Ending::CostLimit(spent));
     assert!(
-        ending.to_string().contains("stopped: 2.0000 dollars were spent, the"),
+        ending.to_string().contains("stopped: cost limit reached ($2.0000)"),
         "{ending}"
     );
     // The limit is of each run.

@@ -142,8 +142,7 @@ async fn instructions_of_a_folder_are_told_once_when_a_file_below_it_is_first_re
     assert_eq!(told(&stage, 2).len(), 2);
     let third = told(&stage, 3);
     assert!(third.len() == 3 && third[2].contains("Web rules."), "{third:?}");
-    let is_of_imports =
-        |event: &&Event| matches!(event, Event::Notice(told) if told.contains("/etc/passwd was not read"));
+    let is_of_imports = |event: &&Event| matches!(event, Event::Notice(told) if told.contains("skipped /etc/passwd"));
     assert_eq!(stage.heard.iter().filter(is_of_imports).count(), 1);
     // The next prompt tells what is new, and nothing that is in sight.
     write("/repo/web/CLAUDE.local.md", "Other web rules.");

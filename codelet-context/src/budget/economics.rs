@@ -56,10 +56,10 @@ impl Preset {
     /// What the preset does, in a sentence.
     pub fn explained(self) -> &'static str {
         match self {
-            Preset::Faithful => "sets unused outputs aside when keeping them costs more, all but the tenth most needed",
-            Preset::Balanced => "sets unused outputs aside when keeping them costs more, all but a twentieth",
-            Preset::Thrifty => "sets unused outputs aside when keeping them costs more, all but a fiftieth",
-            Preset::Off => "edits nothing before the window is full",
+            Preset::Faithful => "trim unused tool outputs to a tenth once keeping them costs more",
+            Preset::Balanced => "trim unused tool outputs to a twentieth once keeping them costs more",
+            Preset::Thrifty => "trim unused tool outputs to a fiftieth once keeping them costs more",
+            Preset::Off => "edit nothing until the context window is full",
         }
     }
 }

@@ -350,7 +350,7 @@ mod tests {
         let said = |text: &str| parse(text, "my.prices").unwrap_err().to_string();
         assert_eq!(
             said("# mine\n\nm input=1 output=dear"),
-            "my.prices, line 3, column 18: \"dear\" stands where US dollars per million tokens, 0 to 1,000,000 was expected"
+            "my.prices, line 3, column 18: expected US dollars per million tokens, 0 to 1,000,000, found \"dear\""
         );
         for (line, expected) in [
             ("m input=1", "output=… behind the name"),

@@ -92,8 +92,8 @@ impl Notice {
         if let (true, Some(outputs)) = (self.changed, self.set_aside) {
             pieces.push(format!("{TRIMMED} {}", sizes()));
             pieces.push(match outputs {
-                1 => "1 old output set aside".to_owned(),
-                _ => format!("{} old outputs set aside", cut::grouped(outputs)),
+                1 => "1 old output trimmed".to_owned(),
+                _ => format!("{} old outputs trimmed", cut::grouped(outputs)),
             });
         } else if self.changed {
             pieces.push(format!("{DONE} {}", sizes()));

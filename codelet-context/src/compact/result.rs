@@ -176,24 +176,20 @@ impl std::fmt::Display for Warning {
                 shown(*after),
                 shown(*trigger)
             ),
-            Warning::PromptsCut { prompts: 1 } => f.write_str(
-                "a prompt of yours was too long for the room there is and was cut; the model can read the rest of it back",
-            ),
+            Warning::PromptsCut { prompts: 1 } => {
+                f.write_str("one of your prompts was too long and was shortened; the model can recall the rest")
+            }
             Warning::PromptsCut { prompts } => write!(
                 f,
-                "{} prompts of yours were too long for the room there is and were cut; the model can read the rest of them back",
+                "{} of your prompts were too long and were shortened; the model can recall the rest",
                 shown(*prompts as u64)
             ),
-            Warning::InstructionsCut => f.write_str(
-                "instructions were too long for the room there is and were cut; the model can read the rest of them back",
-            ),
+            Warning::InstructionsCut => {
+                f.write_str("instructions were too long and were shortened; the model can recall the rest")
+            }
             Warning::NotWritten(failure) => write!(f, "{failure}; the summary is made without a model"),
-            Warning::Mended { places: 1 } => write!(f, "the conversation was not valid in 1 place and was mended"),
-            Warning::Mended { places } => write!(
-                f,
-                "the conversation was not valid in {} places and was mended",
-                shown(*places)
-            ),
+            Warning::Mended { places: 1 } => write!(f, "repaired 1 invalid place in the conversation"),
+            Warning::Mended { places } => write!(f, "repaired {} invalid places in the conversation", shown(*places)),
         }
     }
 }

@@ -114,7 +114,7 @@ fn a_list_that_changes_all_the_time_is_left_as_it_is_in_the_end() {
             last.extend(notices);
         }
         assert_eq!(changes, 50);
-        let told = "MCP server s: its tools have changed 50 times: from here on they stay as they are";
+        let told = "MCP server s: its tools have changed 50 times; further changes are ignored";
         assert_eq!(last.last().unwrap(), told);
         assert_eq!(lists(&bench, "s"), 51);
     });
@@ -126,7 +126,7 @@ fn a_list_that_cannot_be_read_again_is_told_once_and_the_tools_stay() {
         let bench = Bench::new();
         let connected = connected(vec![bench.server("s", Manner::Changing)]).await;
         call(&connected, "s__sulk", "").await;
-        let told = "MCP server s: its tools have changed, and the list cannot be read: it refuses: nobody may know; they stay as they were";
+        let told = "MCP server s: its tools have changed, but the new list cannot be read: it refuses: nobody may know; the old list stays";
         assert_eq!(refresh(&connected).await, (None, vec![told.to_owned()]));
         assert_eq!(refresh(&connected).await, (None, Vec::new()));
         assert_eq!(names(&connected), ["s__change", "s__echo", "s__sulk"]);

@@ -16,7 +16,7 @@ fn a_server_that_dies_in_a_call_is_started_again_once() {
             "The server s gave no answer",
             "status 3",
             "fatal: out of luck",
-            "started again with the next call",
+            "The next call restarts it",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -24,7 +24,7 @@ fn a_server_that_dies_in_a_call_is_started_again_once() {
         assert_eq!(bench.numbers("s", "pid").len(), 2);
         let died = call(&connected, "s__die", "").await;
         assert!(
-            !died.text.as_str().contains("started again with"),
+            !died.text.as_str().contains("next call restarts it"),
             "{}",
             died.text.as_str()
         );
@@ -32,7 +32,7 @@ fn a_server_that_dies_in_a_call_is_started_again_once() {
             let gone = call(&connected, "s__echo", "").await;
             assert!(!gone.success);
             assert!(
-                gone.text.as_str().contains("it was started again once already"),
+                gone.text.as_str().contains("it was already restarted once"),
                 "{}",
                 gone.text.as_str()
             );
@@ -50,7 +50,7 @@ fn a_server_that_cannot_be_started_again_is_gone() {
         for _ in 0..2 {
             let gone = call(&connected, "s__echo", "").await;
             assert!(
-                gone.text.as_str().contains("starting it again failed"),
+                gone.text.as_str().contains("restarting it failed"),
                 "{}",
                 gone.text.as_str()
             );

@@ -57,7 +57,7 @@ fn kept(options: &Options) -> String {
 }
 
 const WANTS: &str =
-    "MCP server docs: it wants a login, or another one than it is sent (status 401): run `codelet mcp login docs`";
+    "MCP server docs: it requires a login, or rejects the one that was sent (status 401): run `codelet mcp login docs`";
 
 #[test]
 fn a_login_lets_sessions_in_until_it_is_removed() {

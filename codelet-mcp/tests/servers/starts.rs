@@ -170,11 +170,11 @@ fn a_list_that_is_too_long_is_cut_with_a_notice() {
             "{told}"
         );
         assert!(
-            told.contains("b: it has 9946 tools more than the 64 that are taken"),
+            told.contains("b: 9946 of its tools are left out, the limit is 64"),
             "{told}"
         );
         assert!(
-            told.contains("b: 16 of its tools are left out: 112 are the most"),
+            told.contains("b: 16 of its tools are left out: the limit is 112"),
             "{told}"
         );
     });
@@ -242,7 +242,7 @@ fn an_interruption_ends_the_waiting_for_servers() {
         assert_eq!(names(&connected), [""; 0]);
         assert_eq!(
             connected.notices,
-            ["MCP server s: it was not waited for; its tools are left out"]
+            ["MCP server s: skipped before it was ready; its tools are left out"]
         );
         let pid = bench.numbers("s", "pid")[0];
         bench.wait(|| crate::kit::is_gone(pid), "its end").await;

@@ -217,17 +217,17 @@ fn a_server_that_wants_a_login_says_what_to_do() {
             (
                 "401 Unauthorized",
                 "",
-                "it wants a login, or another one than it is sent (status 401)",
+                "it requires a login, or rejects the one that was sent (status 401)",
             ),
             (
                 "401 Unauthorized",
                 "www-authenticate: Bearer resource_metadata=\"https://x/y\"\r\n",
-                "it wants a login, or another one than it is sent (status 401)",
+                "it requires a login, or rejects the one that was sent (status 401)",
             ),
             (
                 "403 Forbidden",
                 "www-authenticate: Bearer error=\"insufficient_scope\"\r\n",
-                "the token that it is sent permits too little (status 403)",
+                "the token that was sent lacks permission (status 403)",
             ),
         ] {
             let port = listen(move |stream| {

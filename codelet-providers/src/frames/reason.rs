@@ -84,7 +84,7 @@ pub(super) fn stop(reason: &str, words: Option<&str>) -> Result<Stop, Trouble> {
         () if has(DECLINED) => super::declined(reason, words),
         () if has(LIMIT) => Stop::OutputLimit,
         () if has(FAILED) => return Err(Trouble::Failed(super::reasoned(reason, words))),
-        () => super::broken_off(&format!("it ended for a reason that is not known: {reason}"), words),
+        () => super::broken_off(&format!("it ended for an unknown reason: {reason}"), words),
     })
 }
 

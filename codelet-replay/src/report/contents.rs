@@ -17,9 +17,9 @@ pub const MOST_TOOLS: usize = 20;
 /// The section.
 pub fn section(html: &mut Html, report: &Report, course: Option<&Course>) {
     html.element("section", &[("aria-labelledby", "went")], |html| {
-        html.line("h2", &[("id", "went")], "Where the window went");
+        html.line("h2", &[("id", "went")], "What used the context window");
         if report.contents.kinds.is_empty() {
-            html.line("p", &[], "Nothing was said.");
+            html.line("p", &[], "The conversation is empty.");
             return;
         }
         html.line("h3", &[], "By kind");

@@ -70,18 +70,18 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     });
     if let Some(refused) = course.run.refused {
         let words = format!(
-            "Ended at request {}, which holds {} tokens and does not fit into the window of {}, whatever is removed. A \
-             provider refuses it, so nothing from there on is counted, and there is no share to compare.",
+            "Ended at request {}: its {} tokens do not fit into the context window of {}, whatever is removed. A \
+             provider would reject it, so later requests are not counted, and the policy has no share.",
             number(refused.step as u64 + 1),
             number(refused.tokens),
             number(window),
         );
         html.line("p", &[], &words);
     }
-    html.line("h3", &[], "What filled the window");
+    html.line("h3", &[], "Context window by kind");
     if course.run.steps.len() > buckets.len() {
         let words = format!(
-            "{} in {} columns; each shows the fullest of its {}.",
+            "{} in {} columns; each shows the largest of its {}.",
             count(sums.steps, "request", "requests"),
             number(buckets.len() as u64),
             number(course.run.steps.len().div_ceil(buckets.len().max(1)) as u64),
@@ -107,11 +107,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     });
     marked(html, "edits", "removed most", course.edits.len());
     html.element("details", &[], |html| {
-        html.line(
-            "summary",
-            &[],
-            "What filled the window and what the cache did, as a table",
-        );
+        html.line("summary", &[], "Context window and cache, as a table");
         layers(html, at, &buckets);
     });
     html.line("h3", &[], "Edits");
@@ -373,7 +369,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
         html.line(
             "p",
             &[],
-            "Every request could read all that the one before it had left in the cache.",
+            "Every request read everything that the previous one had left in the cache.",
         );
         return;
     }
@@ -384,7 +380,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
         number(sums.cold),
         match sums.elsewhere {
             0 => String::new(),
-            some => format!("{} by asking another model or with other tools, ", number(some)),
+            some => format!("{} by switching the model or tools, ", number(some)),
         },
         number(sums.unplanned),
     );
@@ -397,7 +393,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
     let columns = [
         words("Request"),
         words("Reason"),
-        figures("Held, not read"),
+        figures("Cached, not read"),
         figures("Read"),
         figures("Written"),
         figures("Cost of the prompt"),

@@ -78,23 +78,21 @@ fn notes(session: &Session, settings: &Settings) -> Vec<String> {
     if !session.is_timed() {
         notes.push(
             match untimed == all {
-                true => "The recording does not say when requests were made, so the cache is taken to stay warm throughout.",
-                false => {
-                    "The recording does not say when most requests were made, so the cache is taken to stay warm throughout."
-                }
+                true => "The recording has no request times, so the cache is assumed to stay warm.",
+                false => "The recording has no time for most requests, so the cache is assumed to stay warm.",
             }
             .to_owned(),
         );
     } else if untimed > 0 {
         notes.push(format!(
-            "{} of {} no time; each is taken to have followed the one before it at once.",
+            "{} of {} no time; each is assumed to follow the previous one at once.",
             number(untimed),
             count(all, "request has", "requests have"),
         ));
     }
     if session.unplayed > 0 {
         notes.push(format!(
-            "Only the first {} are played and told of here; {} left out.",
+            "Only the first {} are simulated and shown here; {} left out.",
             count(all, "request", "requests"),
             count(session.unplayed as u64, "more is", "more are"),
         ));
@@ -108,21 +106,21 @@ fn notes(session: &Session, settings: &Settings) -> Vec<String> {
     }
     if session.false_bills > 0 {
         notes.push(format!(
-            "{} ignored: more tokens than the conversation can have had, which is more than a token for each recorded byte \
-             and a million beside.",
+            "{} ignored: more tokens than the conversation can have, that is, more than one per recorded byte \
+             plus a million.",
             count(session.false_bills as u64, "bill was", "bills were"),
         ));
     }
     notes.push(if session.is_calibrated {
-        "Sizes are estimated from bytes and scaled by what this session was billed.".to_owned()
+        "Sizes are estimated from bytes and scaled to this session's billed usage.".to_owned()
     } else {
-        "The recording holds no bills, so sizes are estimated from bytes, and system prompt and tools are assumed."
+        "The recording has no usage data, so sizes are estimated from bytes, and a size is assumed for system prompt and tools."
             .to_owned()
     });
     if session.requests.iter().any(|request| request.after_compaction) {
         notes.push(
-            "The agent compacted this conversation itself. Its summaries are left out here, and what they stood for is \
-             played whole."
+            "The agent compacted this conversation itself. Its summaries are left out here, and the original messages are \
+             used instead."
                 .to_owned(),
         );
     }

@@ -19,15 +19,15 @@ pub fn section(html: &mut Html, report: &Report, courses: &[Course]) {
         };
         html.line("h2", &[("id", "dollars")], title);
         let simulated = "the same conversation, request by request, under each policy; replies cost the same under all. \
-                         Reading again is what had been removed and was referred to later.";
+                         Reading again is the cost of rereading removed content when it was needed later.";
         let words = match (report.is_live, report.is_priced, is_simulated) {
             (false, ..) => format!("Simulated: {simulated}"),
             (true, true, true) => {
-                format!("The first row is what the provider billed, at its prices. The others are simulated: {simulated}")
+                format!("The first row is the provider's bill. The others are simulated: {simulated}")
             }
             (true, true, false) => "What the provider billed, at its prices.".to_owned(),
             (true, false, _) => {
-                "The price of the model is not known, so there are no dollars to compare policies by.".to_owned()
+                "The price of the model is unknown, so policies cannot be compared by cost.".to_owned()
             }
         };
         html.line("p", &[], &words);
@@ -176,14 +176,14 @@ fn rest(html: &mut Html, courses: &[Course]) {
 }
 
 fn together(html: &mut Html, sessions: usize, totals: &[Total]) {
-    html.line("h3", &[], &format!("{} sessions together", number(sessions as u64)));
+    html.line("h3", &[], &format!("{} sessions in total", number(sessions as u64)));
     let ends = totals
         .iter()
         .flat_map(|total| [total.ratio, total.interval.map(|it| it.1)]);
     let most = ends.flatten().fold(1.0, f64::max);
     let columns = [
         words("Policy"),
-        words("Share of never"),
+        words("Cost vs. never"),
         figures("Share"),
         figures("from"),
         figures("to"),

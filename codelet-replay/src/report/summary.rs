@@ -35,14 +35,14 @@ pub fn banner(html: &mut Html, report: &Report) {
 /// The summary.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usize) {
     html.element("section", &[("aria-labelledby", "short")], |html| {
-        html.line("h2", &[("id", "short")], "In short");
+        html.line("h2", &[("id", "short")], "Summary");
         let Some(course) = courses.get(first).filter(|course| !course.run.steps.is_empty()) else {
             let words = if report.is_live {
-                "Nothing was sent yet, so there is nothing to tell of requests."
+                "No request was sent yet."
             } else if courses.iter().any(|course| course.run.refused.is_some()) {
-                "The first request does not fit into the window, so there is nothing to play. What was said is shown below."
+                "The first request does not fit into the context window, so nothing can be simulated. The conversation is shown below."
             } else {
-                "The recording holds no request, so there is nothing to play. What was said is shown below."
+                "The recording contains no request, so nothing can be simulated. The conversation is shown below."
             };
             html.line("p", &[("class", "lead")], words);
             return;
@@ -94,7 +94,7 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
         return words;
     };
     words += &format!(
-        " Played again by a simulation, the same conversation costs {} without any edit before the window is full",
+        " In a simulation, the same conversation costs {} without edits until the context window is full",
         dollars(never.run.sums().cost())
     );
     let own = courses
@@ -121,7 +121,7 @@ fn earlier(report: &Report) -> String {
         false => String::new(),
     };
     format!(
-        " {}{for_all} came before the conversation began anew; they are on the session's bill and not on this page.",
+        " {}{for_all} came before /clear; the session's cost includes them, this page does not.",
         count(requests, "more request", "more requests")
     )
 }
@@ -151,7 +151,10 @@ fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
     words += &match never {
         Some(never) if course.run.policy != Policy::Never => {
             let share = cost / never - 1.0;
-            let held = format!("against {} without any edit before the window is full", dollars(never));
+            let held = format!(
+                "compared with {} without edits until the context window is full",
+                dollars(never)
+            );
             match share {
                 _ if share.abs() < 0.000_5 => {
                     format!("{who} would have cost {}, the same as without edits.", dollars(cost))
@@ -174,7 +177,7 @@ fn simulated(course: &Course, sums: &Sums, never: Option<&Course>) -> String {
     };
     if sums.refetch > 0.0 {
         words += &format!(
-            " That includes {} for reading again what had been removed and was referred to later.",
+            " That includes {} for reading removed content again when it was needed later.",
             dollars(sums.refetch)
         );
     }
@@ -209,7 +212,7 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
             ),
         ),
         (
-            "From the cache",
+            "Read from cache",
             percent(sums.hit_share()),
             count(
                 sums.planned + sums.cold + sums.elsewhere + sums.unplanned,
@@ -263,7 +266,7 @@ fn against_bills(report: &Report) -> Option<String> {
             ""
         };
         return Some(format!(
-            "The price of the recorded model ({}) is not known. The dollars here are those of the card {}{bills}; name \
+            "The price of the recorded model ({}) is unknown. Costs here use the price card {}{bills}; choose \
              another card, or one of your own, with --prices.",
             names(),
             report.settings.card.name,
@@ -291,7 +294,7 @@ fn against_bills(report: &Report) -> Option<String> {
     };
     Some(format!(
         "The recording's own {} were billed {} for their prompts, as they were sent then. From their times and sizes alone, \
-         the cache model here predicts {}; told where other sessions had warmed the cache or the vendor lost it, {}. The \
+         the cache model here predicts {}; with the places where other sessions had filled the cache or the provider lost it, {}. The \
          figures of the policies are simulated, not billed.{left_out}",
         count(check.requests as u64, "request", "requests"),
         dollars(check.billed),
@@ -401,8 +404,8 @@ fn found(source: &str) -> String {
     match source {
         // Nobody sells at these.
         "" | "generic" | "local" => String::new(),
-        "memory" => " from memory, not from the vendor's page".to_owned(),
-        "other-price-tables" => " by other programs' tables of the vendor's prices".to_owned(),
+        "memory" => " from memory, not from the provider's page".to_owned(),
+        "other-price-tables" => " from price tables of other programs".to_owned(),
         page => format!(" by {page}"),
     }
 }
@@ -418,8 +421,8 @@ fn conditions(report: &Report) -> Vec<String> {
             format!(", as of {}{}", card.as_of, found(&card.source))
         };
         notes.push(format!(
-            "Prices of the card {}{dated}, for a million tokens: prompt {}, read from the cache {}, written to it {}, \
-             reply {}. An entry of the cache lives {}.",
+            "Prices of the card {}{dated}, per million tokens: input {}, cache read {}, cache write {}, \
+             output {}. Cache lifetime {}.",
             card.name,
             dollars(card.rates.input),
             dollars(card.rates.cache_read),
@@ -428,7 +431,7 @@ fn conditions(report: &Report) -> Vec<String> {
             span(u64::try_from(card.expires_after().as_millis()).unwrap_or(u64::MAX)),
         ));
     } else {
-        notes.push("The price of the model is not known, so dollars are left out or zero.".to_owned());
+        notes.push("The price of the model is unknown, so costs are left out or zero.".to_owned());
     }
     if report.is_live {
         notes.push(
@@ -440,23 +443,23 @@ fn conditions(report: &Report) -> Vec<String> {
     if report.courses.iter().any(|course| !course.is_billed) {
         if report.is_live {
             notes.push(
-                "Every row but the first is simulated. The simulation weighs texts by what this session was billed and \
-                 reads no replies but those that came; what you compacted, pinned or took back yourself it leaves out. \
+                "Every row but the first is simulated. The simulation scales text sizes to this session's billed usage and \
+                 uses the recorded replies; it leaves out what you compacted, pinned or undid yourself. \
                  So compare its rows with one another, and the bill with the row of the session's own policy."
                     .to_owned(),
             );
         }
         notes.push(format!(
-            "Every policy compacts with the engine when a request would pass {} tokens: the window less {} for the reply.",
+            "Every policy compacts when a request would exceed {} tokens: the context window minus {} for output.",
             number(settings.limit()),
             number(settings.window - settings.limit()),
         ));
         notes.push(format!(
-            "What a reply refers to and its request did not show is read again with a probability of {}.",
+            "If a reply refers to removed content, that is read again with a probability of {}.",
             percent(settings.refetch)
         ));
         notes.push(
-            "What a simulated edit cost is the price of writing again what the cache held behind it. What it saved is \
+            "The cost of a simulated edit is the price of writing the cached tokens after it again. Its saving is \
              what the removed tokens would have cost in the requests after it, had they stayed to the end."
                 .to_owned(),
         );

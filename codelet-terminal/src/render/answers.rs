@@ -17,7 +17,7 @@ pub fn why(handle: &str, removal: Option<&Removal<'_>>, look: &Look) -> Vec<Line
     let name = clean(handle, 1).into_owned();
     let Some(removal) = removal else {
         let words = format!(
-            "Nothing is kept under {}.",
+            "No removed text has the handle {}.",
             if name.is_empty() { "no name" } else { &name }
         );
         return paragraph(&words, Role::Text, look);
@@ -64,7 +64,7 @@ pub fn todo(list: &TodoList, look: &Look) -> Vec<Line<'static>> {
     let open = list.items().filter(|item| item.state.is_open()).count();
     let all = list.items().count();
     if all == 0 {
-        return paragraph("Nothing is on the list.", Role::Dim, look);
+        return paragraph("The to-do list is empty.", Role::Dim, look);
     }
     out.push(Line::from(vec![
         Span::styled("Todo  ", look.style(Role::Accent)),

@@ -103,7 +103,7 @@ fn head(state: &TokenState, window: Tokens, is_guess: bool, look: &Look) -> Vec<
     ])];
     let reserved = number(window.saturating_sub(state.capacity));
     let words = format!(
-        "{}: a window of {}, of which {reserved} are kept for the answer",
+        "{}: context window {}, {reserved} of it reserved for output",
         state.model,
         number(window)
     );
@@ -162,7 +162,7 @@ fn by_tool(found: &Inspection, add: &mut impl FnMut(&str, char, Tokens, Color, M
         let tokens = tool.results.tokens.min(left);
         left -= tokens;
         let name = match &*tool.tool {
-            "" => "results of nobody's calls".to_owned(),
+            "" => "outputs without a call".to_owned(),
             name => format!("results of {}", clean(&clip(name, 30), 1)),
         };
         add(&name, letter, tokens, colour, Modifier::empty());
@@ -253,7 +253,7 @@ fn legend(shares: &[Share], free: Tokens, reserved: Tokens, window: Tokens, look
         rows.push((
             look.pick("▒", "x").to_owned(),
             dim,
-            "reserved for the answer".to_owned(),
+            "reserved for output".to_owned(),
             reserved,
         ));
     }

@@ -39,17 +39,17 @@ pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Loo
         note(format!("  {} of the output was thinking", number(bill.reasoning)));
     }
     match price {
-        None if bill.requests > 0 => note("  the price of this model is not known".to_owned()),
+        None if bill.requests > 0 => note("  the price of this model is unknown".to_owned()),
         // Another model was asked before, at its own prices.
         Some(_) if (sum - bill.dollars).abs() > 0.005_f64.max(bill.dollars * 0.01) => {
-            note("  by kind at the prices of the model in use; the total at those of each request".to_owned());
+            note("  rows at the current model's prices; the total at each request's own prices".to_owned());
         }
         _ => {}
     }
     if bill.estimated > 0.0 {
         let about = dollars(bill.estimated);
         note(format!(
-            "  about {about} more, estimated: the provider did not count every request"
+            "  plus about {about}, estimated: the provider did not report usage for every request"
         ));
     } else if bill.unpriced > 0 && bill.unpriced < bill.requests {
         note(format!(
@@ -115,7 +115,7 @@ fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
         short(read),
         short(all)
     );
-    heading("From the cache", &words, look, out);
+    heading("Read from cache", &words, look, out);
     let room = look.width.saturating_sub(4).min(40);
     let full = super::status::bar(read, all, room, look);
     let rest = look.pick("░", ".").repeat(room - columns(&full));
@@ -135,7 +135,7 @@ fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out:
         0 => "none so far".to_owned(),
         some => format!("{}, each with its reason", count(some as u64, "time")),
     };
-    heading("Breaks of the cache", &note, look, out);
+    heading("Cache misses", &note, look, out);
     let (older, newest) = breaks.split_at(breaks.len().saturating_sub(BREAKS));
     let mut number_of = older.iter().filter(|it| counts(it)).count();
     if number_of > 0 {
@@ -167,10 +167,10 @@ fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
         Cause::Edit(reason) => format!("edited: {}", reason.name()),
         Cause::Undone => "undone: what was removed is sent again".to_owned(),
         Cause::Cleared => "cleared: nothing of it is sent again".to_owned(),
-        Cause::Model => "another model, with a cache of its own".to_owned(),
-        Cause::Tools => "other tools, which stand before all that is cached".to_owned(),
+        Cause::Model => "switched to another model".to_owned(),
+        Cause::Tools => "the tools changed".to_owned(),
         Cause::Expired => "the cache had expired".to_owned(),
-        Cause::Unplanned => "nobody knows why".to_owned(),
+        Cause::Unplanned => "unknown reason".to_owned(),
     };
     let mut pieces = match one.is_cold && one.is_edit() {
         true => vec!["the cache had expired".to_owned()],
@@ -202,7 +202,7 @@ fn cost_of(one: &Break) -> Option<String> {
         // What is not sent again costs nothing, and no report will tell.
         _ if one.cause == Cause::Cleared => None,
         _ if one.rewritten == 0 && one.predicted == 0.0 => Some("at no cost".to_owned()),
-        Some(actual) => Some(format!("{}, {} expected", dollars(actual), dollars(one.predicted))),
-        None => Some(format!("{} expected", dollars(one.predicted))),
+        Some(actual) => Some(format!("{} (estimated {})", dollars(actual), dollars(one.predicted))),
+        None => Some(format!("estimated {}", dollars(one.predicted))),
     }
 }

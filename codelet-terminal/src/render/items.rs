@@ -234,9 +234,9 @@ pub(super) fn first_to_go(
     for (tokens, words) in [
         (
             found.out_of_date(),
-            "in reads that are out of date: the file was read again or changed",
+            "in outdated reads: the file was read again or changed",
         ),
-        (found.repeated(), "in texts that stand there more than once"),
+        (found.repeated(), "in repeated texts"),
     ] {
         if tokens > 0 {
             let line = format!("  {:>6}  {words}", short(scale.of(tokens)));

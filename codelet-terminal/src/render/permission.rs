@@ -61,12 +61,12 @@ impl Choice {
 /// commands run. Of a long change the beginning is shown where [`rest`] can be unfolded, else all of it.
 pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
-    let title = format!("{} asks to", clean(asked.tool, 1));
+    let title = format!("Allow {}", clean(asked.tool, 1));
     for need in asked.needs {
         match need {
             Need::Run { command, folder, .. } => {
                 titled(
-                    &format!("{title} run a command in {}", shown(directory)),
+                    &format!("{title} to run this command in {}?", shown(directory)),
                     look,
                     &mut out,
                 );
@@ -82,7 +82,7 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 owner,
                 diff,
             } => {
-                titled(&format!("{title} change {}", shown(path)), look, &mut out);
+                titled(&format!("{title} to change {}?", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
                 if let Some(owner) = owner {
                     warning(&whose(*owner), look, &mut out);
@@ -90,27 +90,27 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 change(diff, look, &mut out);
             }
             Need::Read { path, is_inside, .. } => {
-                titled(&format!("{title} look at {}", shown(path)), look, &mut out);
+                titled(&format!("{title} to read {}?", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
             }
             Need::Call { server, parameters, .. } => {
-                let title = format!("{title} be called at the server {}, with", clean(server, 1));
+                let title = format!("{title} on MCP server {} with these parameters?", clean(server, 1));
                 titled(&title, look, &mut out);
                 exactly(parameters, look, &mut out);
             }
         }
     }
     if asked.needs.is_empty() {
-        titled(&format!("{title} be called: {}", asked.description), look, &mut out);
+        titled(&format!("{title}: {}?", asked.description), look, &mut out);
     }
     out
 }
 
 fn whose(owner: Owner) -> String {
     match owner {
-        Owner::Git => "This is git's own, which may start what stands there.".to_owned(),
-        Owner::Codelet => "This is Codelet's own, which says what a session may do.".to_owned(),
-        Owner::Home => "This is your own, in your home: shells and other programs obey what stands there.".to_owned(),
+        Owner::Git => "This belongs to git, which may run programs that it names.".to_owned(),
+        Owner::Codelet => "This is a Codelet setting, which decides what a session may do.".to_owned(),
+        Owner::Home => "This is in your home directory: shells and other programs may run what it contains.".to_owned(),
         Owner::Obeyed(reason) => format!("This {reason}."),
     }
 }
@@ -208,7 +208,7 @@ fn exactly(command: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     }
     if has_hidden {
         warning(
-            "It holds characters that cannot be seen or that change what is seen; they are spelt out above.",
+            "It contains invisible or misleading characters; they are shown escaped above.",
             look,
             out,
         );
@@ -228,7 +228,7 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     }
     if read.is_empty() {
         if read.remarks.is_empty() {
-            warning("Nothing would change: this is what is there already.", look, out);
+            warning("No change: the file already has this content.", look, out);
         }
         return;
     }
@@ -241,8 +241,8 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     out.extend(read.lines(look, CHANGED));
     if read.rows() > CHANGED {
         let told = match read.left_out() {
-            None => "Ctrl-O shows all of it, before you answer.",
-            Some(_) => "Ctrl-O shows more of it, before you answer.",
+            None => "Press Ctrl-O to see all of it before you answer.",
+            Some(_) => "Press Ctrl-O to see more of it before you answer.",
         };
         warning(told, look, out);
     }
@@ -274,8 +274,8 @@ pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
     let what = asked.needs.iter().map(|need| match need {
         Need::Run { command, .. } => format!("run {command}"),
         Need::Change { path, .. } => format!("change {}", shown(path)),
-        Need::Read { path, .. } => format!("look at {}", shown(path)),
-        Need::Call { server, parameters, .. } => format!("be called at the server {server} with {parameters}"),
+        Need::Read { path, .. } => format!("read {}", shown(path)),
+        Need::Call { server, parameters, .. } => format!("call the MCP server {server} with {parameters}"),
     });
     let what: Vec<String> = what.collect();
     clip(
@@ -326,7 +326,7 @@ mod tests {
         let (question, rest) = shown_of(added(2_000, 90_000));
         assert!(question.contains("… 1,600 more lines; 88,000 more changed lines are not shown"));
         assert!(
-            question.ends_with("Ctrl-O shows more of it, before you answer."),
+            question.ends_with("Press Ctrl-O to see more of it before you answer."),
             "{question}"
         );
         let rest = rest.unwrap_or_default();
@@ -337,7 +337,7 @@ mod tests {
 
         let (question, rest) = shown_of(added(401, 401));
         assert!(
-            question.ends_with("Ctrl-O shows all of it, before you answer."),
+            question.ends_with("Press Ctrl-O to see all of it before you answer."),
             "{question}"
         );
         assert!(rest.is_some_and(|rest| rest.ends_with("+row 401")));
@@ -352,8 +352,8 @@ mod tests {
     fn a_change_without_lines_is_what_its_remark_says() {
         let (question, _) = shown_of("… A new, empty file\n".to_owned());
         assert!(question.ends_with("A new, empty file."), "{question}");
-        assert!(!question.contains("Nothing would change"), "{question}");
+        assert!(!question.contains("No change:"), "{question}");
         let (question, _) = shown_of(String::new());
-        assert!(question.contains("Nothing would change"), "{question}");
+        assert!(question.contains("No change:"), "{question}");
     }
 }

@@ -295,14 +295,14 @@ impl Renderer {
             }
             out.extend(pending.into_iter().flat_map(|line| rows(line, look.width)));
         }
-        if !self.running.is_empty() && self.last.is_some_and(|last| last != Topic::Tools) {
+        // A call that has not begun is told of by its question, and the clocks of the others stand still while somebody is asked.
+        let is_told = |running: &&Running| !self.is_asked || running.has_printed;
+        let time = if self.is_asked { self.since } else { now };
+        let mut running = self.running.iter().filter(is_told).peekable();
+        if running.peek().is_some() && self.last.is_some_and(|last| last != Topic::Tools) {
             out.push(Line::default());
         }
-        // Their clocks stand still while somebody is asked.
-        let time = if self.is_asked { self.since } else { now };
-        for running in &self.running {
-            out.extend(running.live(look, time));
-        }
+        out.extend(running.flat_map(|running| running.live(look, time)));
         match &self.doing {
             Doing::Calling(tool) => {
                 let words = format!("{}{}{}", look.pick("→ ", "> "), clean(tool, 1), look.pick(" …", " ..."));
@@ -500,5 +500,5 @@ fn then_in(next_try: Option<u32>, left: Duration) -> String {
 
 /// What comes when the wait is over.
 fn then(next_try: Option<u32>) -> String {
-    next_try.map_or("it is given up".to_owned(), |next_try| format!("try {next_try}"))
+    next_try.map_or("giving up".to_owned(), |next_try| format!("try {next_try}"))
 }

@@ -109,7 +109,7 @@ impl Running {
         }
         if self.came == COMING {
             self.came += 1;
-            let words = "  ... it prints more, which is shown when it has ended";
+            let words = "  ... more output, shown when it ends";
             out.push(Line::styled(clip(words, look.width), look.style(Role::Dim)));
         }
         out

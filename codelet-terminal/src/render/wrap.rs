@@ -22,7 +22,7 @@ pub enum Breaking {
 /// Columns that a line may take where it is [left whole](Wrap::unbroken): what has no end must come out all the same.
 const LONGEST: usize = 4_096;
 
-/// Breaks a text into rows as it comes. What does not fit on a row goes on in the next one; a word is broken only if it
+/// Breaks a text into rows as it comes. What does not fit on a row continues on the next one; a word is broken only if it
 /// is longer than a whole row. Holds one row and one word at most.
 #[derive(Clone, Debug)]
 pub struct Wrap {

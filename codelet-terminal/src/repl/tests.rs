@@ -95,7 +95,7 @@ fn ctrl_c_that_interrupts_is_never_the_first_of_two_that_leave() {
     assert_eq!(at.key(Key::ctrl('c')), [Act::Interrupt]);
     at.repl.doing = Doing::Nothing;
     assert_eq!(at.key(Key::ctrl('c')), []);
-    assert_eq!(at.repl.hint, Some("Ctrl-C again leaves"));
+    assert_eq!(at.repl.hint, Some("Ctrl-C again to quit"));
     assert_eq!(at.key(Key::ctrl('c')), [Act::Leave]);
 }
 
@@ -496,7 +496,7 @@ fn what_was_cleared_comes_back_with_up() {
         at.write("a long thought");
         at.key(clear);
         assert!(at.repl.editor.is_empty());
-        assert_eq!(at.repl.hint, Some("cleared · Up brings it back"));
+        assert_eq!(at.repl.hint, Some("cleared · Up restores it"));
         at.code(Code::Up);
         assert_eq!(at.repl.editor.text(), "a long thought");
     }

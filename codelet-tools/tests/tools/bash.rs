@@ -327,7 +327,7 @@ fn a_flood_without_end_is_ended_in_time() {
     let trial = free();
     let output = trial.call("Bash", json!({"command": "yes", "timeout": 300}));
     assert!(!output.success && output.text.len() <= MOST);
-    assert!(output.text.as_str().ends_with("or the job put in the background]\n"));
+    assert!(output.text.as_str().ends_with("or run it in the background]\n"));
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
     );
     assert!(start.elapsed() < Duration::from_secs(10));
     assert!(
-        text.contains("begun\n") && text.contains("asked\n") && text.contains("[not finished after 0.5 s"),
+        text.contains("begun\n") && text.contains("asked\n") && text.contains("[timed out after 0.5 s"),
         "{text}"
     );
     assert!(!is_alive(text.lines().next().unwrap()));
@@ -378,7 +378,7 @@ fn a_background_job_does_not_hold_the_call() {
     let pid = text.lines().next().unwrap().to_owned();
     assert!(
         text.contains(&format!(
-            "[1 job still running in the background: {pid} sleep; what is printed from now on is not kept: redirect it to a file"
+            "[1 job still running in the background: {pid} sleep; further output is lost: redirect it to a file"
         )),
         "{text}"
     );
@@ -532,7 +532,7 @@ fn a_folder_that_has_become_a_link_is_no_place_for_a_command_that_was_meant_for_
     std::os::unix::fs::symlink(&trial.outside, trial.workspace.join("sub")).unwrap();
     let told = trial.failed("Bash", json!({"command": "rm kept"}));
     assert!(
-        told.contains("nothing was run") && told.contains("a link has come in its place"),
+        told.contains("nothing was run") && told.contains("replaced by a link"),
         "{told}"
     );
     assert!(trial.outside.join("kept").exists());

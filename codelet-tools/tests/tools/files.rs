@@ -708,9 +708,9 @@ fn what_gives_orders_is_changed_under_edit_only_when_somebody_permits_it() {
         ("AGENTS.md", "gives instructions to agents"),
         ("sub/claude.md", "gives instructions to agents"),
         (".github/workflows/new.yml", "runs in CI"),
-        (".vscode/tasks.json", "is obeyed by editors"),
+        (".vscode/tasks.json", "is applied by editors"),
         (".envrc", "is run by shells"),
-        (".codelet/settings.toml", "is Codelet's own"),
+        (".codelet/settings.toml", "is a Codelet setting"),
         ("link.md", "gives instructions to agents"),
     ] {
         if name == "link.md" {

@@ -198,7 +198,7 @@ fn what_a_command_in_the_sandbox_says_of_its_folder_holds_in_the_sandbox_only() 
         // It was meant for the folder that the model knows of.
         let told = trial.failed("Bash", json!({"command": "touch ran"}));
         assert!(
-            told.contains("nothing was run") && told.contains("The shell stands in . now"),
+            told.contains("nothing was run") && told.contains("The shell is in . now"),
             "{told}"
         );
         assert!(!evil.join("ran").exists() && !trial.workspace.join("ran").exists());

@@ -33,7 +33,7 @@ pub(super) fn policy() -> impl TypedValueParser<Value = Policy> {
 pub(super) fn window(text: &str) -> Result<u64, String> {
     match tokens(text)? {
         window if window < SMALLEST_WINDOW => Err(format!(
-            "a coding agent needs a window of at least {SMALLEST_WINDOW} tokens"
+            "the context window must have at least {SMALLEST_WINDOW} tokens"
         )),
         window => Ok(window),
     }
@@ -73,8 +73,8 @@ pub(super) fn dollars(text: &str) -> Result<f64, String> {
 
 /// Reads a budget.
 pub(super) fn budget(text: &str) -> Result<u64, String> {
-    let is_nothing = |problem: String| match problem.starts_with("nothing") {
-        true => format!("{problem}; the smallest possible budget is told when one is too small"),
+    let is_nothing = |problem: String| match problem.starts_with("expected more") {
+        true => format!("{problem}; if a budget is too small, the error names the smallest possible one"),
         false => problem,
     };
     tokens(text).map_err(is_nothing)
@@ -104,9 +104,9 @@ pub(super) fn tokens(text: &str) -> Result<u64, String> {
         value = value.and_then(|value| value.checked_add(u64::from(digit - b'0') * weight));
     }
     match value {
-        Some(0) => Err("nothing weighs 0 tokens".to_owned()),
+        Some(0) => Err("expected more than 0 tokens".to_owned()),
         Some(value) => Ok(value),
-        None => Err(format!("this is more than anything can weigh; {EXPECTED}")),
+        None => Err(format!("the number is too large; {EXPECTED}")),
     }
 }
 

@@ -170,7 +170,7 @@ fn live(
         transcript::write(pinned, &lived.session)?;
         if let Some(file) = chat.transcript.as_deref().filter(|_| !pinned.is_stream()) {
             let file = codelet_agent::spelling::spell(file.as_os_str());
-            let _ = writeln!(std::io::stderr(), "To go on from here: codelet --from {file}");
+            let _ = writeln!(std::io::stderr(), "To continue this session: codelet --from {file}");
         }
     }
     Ok(match (lived.left, &lived.ending) {
@@ -287,17 +287,17 @@ fn nobody_to_ask(settings: &Settings) -> Option<String> {
         .collect();
     let server = match servers.as_slice() {
         [] => format!(
-            "Or start a server on this machine and name its model: codelet --model ollama/NAME (none answers now: {})",
+            "Or start a local model server and name its model: codelet --model ollama/NAME (no server found on: {})",
             usual_places(&settings.local_ports.value)
         ),
         [one] => format!("Or use the server that runs on this machine: {one}"),
         more => format!("Or use a server that runs on this machine: {}", more.join(", or ")),
     };
     Some(format!(
-        "There is no key for {name}, so there is no model to work with.\n\
-         Set ${}{}; `codelet models` lists all.\n\
+        "No API key for {name}.\n\
+         Set ${}{}; `codelet models` lists all models.\n\
          {server}\n\
-         Or watch how it works, with no key and no network: codelet demo\n",
+         Or watch a demo, which needs no key and no network: codelet demo\n",
         vendor.keys.join(" or $"),
         other_keys(settings, vendor),
     ))
@@ -319,7 +319,7 @@ fn other_keys(settings: &Settings, missing: &Vendor) -> String {
         }
     }
     if !has.is_empty() {
-        return format!(", or use another vendor: {}", has.join(", or "));
+        return format!(", or use another provider: {}", has.join(", or "));
     }
     let names: std::collections::BTreeSet<String> = others()
         .filter_map(|other| other.keys.first())
@@ -327,7 +327,7 @@ fn other_keys(settings: &Settings, missing: &Vendor) -> String {
         .collect();
     let names: Vec<String> = names.into_iter().collect();
     format!(
-        " (or another vendor's key, such as {}, with --model VENDOR/NAME)",
+        " (or another provider's key, such as {}, with --model PROVIDER/NAME)",
         names.join(", ")
     )
 }
@@ -358,7 +358,7 @@ fn read_file(directory: PathBuf, world: Arc<dyn Surroundings>) -> codelet_termin
             Ok(format!("{text}\n[the first {shown} of {size}]"))
         }
         Some((text, _)) => Ok(text),
-        None => Err(format!("{file}: there is no such file, or it is no text")),
+        None => Err(format!("{file}: no such file, or not a text file")),
     })
 }
 
@@ -370,7 +370,7 @@ fn attach(place: Place) -> Attach {
         let missing = pictures
             .troubles
             .iter()
-            .map(|why| format!("{why}. The prompt goes without it."));
+            .map(|why| format!("{why}. The prompt was sent without it."));
         Attached {
             warnings: missing.chain(unseen).collect(),
             told: pictures.told(),
@@ -432,7 +432,7 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
         let told = |error: std::io::Error| format!("{editor}: {}", words(&error));
         let scratch = reach
             .scratch()
-            .map_err(|why| format!("there is no place for the file that {editor} is to change: {why}"))?;
+            .map_err(|why| format!("cannot create a temporary file for {editor}: {why}"))?;
         scratch.write(NAME, text).map_err(told)?;
         let file = scratch.path().join(NAME);
         // The setting may hold arguments, as a shell would read them.
@@ -446,13 +446,11 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
             .status()
             .map_err(told)?;
         if !status.success() {
-            return Err(format!(
-                "{editor} ended with {status}; what was written stays as it was"
-            ));
+            return Err(format!("{editor} failed ({status}); your text is unchanged"));
         }
         // Some editors replace the file, so it is looked up again by its name.
         let bytes = input::regular(&file, LONGEST_PROMPT).map_err(told)?;
-        let text = String::from_utf8(bytes).map_err(|_| format!("{editor} has written no UTF-8 text"))?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("{editor} did not save UTF-8 text"))?;
         Ok(text.trim_end_matches('\n').to_owned())
     })
 }
@@ -498,7 +496,7 @@ impl Report {
         let (version, system, machine) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH);
         let _ = writeln!(
             std::io::stderr(),
-            "codelet broke down, which is its own fault: {}\ncodelet {version}, {system} {machine}. The terminal is as it was before.",
+            "internal error, this is a bug in codelet: {}\ncodelet {version}, {system} {machine}. The terminal was restored.",
             lines.join("\n  ")
         );
     }

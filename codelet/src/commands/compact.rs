@@ -117,7 +117,7 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     let _ = writeln!(io::stderr(), "{}", notice(&look, target, &done, elapsed));
     warn(&look, &warnings);
     if places.result.is_none() {
-        let hint = "The result is not printed beside the picture; -o FILE keeps it.";
+        let hint = "The result was not printed; -o FILE saves it.";
         let _ = writeln!(io::stderr(), "{}", look.ink(Ink::Dim, hint));
     }
     // What is left is given back by the end of the process, faster than piece by piece.
@@ -159,7 +159,7 @@ impl Places {
         for (at, (name, place)) in places.iter().enumerate() {
             if let Some((other, _)) = places[..at].iter().find(|(_, other)| place.is_same(other)) {
                 return Err(Failure::Told(format!(
-                    "{other} and {name} would go to the same place; name a file for each"
+                    "{other} and {name} name the same file; use a different file for each"
                 )));
             }
         }
@@ -191,7 +191,7 @@ fn crowded(target: Target, overhead: Tokens) -> Option<String> {
     let Target::Window(window) = target else { return None };
     (overhead > window / 2).then(|| {
         let (taken, window) = (number(overhead), number(window));
-        format!("the definitions of the tools alone take {taken} tokens of a window of {window}; fewer tools leave more room")
+        format!("tool definitions alone take {taken} tokens of a context window of {window}; use fewer tools")
     })
 }
 
@@ -318,8 +318,8 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
     if !done.compacted {
         if done.after.tokens < done.before.tokens {
             return format!(
-                "{} {before} → {} tokens, without what no vendor takes · {took}",
-                look.ink(Ink::Green, "Mended:"),
+                "{} {before} → {} tokens, removed what providers reject · {took}",
+                look.ink(Ink::Green, "Repaired:"),
                 number(done.after.tokens)
             );
         }
@@ -330,7 +330,7 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
             Target::Window(window) => format!("in a window of {}", number(window)),
             _ => format!("in {}", count(done.turns.total, "turn")),
         };
-        let mended = if done.changed { " · mended" } else { "" };
+        let mended = if done.changed { " · repaired" } else { "" };
         return format!(
             "{} {before} tokens {why}{mended} · {took}",
             look.ink(Ink::Green, "Nothing to compact:")
@@ -378,18 +378,18 @@ mod tests {
         done.changed = true;
         assert!(
             notice(&look, Target::Select, &done, took)
-                .starts_with("Nothing to compact: 182,300 tokens in 0 turns · mended")
+                .starts_with("Nothing to compact: 182,300 tokens in 0 turns · repaired")
         );
         done.after.tokens = 19;
         assert!(
             notice(&look, Target::Select, &done, took)
-                .starts_with("Mended: 182,300 → 19 tokens, without what no vendor takes")
+                .starts_with("Repaired: 182,300 → 19 tokens, removed what providers reject")
         );
         // A summary from before is none of this compaction.
         let summary = Part::text_from(Origin::Summary, "Summary");
         let summary = Message::new(Role::User, vec![summary]);
         done.view.messages.push(Arc::new(summary));
-        assert!(notice(&look, Target::Select, &done, took).starts_with("Mended: "));
+        assert!(notice(&look, Target::Select, &done, took).starts_with("Repaired: "));
         done.compacted = true;
         done.after.tokens = 41_900;
         done.turns = TurnCount {

@@ -81,7 +81,7 @@ const REMOVED: &str = "$REMOVED";
 pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     if let Some(missing) = missing() {
         return Err(Failure::Told(format!(
-            "the demo runs a small test in the shell and needs {}; there is no `{missing}` in $PATH",
+            "the demo needs {} to run a small test; `{missing}` is not in $PATH",
             PROGRAMS.map(|program| format!("`{program}`")).join(", ")
         )));
     }
@@ -236,14 +236,14 @@ fn recorded(replies: Vec<Said>) -> Scripted {
     let mut before = Vec::new();
     Scripted::by(profile, move |request| {
         let Some((number, said)) = replies.next() else {
-            let said = "the recording is at its end".to_owned();
+            let said = "the recording has ended".to_owned();
             return Err(ModelError::Refused { said });
         };
         let is_last = said.calls.is_empty();
         let mut reply = Reply::of(message(number, said, request));
         if is_last && !has_passed(request) {
             // The recorded words would be untrue.
-            let said = "the recording ends with a test that passes, and here it did not; see what it printed above";
+            let said = "the test passed in the recording, but failed here; see its output above";
             reply = Reply::of(Message::new(Role::Assistant, Vec::new()));
             reply.stop = Stop::Declined(said.to_owned());
         }

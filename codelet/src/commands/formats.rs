@@ -19,7 +19,7 @@ fn table(look: &Look) -> String {
     let name = Format::ALL.iter().map(|format| format.name().len()).max().unwrap_or(0);
     let rest = look.width.saturating_sub(name + 17);
     let mut table = String::new();
-    let heading = format!("{}  read  write  what it is", fit("name", name));
+    let heading = format!("{}  read  write  description", fit("name", name));
     let _ = writeln!(table, "{}", look.ink(Ink::Dim, &heading));
     for format in Format::ALL {
         let yes = |can: bool, columns| if can { fit("yes", columns) } else { fit("–", columns) };
@@ -32,6 +32,6 @@ fn table(look: &Look) -> String {
             clip(format.describe(), rest),
         );
     }
-    table.push_str("\nThe form of an input is found out by itself (--from auto).\n");
+    table.push_str("\nThe input format is detected automatically (--from auto).\n");
     table
 }

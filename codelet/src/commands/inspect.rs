@@ -114,7 +114,7 @@ fn by_kind(text: &mut String, look: &Look, found: &Inspection, beside: Tokens) {
     }
     if beside > 0 {
         let note = clip(
-            "beside the messages: tool definitions",
+            "tool definitions, outside the messages",
             look.width.saturating_sub(14 + figure),
         );
         let _ = writeln!(
@@ -346,7 +346,7 @@ fn turns(text: &mut String, look: &Look, found: &Inspection) {
     let anchors: usize = found.turns.iter().map(|turn| turn.anchors.len()).sum();
     let note = match anchors {
         0 => "steps, tokens, prompt".to_owned(),
-        some => format!("steps, tokens, prompt; ★ {}", count(some, "anchor")),
+        some => format!("steps, tokens, prompt; ★ {}", count(some, "completed task")),
     };
     heading(text, look, "Turns", &note);
     let shown = worth_showing(&found.turns);

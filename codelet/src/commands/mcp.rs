@@ -37,7 +37,10 @@ fn list(args: &args::Place) -> Result<Exit, Failure> {
     let settings = Settings::read(&place.settings())?;
     super::warn(&Look::stderr(), &settings.notices);
     if settings.mcp.is_empty() {
-        let told = format!("No MCP servers: name one in {}, as [mcp.NAME].", file(&settings));
+        let told = format!(
+            "No MCP servers configured: add one to {} as [mcp.NAME].",
+            file(&settings)
+        );
         Output::Stdout.write(|out| writeln!(out, "{told}"))?;
         return Ok(Exit::Done);
     }
@@ -86,12 +89,12 @@ fn of_name<'a>(settings: &'a Settings, name: &str) -> Result<&'a ServerFile, Fai
     settings.mcp.get(name).ok_or_else(|| {
         let names: Vec<&str> = settings.mcp.keys().map(String::as_str).collect();
         let known = match names.as_slice() {
-            [] => "it names none".to_owned(),
-            names => format!("it names {}", names.join(", ")),
+            [] => "it has none".to_owned(),
+            names => format!("it has {}", names.join(", ")),
         };
         let meant = near::hint(name, names.iter().copied());
         let (name, file) = (clean(name), file(settings));
-        Failure::Told(format!("no MCP server is named {name} in {file}: {known}{meant}"))
+        Failure::Told(format!("no MCP server {name} in {file}: {known}{meant}"))
     })
 }
 

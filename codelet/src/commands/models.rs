@@ -85,7 +85,7 @@ pub fn run(args: &Models) -> Result<(), Failure> {
         }
         writeln!(
             out,
-            "Another server that speaks a known protocol: --model VENDOR/NAME --base-url URL"
+            "Any server with a compatible API: --model PROVIDER/NAME --base-url URL"
         )
     })
 }

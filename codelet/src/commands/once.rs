@@ -134,7 +134,7 @@ const OPEN_FILES: u64 = 64;
 pub fn runtime() -> Result<Runtime, Failure> {
     if let Some(most) = getrlimit(Resource::Nofile).current.filter(|most| *most < OPEN_FILES) {
         return Err(Failure::Told(format!(
-            "the system lets a program have only {most} open files, and a session needs {OPEN_FILES}: raise it with `ulimit -n {OPEN_FILES}`"
+            "the limit of open files is {most}, and a session needs {OPEN_FILES}: raise it with `ulimit -n {OPEN_FILES}`"
         )));
     }
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -351,7 +351,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String
     let pictures = pictures::of(&text, place);
     if let Some(why) = pictures.troubles.first() {
         return Err(Failure::Told(format!(
-            "{why} (the prompt mentions it as a picture; without the @ in front it is only a name)"
+            "{why} (@ attaches it; without the @ it is only a name)"
         )));
     }
     if !std::io::stdin().is_terminal() {
@@ -373,7 +373,7 @@ fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String
     }
     if text.trim().is_empty() {
         return Err(Failure::Told(
-            "there is no prompt: give it after -p, or by standard input".to_owned(),
+            "no prompt: pass one after -p or on standard input".to_owned(),
         ));
     }
     Ok((text, pictures, of_input))
@@ -399,7 +399,7 @@ pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, 
 }
 
 fn not_run(error: &std::io::Error) -> Failure {
-    Failure::Told(format!("nothing can be run here: {}", crate::exit::words(error)))
+    Failure::Told(format!("could not start: {}", crate::exit::words(error)))
 }
 
 /// What the user should know of the settings and the model.
@@ -421,7 +421,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
         let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
         // Cards of the user's may know the price all the same.
         let price = if profile.price.is_none() {
-            ", and its price is not known"
+            "; its price is unknown"
         } else {
             ""
         };
@@ -430,7 +430,7 @@ pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
             .collect();
         let meant = near::hint(name, listed.iter().map(String::as_str));
         notices.push(format!(
-            "{name} is in no catalogue: a window of {window} tokens is assumed (--window says otherwise){price}{meant}"
+            "unknown model {name}: assuming a context window of {window} tokens (set another with --window){price}{meant}"
         ));
     }
     notices
@@ -442,7 +442,7 @@ pub fn in_the_clear(settings: &Settings) -> Option<String> {
     world::key(settings, settings.vendor()?)?;
     address::is_in_the_clear(url).then(|| {
         format!(
-            "the API key and the conversation go unencrypted to {}; anybody on the way can read them: use https:// if the server has it",
+            "the API key and the conversation are sent unencrypted to {}; use https:// if the server supports it",
             address::shown(url)
         )
     })

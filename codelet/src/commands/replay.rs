@@ -79,8 +79,8 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
     if played.is_empty() {
         warn(&Look::stderr(), &words);
         return Err(Failure::Told(match files.len() {
-            0 => "there is no file to play".to_owned(),
-            all => format!("none of {} could be played", count(all, "file")),
+            0 => "no files to replay".to_owned(),
+            all => format!("none of {} could be replayed", count(all, "file")),
         }));
     }
     let outcome = Outcome {
@@ -123,14 +123,14 @@ fn take_repeated(played: &mut Vec<Played>) -> Vec<[String; 2]> {
 fn twice(repeated: &[[String; 2]]) -> Option<String> {
     let [file, kept] = repeated.first()?;
     let (holds, first) = match repeated.len() {
-        1 => ("1 file holds a conversation that another one holds".to_owned(), ""),
+        1 => ("1 file repeats a conversation of another one".to_owned(), ""),
         all => (
-            format!("{} hold conversations that others hold", count(all, "file")),
+            format!("{} repeat conversations of others", count(all, "file")),
             "the first is ",
         ),
     };
     Some(format!(
-        "{holds} too, so each counts once ({first}{}, which is in {})",
+        "{holds}; each counts once ({first}{}, same as {})",
         clean(file),
         clean(kept)
     ))
@@ -144,7 +144,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
         let sessions = played.iter().filter(|session| session.false_bills > 0);
         let (sessions, first) = (sessions.clone().count(), sessions.map(|session| &session.file).next());
         words.push(format!(
-            "{} in {} ignored (the first in {}): more tokens than a conversation of that length can have had",
+            "{} in {} ignored (the first in {}): more tokens than a conversation of that length can have",
             count(bills, "bill"),
             count(sessions, "file"),
             clean(first.map_or("", |file| file)),
@@ -153,7 +153,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
     let long: Vec<_> = played.iter().filter(|session| session.unplayed > 0).collect();
     if let Some(first) = long.first() {
         words.push(format!(
-            "{} in {} not played (the first in {}): only the first {MOST_REQUESTS} of a session are",
+            "{} in {} not replayed (the first in {}): the limit is {MOST_REQUESTS} per session",
             count(long.iter().map(|session| session.unplayed).sum(), "request"),
             count(long.len(), "file"),
             clean(&first.file),
@@ -164,7 +164,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
     if let Some((policy, _)) = thinned.first() {
         let requests = thinned.iter().map(|(_, sums)| sums.left_out).sum::<u64>();
         words.push(format!(
-            "{} did not edit before {}: it looks at all that is sent each time, which takes too long in sessions of this length",
+            "{} skipped its edits before {}: they take too long in sessions of this length",
             policy.name(),
             count(usize::try_from(requests).unwrap_or(usize::MAX), "request"),
         ));
@@ -188,7 +188,7 @@ fn doubts(played: &[Played]) -> Vec<String> {
             String::new()
         };
         words.push(format!(
-            "no card has the price of {named}{more}, so what was billed for it is left out of the check"
+            "the price of {named}{more} is unknown, so its requests are left out of the check"
         ));
     }
     words
@@ -248,7 +248,7 @@ fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &
     };
     let session = Session::new(title(file), recording);
     if session.requests.is_empty() {
-        return Err(at(&"holds no reply of a model, so there is no request to play"));
+        return Err(at(&"contains no model reply, so there is nothing to replay"));
     }
     let source = source.unwrap_or_else(|| format.name().to_owned());
     Ok(Played {

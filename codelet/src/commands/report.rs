@@ -34,14 +34,14 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     };
     if output == Output::Stdout && std::io::stdout().is_terminal() {
         return Err(Failure::Told(
-            "the page is HTML, which is of no use on a terminal: name a file with -o report.html".to_owned(),
+            "the report is HTML and is not printed on a terminal: name a file with -o report.html".to_owned(),
         ));
     }
     for file in &args.files {
         if output.is_same(&Output::named(file)) && output != Output::Stdout {
             return Err(Failure::at(
                 file.display(),
-                "is read, so it cannot be written to; name another with -o",
+                "is an input file; choose another output file with -o",
             ));
         }
     }

@@ -67,17 +67,17 @@ fn entry(line: &[u8]) -> Result<Entry, String> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let value: Value = serde_json::from_slice(line).map_err(|error| {
         if error.is_eof() {
-            "the line is cut".to_owned()
+            "the line is incomplete".to_owned()
         } else {
             format!("column {} is not JSON", error.column())
         }
     })?;
     let Value::Object(mut fields) = value else {
-        return Err("this is no object".to_owned());
+        return Err("this is not an object".to_owned());
     };
     let mut text = |name: &str| match fields.remove(name) {
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("`{name}` is no text")),
+        Some(_) => Err(format!("`{name}` is not a string")),
         None => Err(format!("`{name}` is missing")),
     };
     let handle = text("handle")?;
@@ -125,7 +125,7 @@ fn unknown(name: &str, entries: &[Entry], asked: &str) -> Failure {
         let example = entries.first().map_or(String::new(), |entry| clean(&entry.handle));
         format!("; it has {}, such as {example}", count(entries.len(), "handle"))
     } else {
-        format!("; the nearest: {}", named.join(", "))
+        format!("; did you mean {}?", named.join(", "))
     };
     Failure::at(name, format!("has no handle {asked}{hint}"))
 }

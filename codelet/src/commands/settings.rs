@@ -109,8 +109,8 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             count => format!("built in, and {count} of your own"),
         }),
         row("keep_alive", &settings.keep_alive, |most| match most {
-            0 => "no idle requests".to_owned(),
-            most => format!("at most {most} idle requests in a row"),
+            0 => "no keep-alive requests".to_owned(),
+            most => format!("at most {most} keep-alive requests in a row"),
         }),
         row("append_system", &settings.append_system, or("nothing")),
         row("patience", &settings.patience, |seconds| format!("{seconds} s")),
@@ -122,7 +122,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
                 Background::Light => "light",
                 Background::Dark => "dark",
             });
-            name.unwrap_or("what the terminal says").to_owned()
+            name.unwrap_or("detected from the terminal").to_owned()
         }),
         row("notify", &settings.notify, |notify| {
             notify.map_or("what suits the terminal", NotifyBy::name).to_owned()

@@ -102,7 +102,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
     }
 
     fn count_down(&mut self, cause: &str, left: Duration, next_try: Option<u32>) {
-        let then = next_try.map_or("it is given up".to_owned(), |next_try| format!("try {next_try}"));
+        let then = next_try.map_or("giving up".to_owned(), |next_try| format!("try {next_try}"));
         let line = match left.as_secs_f64().ceil() as u64 {
             0 => format!("{}; {then}", clean(cause)),
             seconds => format!("{}; {then} in {seconds} s", clean(cause)),

@@ -224,7 +224,7 @@ mod tests {
         symlink(&in_project, home.file()).unwrap();
         let before = fs::read_to_string(&real).unwrap();
         let why = home.keep(&["rm *"]).unwrap_err();
-        assert!(why.contains("behind a link"), "{why}");
+        assert!(why.contains("through a link"), "{why}");
         assert_eq!(fs::read_to_string(&real).unwrap(), before);
     }
 
@@ -260,7 +260,7 @@ mod tests {
         };
         assert_eq!(settings.allowed(), [""; 0]);
         assert!(
-            settings.notices[0].contains("may not set projects"),
+            settings.notices[0].contains("ignored projects: "),
             "{:?}",
             settings.notices
         );

@@ -463,7 +463,7 @@ impl<'de> Deserialize<'de> for VendorName {
             .ok_or_else(|| {
                 let known: Vec<&str> = vendor::vendors().map(|vendor| vendor.name).collect();
                 // The name is not repeated: a key may stand where it belongs.
-                D::Error::custom(format!("unknown vendor, expected one of {}", known.join(", ")))
+                D::Error::custom(format!("unknown provider, expected one of {}", known.join(", ")))
             })
     }
 }

@@ -92,7 +92,7 @@ fn idle(session: &mut dyn Session, round: usize) -> Duration {
     let name = format!("idle{round}");
     let began = Instant::now();
     session.say(&format!("/why {name}"));
-    session.wait(&format!("Nothing is kept under {name}"));
+    session.wait(&format!("No removed text has the handle {name}"));
     let status = Command::new("true").status().unwrap();
     let took = began.elapsed();
     assert!(status.success());

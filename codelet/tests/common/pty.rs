@@ -600,7 +600,7 @@ impl Session for Terminal {
             None => self.send(word.as_bytes()),
         }
         if word == "a" {
-            self.see("Enter says yes");
+            self.see("Enter: yes");
             self.send(b"\r");
         }
     }
@@ -701,7 +701,7 @@ impl Session for Typed {
     }
 
     fn answer(&mut self, word: &str) {
-        self.wait("Permit it?");
+        self.wait("Allow it?");
         self.passed = self.terminal.bytes().len();
         self.say(word);
     }
@@ -807,7 +807,7 @@ impl Session for Piped {
     fn rest(&mut self) {}
 
     fn answer(&mut self, word: &str) {
-        self.wait("Permit it?");
+        self.wait("Allow it?");
         self.passed = self.shown.lock().len();
         self.say(word);
     }

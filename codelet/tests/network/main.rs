@@ -121,7 +121,7 @@ fn what_lets_somebody_in_at_a_proxy_is_sent_to_it_and_shown_nowhere() {
         for other in ["ada:s3cret-of-proxy-of-old", "ada"] {
             let output = ask(&with(other));
             assert_ne!(output.status.code(), Some(0));
-            let told = format!("the proxy http://{proxy} ($ALL_PROXY) wants a name and a password");
+            let told = format!("the proxy http://{proxy} ($ALL_PROXY) requires a valid user name and password");
             assert!(stderr(&output).contains(&told), "{}", stderr(&output));
         }
     }
@@ -148,9 +148,12 @@ fn a_proxy_that_is_none_is_told_with_its_variable_and_only_where_it_would_be_use
     let (bench, server) = (Bench::new(), server(Wire::Anthropic));
     let bad = format!("ftp://{LOGIN}@proxy.example");
     let output = ask(&bench, "http://model.test", &[("HTTP_PROXY", &bad)]);
-    refused(&output, &["HTTP_PROXY names no proxy", "socks5h://"]);
+    refused(&output, &["HTTP_PROXY is not a usable proxy", "socks5h://"]);
     let row = setting(&bench, "proxy for http", &[("HTTP_PROXY", &bad)]);
-    assert!(row.starts_with("cannot be used: HTTP_PROXY names no proxy"), "{row}");
+    assert!(
+        row.starts_with("cannot be used: HTTP_PROXY is not a usable proxy"),
+        "{row}"
+    );
     ended(&ask(&bench, &server.url(), &[("HTTP_PROXY", &bad)]), 0);
 }
 
@@ -213,10 +216,7 @@ fn an_authority_of_the_users_own_is_trusted_from_a_bundle_or_a_folder() {
     for variables in [&[][..], &[("SSL_CERT_FILE", &*others)]] {
         let output = ask(&bench, &url, variables);
         ended(&output, 3);
-        let told = [
-            "no trusted authority has signed the certificate of localhost",
-            "SSL_CERT_FILE",
-        ];
+        let told = ["the certificate of localhost", "SSL_CERT_FILE"];
         assert!(
             told.iter().all(|told| stderr(&output).contains(told)),
             "{}",
@@ -360,7 +360,7 @@ fn an_address_of_a_variable_is_for_its_vendor_alone_and_gives_way_to_files_and_o
         &["-p", "Hello?"],
         &[("OPENAI_BASE_URL", "localhost:1"), ("OPENAI_API_KEY", KEY)],
     );
-    refused(&output, &["is no address of a server", "($OPENAI_BASE_URL)"]);
+    refused(&output, &["invalid API base URL", "($OPENAI_BASE_URL)"]);
 }
 
 #[test]
@@ -419,9 +419,9 @@ fn another_vendor_in_a_session_is_asked_at_the_address_of_its_own_variable() {
     ended(&output, 0);
     // Nobody leaves an address that was given without having been told where the conversation goes.
     let told = format!(
-        "is not asked at {} ($ANTHROPIC_BASE_URL) but at {}",
-        anthropic.base(),
-        openai.base()
+        "is served at {}, not at {} ($ANTHROPIC_BASE_URL)",
+        openai.base(),
+        anthropic.base()
     );
     let all = [stdout(&output), stderr(&output)].concat().replace('\n', " ");
     assert!(all.contains(&told), "{all}");
@@ -466,7 +466,7 @@ fn a_key_that_goes_unencrypted_to_an_address_of_a_variable_is_warned_about() {
     ];
     let output = run(&bench, &["-p", "Hello?"], &variables);
     ended(&output, 0);
-    let told = "the API key and the conversation go unencrypted to http://model.test/v1";
+    let told = "the API key and the conversation are sent unencrypted to http://model.test/v1";
     assert!(stderr(&output).contains(told), "{}", stderr(&output));
 }
 
@@ -474,10 +474,7 @@ fn a_key_that_goes_unencrypted_to_an_address_of_a_variable_is_warned_about() {
 fn the_vendors_own_address_in_a_variable_still_needs_a_key() {
     let bench = Bench::new();
     let own = [("ANTHROPIC_BASE_URL", "https://api.anthropic.com")];
-    refused(
-        &run(&bench, &["-p", "Hello?"], &own),
-        &["there is no key for anthropic"],
-    );
+    refused(&run(&bench, &["-p", "Hello?"], &own), &["no API key for anthropic"]);
 }
 
 #[test]
@@ -488,7 +485,7 @@ fn a_projects_file_sets_neither_address_nor_proxy_nor_certificates() {
     let variables = [("ANTHROPIC_BASE_URL", &*server.base()), ("ANTHROPIC_API_KEY", KEY)];
     let output = run(&bench, &["-p", "Hello?"], &variables);
     ended(&output, 0);
-    assert!(stderr(&output).contains("may not set base_url"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ignored base_url: "), "{}", stderr(&output));
     assert_eq!(server.record().exchanges.len(), 1);
     for name in ["proxy", "http_proxy", "no_proxy", "certificates", "ca"] {
         bench.file(".codelet/settings.toml", &format!("{name} = \"http://evil.test\""));

@@ -277,7 +277,7 @@ fn an_editor_that_is_killed_leaves_the_text_and_the_terminal_as_they_were() {
     terminal.send(b"half a text");
     terminal.see("half a text");
     terminal.send(b"\x07");
-    terminal.see("ended with signal: 9");
+    terminal.see("failed (signal: 9");
     terminal.see("› half a text");
     terminal.send(b"\x15exit\r");
     assert_eq!(terminal.end(), 0);

@@ -117,7 +117,7 @@ fn a_draft_that_was_cleared_comes_back_with_up() {
     terminal.send(b"\x1b[201~");
     terminal.see("› Look: [pasted 20 lines]");
     terminal.send(b"\x1b");
-    terminal.see("cleared · Up brings it back");
+    terminal.see("cleared · Up restores it");
     terminal.send(b"\x1b[A");
     terminal.see("› Look: [pasted 20 lines]");
     terminal.send(b"\r");
@@ -139,10 +139,10 @@ fn a_message_that_begins_like_a_reason_is_not_lost() {
     terminal.send(b"re");
     terminal.see("No, because: e▏");
     terminal.send(b"move it");
-    terminal.see("Esc makes it a message of its own");
+    terminal.see("Esc: make it a separate message");
     terminal.send(b"\x1b");
     terminal.see("› remove it");
-    terminal.see("Send what you are writing (Enter), or remove it (Ctrl-U), then answer.");
+    terminal.see("Send (Enter) or delete (Ctrl-U) your text first, then answer.");
     terminal.send(b"\x15");
     terminal.answer("n not like that");
     terminal.wait("It is removed.");
@@ -164,16 +164,13 @@ fn an_address_that_was_given_is_left_only_for_the_second_time_of_asking() {
         let server = server([Reply::text("Here."), Reply::text("Here again.")]);
         let mut session = kind.start(&bench, &server, &[]);
         session.say("/model openai/gpt-5");
-        session.wait("Nothing is changed yet");
+        session.wait("Not switched yet");
         session.say("Where are you?");
         session.wait("Here.");
         session.say("/model openai/gpt-5");
-        session.wait("From here on openai/gpt-5 is asked at https://api.openai.com/v1");
+        session.wait("Switched to openai/gpt-5 at https://api.openai.com/v1");
         session.say("/model anthropic/test-model");
-        session.wait(&format!(
-            "From here on anthropic/test-model is asked at {}",
-            server.url()
-        ));
+        session.wait(&format!("Switched to anthropic/test-model at {}", server.url()));
         session.say("And now?");
         session.wait("Here again.");
         leave(&mut *session, &server);
@@ -212,7 +209,7 @@ fn continue_is_a_prompt_and_retry_sends_the_interrupted_one_again() {
     terminal.see("ready");
     terminal.say("/retry");
     terminal.see("Sending again: continue");
-    terminal.see("Discarded: 1 answer (/undo takes it back).");
+    terminal.see("Discarded: 1 answer (/undo restores it).");
     terminal.see("All of it.");
     terminal.see("ready");
     let record = server.record();

@@ -105,7 +105,7 @@ fn in_lines_help_names_no_key_that_does_nothing_there_and_more_shows_what_was_fo
     terminal.say("/more");
     terminal.wait("line 31 of it");
     terminal.say("/help");
-    terminal.wait("name a file; a picture");
+    terminal.wait("mention a file; picture");
     for key in ["Ctrl-O", "Ctrl-R", "Ctrl-G", "Esc"] {
         assert!(!terminal.text().contains(key), "{key}: {}", terminal.text());
     }
@@ -133,7 +133,7 @@ fn a_question_in_a_narrow_window_is_broken_between_words_and_shows_all_of_a_chan
     }
     let asked: Vec<&str> = shown
         .lines()
-        .skip_while(|line| !line.starts_with("Permit it?"))
+        .skip_while(|line| !line.starts_with("Allow it?"))
         .collect();
     assert!(
         asked.len() > 1 && asked.iter().all(|line| line.chars().count() < 40),

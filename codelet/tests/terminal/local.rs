@@ -76,7 +76,7 @@ fn only_servers_that_answer_with_a_model_are_named_all_of_them_and_soon() {
 fn where_no_server_answers_that_is_said_and_a_key_that_is_set_is_named_as_such() {
     let silent = listens(None);
     let without = told(&[silent], &[]);
-    assert!(without.contains(&format!("none answers now: {silent}")), "{without}");
+    assert!(without.contains(&format!("no server found on: {silent}")), "{without}");
     assert!(without.contains("such as $DEEPSEEK_API_KEY"), "{without}");
     let with = told(&[silent], &[("OPENAI_API_KEY", "sk-test-0123456789")]);
     assert!(

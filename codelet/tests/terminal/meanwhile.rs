@@ -22,14 +22,14 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
     for (said, shown) in [
         ("/cost", "cache reads"),
         ("/context", "Largest"),
-        ("/todo", "on the list"),
-        ("/model", "is asked"),
-        ("/why nothing", "Nothing is kept under nothing"),
-        ("/recall nothing", "Nothing was removed under"),
-        ("/pin", "Prompts that can be pinned"),
-        ("/compact --dry-run", "Dry run, nothing is changed."),
-        ("/export", "Where to?"),
-        ("/export nowhere/now.json", "There is no folder nowhere"),
+        ("/todo", "to-do list is empty"),
+        ("/model", "context window"),
+        ("/why nothing", "No removed text has the handle nothing"),
+        ("/recall nothing", "No removed text has"),
+        ("/pin", "Prompts you can pin"),
+        ("/compact --dry-run", "Dry run, nothing was changed."),
+        ("/export", "Usage: /export"),
+        ("/export nowhere/now.json", "No such directory: nowhere"),
     ] {
         terminal.say(said);
         terminal.wait(shown);
@@ -37,10 +37,10 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
     assert!(!terminal.text().contains("queued"), "{}", terminal.text());
     // The others wait, and say so.
     terminal.say("/undo-compact");
-    terminal.see("queued: /undo-compact (done when this turn is over)");
+    terminal.see("queued: /undo-compact (runs after this turn)");
     assert_eq!(server.record().exchanges.len(), 2);
     gate.open();
-    terminal.wait("There is no compaction to take back.");
+    terminal.wait("No compaction to undo.");
     // What was open went on behind them as the block that it was.
     let text = terminal.text();
     assert!(text.contains("  let second = 2;"), "{text}");
@@ -78,8 +78,8 @@ fn what_is_answered_here_never_shows_that_a_model_is_waited_for() {
     let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
     for (said, shown) in [
         ("/cost", "0 requests"),
-        ("/context", "are kept for the"),
-        ("/todo", "on the list"),
+        ("/context", "reserved for output"),
+        ("/todo", "to-do list is empty"),
     ] {
         terminal.say(said);
         terminal.wait(shown);
@@ -98,7 +98,7 @@ fn last_words(bench: &Bench, file: &str) -> serde_json::Value {
 
 #[test]
 fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
-    const SAYS_SO: &str = "what is under way is not in it";
+    const SAYS_SO: &str = "without the step in progress";
     let gate = Gate::after(4);
     let command = "echo began; while [ ! -e go ]; do sleep 0.05; done";
     let bench = Bench::new();
@@ -130,7 +130,7 @@ fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
     terminal.say("Run it.");
     terminal.wait("began");
     terminal.say("/compact --dry-run");
-    terminal.wait("Dry run, nothing is changed.");
+    terminal.wait("Dry run, nothing was changed.");
     terminal.say("/export running.html");
     terminal.wait_for(SAYS_SO, 2);
     assert!(bench.read("running.html").contains("</html>"));
@@ -145,7 +145,7 @@ fn what_is_exported_meanwhile_ends_with_what_is_whole_and_says_so() {
     terminal.wait("Done.");
     terminal.see("ready");
     terminal.say("/export \"after it.html\"");
-    terminal.see("The report is in after it.html");
+    terminal.see("Report written to after it.html");
     assert!(bench.work.join("after it.html").is_file());
     terminal.say("/export after.json");
     terminal.wait("after.json;");
@@ -180,7 +180,7 @@ fn commands_that_only_look_answer_while_a_command_of_the_users_runs() {
         std::thread::yield_now();
     }
     terminal.say("/todo");
-    terminal.see("on the list");
+    terminal.see("to-do list is empty");
     bench.file("go", "");
     terminal.see("over");
     leave(&mut terminal, &server);
@@ -209,7 +209,7 @@ fn a_question_is_answered_while_what_is_beside_it_goes_on() {
             let asked = if kind == Kind::Terminal {
                 "[y] yes, once"
             } else {
-                "Permit it?"
+                "Allow it?"
             };
             session.read(asked, 1);
             // What nobody has to be asked about is done meanwhile, and told.
@@ -217,7 +217,7 @@ fn a_question_is_answered_while_what_is_beside_it_goes_on() {
             assert_eq!(server.record().exchanges.len(), 1);
             // The question still stands, and the other one behind it.
             session.answer(word);
-            session.wait(if word == "y" { "permitted once" } else { "not that one" });
+            session.wait(if word == "y" { "allowed once" } else { "not that one" });
             session.answer("n");
             session.wait("Seen.");
             leave(&mut *session, &server);
@@ -263,15 +263,15 @@ fn a_cache_is_kept_alive_while_nobody_says_anything_and_the_cost_is_shown() {
         let mut session = kind.start(&bench, &server, &[]);
         session.say("Hi.");
         session.wait("Hello.");
-        session.wait("Idle request 1 kept the cache alive: 20,000 tokens sent again for $0.04");
-        session.wait("Idle request 2 kept the cache alive");
+        session.wait("Keep-alive request 1 for the cache: 20,000 tokens sent");
+        session.wait("Keep-alive request 2");
         // No more than are wanted; what is said next is no idle request.
         session.say("Are you there?");
         session.wait("Still warm.");
         session.say("/cost");
         session.wait("4 requests");
         session.say("/export report.html");
-        session.wait("The report is in report.html");
+        session.wait("Report written to report.html");
         let page = bench.read("report.html");
         assert!(page.contains("4 requests sent 80,000 prompt tokens"), "{page:.9000}");
         assert!(page.contains("2 of the requests left nothing in the conversation"));
@@ -305,12 +305,12 @@ fn an_idle_request_that_nobody_counts_is_told_with_an_estimate_and_a_card_of_the
         let mut session = kind.start(&bench, &server, &[]);
         session.say("Hi.");
         session.wait("Hello.");
-        session.wait("Idle request 1 kept the cache alive: the whole prompt sent again for about");
+        session.wait("Keep-alive request 1 for the cache: the whole prompt sent");
         session.wait(", estimated.");
         let text = session.text().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("sent again for about $0.0"), "{text}");
-        assert!(text.contains("test-model is in no catalogue"), "{text}");
-        assert!(!text.contains("its price is not known"), "{text}");
+        assert!(text.contains("sent for about $0.0"), "{text}");
+        assert!(text.contains("unknown model anthropic/test-model"), "{text}");
+        assert!(!text.contains("its price is unknown"), "{text}");
         leave(&mut *session, &server);
         assert_eq!(server.record().exchanges.len(), 2);
     }

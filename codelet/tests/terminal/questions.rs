@@ -18,7 +18,7 @@ fn the_end_of_a_long_change_is_unfolded_while_the_question_stands() {
     );
     let mut terminal = Terminal::start(&bench, &server, &["--permission", "read"], SIZE);
     terminal.say("Write it.");
-    terminal.wait("Ctrl-O shows all of it");
+    terminal.wait("Press Ctrl-O to see all of it");
     assert!(!terminal.text().contains("row 900"));
     terminal.see("[y] yes, once");
     terminal.send(b"\x0f");
@@ -93,7 +93,7 @@ fn an_answer_that_came_too_early_is_not_sent_with_the_next_prompt() {
     ]);
     terminal.say("Do both.");
     terminal.answer("y");
-    terminal.see("Permit Bash mkdir two?");
+    terminal.see("Allow Bash mkdir two?");
     terminal.send(b"yyy");
     terminal.wait_until("an empty line and the answers", |screen| {
         screen.contains("[y] yes, once") && screen.lines().any(|line| line.trim_end() == "›")
@@ -122,16 +122,16 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
     bench.file("own.html", "<!DOCTYPE html>\n<html><head></head></html>\n");
     for name in ["a.rs", "own.html"] {
         terminal.say(&format!("/export {name}"));
-        terminal.wait(&format!("{name} is there already and is no export"));
+        terminal.wait(&format!("{name} exists and is not an export"));
     }
     assert_eq!(bench.read("a.rs"), "fn main() {}\n");
     for (times, name) in [(1, "new.json"), (2, "new.json"), (1, "new.html"), (2, "new.html")] {
         terminal.say(&format!("/export {name}"));
-        terminal.wait_for(&format!("is in {name};"), times);
+        terminal.wait_for(&format!("written to {name};"), times);
     }
     // Nothing else is made than what was asked for, and what there is is named.
     terminal.say("/export talk.md");
-    terminal.wait("There is no export as .md");
+    terminal.wait("Cannot export as .md");
     assert!(!bench.work.join("talk.md").exists());
     terminal.say("/export sp ace.json");
     terminal.wait("is in sp ace.json;");
@@ -139,7 +139,7 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
     std::fs::write(&precious, "").unwrap();
     std::os::unix::fs::symlink(&precious, bench.work.join("link.json")).unwrap();
     terminal.say("/export link.json --force");
-    terminal.wait("is behind a link");
+    terminal.wait("is reached through a link");
     assert_eq!(std::fs::read(&precious).unwrap(), b"");
     terminal.say("/export a.rs --force");
     terminal.wait("is in a.rs;");

@@ -29,7 +29,7 @@ fn in_a_window_of_a_few_rows_everything_can_be_seen_and_answered() {
         terminal.say("Change it.");
         for _ in 0..2 {
             terminal.wait_until("the question", |screen| {
-                ["Permit", "[y]", "[n]", "[r]"]
+                ["Allow", "[y]", "[n]", "[r]"]
                     .iter()
                     .all(|words| screen.contains(words))
             });

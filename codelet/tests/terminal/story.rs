@@ -103,7 +103,7 @@ fn what_fills_the_window_is_shown_before_and_after_a_compaction_and_when_it_is_t
     let server = server(long(TURNS));
     let mut terminal = Terminal::start(&bench, &server, &["--window", "30k"], (96, 52));
     terminal.say("/pin never use tabs");
-    terminal.see("Pinned: the sentence");
+    terminal.see("Pinned; sent");
     for turn in 0..TURNS {
         terminal.say(&format!("Read part {turn}."));
         terminal.wait(&format!("Part {turn} is read."));
@@ -127,7 +127,7 @@ fn what_fills_the_window_is_shown_before_and_after_a_compaction_and_when_it_is_t
     contexts(&mut terminal, 2);
     terminal.resembles("story/22-the-notice-and-context-after");
     terminal.say("/undo-compact");
-    terminal.wait("Compaction taken back");
+    terminal.wait("Compaction undone");
     contexts(&mut terminal, 3);
     terminal.resembles("story/23-context-when-it-is-taken-back");
     leave(&mut terminal, &server);

@@ -215,8 +215,8 @@ fn a_question_shows_what_would_run_and_keys_on_their_way_answer_nothing() {
     block_on(gate.reached());
     terminal.send(b"yyy and then ano");
     gate.open();
-    terminal.see("Permit Bash cargo test --all && git push?");
-    terminal.see("Send what you are writing");
+    terminal.see("Allow Bash cargo test --all && git push?");
+    terminal.see("Send (Enter) or delete");
     terminal.see("yyy and then ano");
     terminal.send(b"\x15");
     terminal.see("[y] yes, once");
@@ -627,7 +627,7 @@ fn an_undone_compaction_sends_what_was_sent_before_byte_for_byte() {
         session.say("And now?");
         session.wait("Compacted.");
         session.say("/undo-compact");
-        session.wait("Compaction taken back");
+        session.wait("Compaction undone");
         session.say("And again?");
         session.wait("Restored.");
         session.say("/cost");
@@ -685,11 +685,11 @@ fn an_undone_compaction_that_nobody_has_asked_for_sends_what_was_sent_before_byt
         let shrunk = |at: &usize| body(&server, *at).len() < body(&server, at - 1).len();
         let first = (1..server.record().exchanges.len()).find(shrunk).unwrap();
         session.say("/undo-compact");
-        session.wait("Compaction taken back");
+        session.wait("Compaction undone");
         // Where it fits; here it would be compacted again at once, and that is said.
-        session.wait("The window is full with it: the next step compacts again");
+        session.wait("The context window is full: the next step compacts again");
         session.say("/model anthropic/roomy");
-        session.wait("From here on anthropic/roomy is asked");
+        session.wait("Switched to anthropic/roomy");
         session.say("And again?");
         session.wait("Restored.");
         leave(&mut *session, &server);
@@ -710,7 +710,7 @@ fn pins_survive_three_compactions() {
         long_files(bench, TURNS);
         bench.file("notes/never_read.txt", &format!("{NEVER_READ}\n"));
         session.say("/pin never use tabs in Makefiles' comments");
-        session.wait("Pinned: the sentence");
+        session.wait("Pinned; sent");
         session.say("/pin @notes/never_read.txt ");
         session.wait("Pinned: notes/never_read.txt, as it is now");
         // What is pinned of a file that nobody has read is its text at that time.
@@ -742,7 +742,7 @@ fn pins_survive_three_compactions() {
         session.say("/pin");
         session.wait("never use tabs");
         session.say("/unpin all");
-        session.wait("Let go of 4 pins.");
+        session.wait("Unpinned 4 pins.");
         leave(session, server);
         let record = server.record();
         assert!(session.text().matches("Context compacted:").count() >= 3);
@@ -796,7 +796,7 @@ fn a_compaction_by_the_model_can_be_interrupted() {
         session.say("/compact");
         block_on(gate.reached());
         session.interrupt();
-        session.wait("the compaction was interrupted");
+        session.wait("compaction interrupted");
         session.say("Are you there?");
         session.wait("Here I am.");
         leave(&mut *session, &server);
@@ -832,19 +832,19 @@ fn commands_answer_and_unknown_ones_suggest_the_nearest() {
             for (said, shown) in [
                 ("/help", "/undo-compact"),
                 ("/contxet", "did you mean /context?"),
-                ("/todo", "on the list"),
+                ("/todo", "to-do list is empty"),
                 ("/why nothing", "nothing"),
                 ("/recall", "/recall HANDLE"),
                 ("/permission", "edit:"),
                 ("/permission all", "all:"),
-                ("/model", "is asked"),
-                ("/undo-compact", "no compaction"),
+                ("/model", "context window"),
+                ("/undo-compact", "No compaction to undo"),
                 ("/unpin 1", "Nothing is pinned."),
                 ("/export", "/export FILE"),
                 ("Hello?", "Hello."),
                 ("/export out.json", "out.json"),
                 ("/cost", "cache reads"),
-                ("/clear", "empty again"),
+                ("/clear", "Conversation cleared"),
             ] {
                 session.say(said);
                 session.wait(shown);
@@ -885,7 +885,10 @@ fn a_thinking_effort_holds_from_the_next_request_on_and_says_what_becomes_of_the
             ("Two", "Second."),
             ("/effort max", "stays valid."),
             ("/model anthropic/claude-haiku-4-5", "does not take"),
-            ("/model anthropic/claude-opus-4-6", "claude-opus-4-6 is asked"),
+            (
+                "/model anthropic/claude-opus-4-6",
+                "Switched to anthropic/claude-opus-4-6",
+            ),
             ("Three", "Third."),
         ] {
             session.say(said);
@@ -905,7 +908,7 @@ fn a_thinking_effort_holds_from_the_next_request_on_and_says_what_becomes_of_the
 /// What was shown, once it answers the next command, without the places at which lines were broken.
 fn told(session: &mut dyn Session, times: usize) -> String {
     session.say("/todo");
-    session.wait_for("on the list", times);
+    session.wait_for("to-do list is empty", times);
     session.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -913,16 +916,16 @@ fn told(session: &mut dyn Session, times: usize) -> String {
 fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant() {
     everywhere(Vec::new, &[], |_, _, session| {
         session.say("/model anthropic/claude-sonet-5-5");
-        session.wait("From here on anthropic/claude-sonet-5-5 is asked at");
+        session.wait("Switched to anthropic/claude-sonet-5-5 at");
         session.wait("sonnet-5-5?");
         let text = told(session, 1);
         assert!(
-            text.contains("claude-sonet-5-5 is in no catalogue: a window of"),
+            text.contains("unknown model anthropic/claude-sonet-5-5: assuming a context window of"),
             "{text}"
         );
         assert!(text.contains("; did you mean anthropic/claude-sonnet-5-5?"), "{text}");
         session.say("/model anthropic/nothing-of-the-kind");
-        session.wait("From here on anthropic/nothing-of-the-kind is asked at");
+        session.wait("Switched to anthropic/nothing-of-the-kind at");
         session.wait("lists");
         let text = told(session, 2);
         assert!(text.contains("; /model lists those that are known"), "{text}");
@@ -935,21 +938,24 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
 fn clearing_says_how_many_pins_went_with_the_conversation() {
     everywhere(Vec::new, &[], |_, _, session| {
         session.say("/clear");
-        session.wait("bill.");
+        session.wait("restores it.");
         let text = told(session, 1);
         assert!(
-            text.contains("stays on the bill.") && !text.contains("went with it"),
+            text.contains("still includes what was spent.") && !text.contains("removed."),
             "{text}"
         );
         session.say("/pin the first sentence");
-        session.wait("Pinned:");
+        session.wait("Pinned;");
         session.say("/pin the second sentence");
-        session.wait_for("Pinned:", 2);
+        session.wait_for("Pinned;", 2);
         session.say("/clear");
         // The last word of what is told: what is typed meanwhile would stand within it.
-        session.wait("it.");
+        session.wait("removed.");
         let text = told(session, 2);
-        assert!(text.contains("stays on the bill. 2 pins went with it."), "{text}");
+        assert!(
+            text.contains("still includes what was spent. 2 pins removed."),
+            "{text}"
+        );
         session.say("/pin");
         session.wait("Nothing is pinned");
         session.say("exit");

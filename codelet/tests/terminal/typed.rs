@@ -51,7 +51,7 @@ fn what_is_typed_ahead_is_told_to_be_queued_and_done_in_its_order() {
     typed.wait("queued: The third question.");
     // What only looks waits for nobody.
     typed.say("/todo");
-    typed.wait("on the list");
+    typed.wait("to-do list is empty");
     assert_eq!(server.record().exchanges.len(), 1);
     gate.open();
     typed.wait("The third answer.");
@@ -86,7 +86,7 @@ fn what_is_typed_ahead_of_an_interruption_is_kept_and_not_sent() {
 fn ctrl_c_twice_and_ctrl_d_leave() {
     let (_bench, _server, mut typed) = open([]);
     typed.terminal.send(b"\x03");
-    typed.wait("Ctrl-C again leaves.");
+    typed.wait("Press Ctrl-C again to quit.");
     typed.terminal.send(b"\x03");
     assert_eq!(typed.end(), 0);
     assert!(typed.terminal.is_as_found());
@@ -109,7 +109,7 @@ fn ctrl_c_twice_and_ctrl_d_leave() {
     typed.wait("kept: ");
     typed.rest();
     typed.interrupt();
-    typed.wait("Ctrl-C again leaves.");
+    typed.wait("Press Ctrl-C again to quit.");
     typed.interrupt();
     assert_eq!(typed.end(), 0);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
@@ -121,7 +121,7 @@ fn a_line_that_is_begun_goes_on_until_it_ends_and_ctrl_c_drops_it() {
     let (_bench, server, mut typed) = open([Reply::text("Two lines.")]);
     typed.terminal.send(b"never sent \\\n");
     typed.terminal.send(b"\x03");
-    typed.wait("Ctrl-C again leaves.");
+    typed.wait("Press Ctrl-C again to quit.");
     typed.rest();
     typed.say("one\ntwo");
     typed.wait("Two lines.");

@@ -86,6 +86,6 @@ fn another_model_that_is_not_ready_is_told_of_in_the_session() {
     let mut session = Piped::start(&bench, &server, &[]);
     session.say("/model anthropic/other");
     session.wait("is not ready yet: Loading model");
-    session.wait("From here on anthropic/other is asked");
+    session.wait("Switched to anthropic/other");
     leave(&mut session, &server);
 }

@@ -74,12 +74,12 @@ impl Fixed {
     /// What it is, and what a user can do about it.
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Fixed::Tools => ("the definitions of tools", "use fewer servers of tools"),
+            Fixed::Tools => ("the definitions of tools", "use fewer MCP servers"),
             Fixed::System => ("the system prompt", "append less to it"),
             Fixed::Reminders => ("instructions and other reminders", "shorten the files of instructions"),
             Fixed::Pins => ("what is pinned", "remove pins"),
-            Fixed::Prompts => ("the prompts of this session", "begin a new session"),
-            Fixed::LastStep => ("the last step", "begin a new session"),
+            Fixed::Prompts => ("the prompts of this session", "start a new session"),
+            Fixed::LastStep => ("the last step", "start a new session"),
         }
     }
 }
@@ -97,12 +97,12 @@ impl fmt::Display for Stuck {
             "{ATTEMPTS} compactions in a row made no progress: {before} → {after} tokens, and {trigger} trigger the next; "
         )?;
         let Some(Heaviest { part, tokens }) = heaviest else {
-            return f.write_str("remove pins, begin a new session, or use a model with a larger window");
+            return f.write_str("remove pins, begin a new session, or use a model with a larger context window");
         };
         let (what, advice) = part.words();
         write!(
             f,
-            "the heaviest of what stays is {what}, with {tokens} tokens: {advice}, or use a model with a larger window"
+            "the largest part that stays is {what}, with {tokens} tokens: {advice}, or use a model with a larger context window"
         )
     }
 }
@@ -244,7 +244,7 @@ mod tests {
         for (part, words) in [
             (
                 Fixed::Tools,
-                "definitions of tools, with 4321 tokens: use fewer servers",
+                "definitions of tools, with 4321 tokens: use fewer MCP servers",
             ),
             (
                 Fixed::Reminders,

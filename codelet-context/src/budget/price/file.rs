@@ -31,7 +31,7 @@ impl fmt::Display for BadCard {
         } = self;
         write!(
             f,
-            "{file}, line {line}, column {column}: {found:?} stands where {expected} was expected"
+            "{file}, line {line}, column {column}: expected {expected}, found {found:?}"
         )
     }
 }

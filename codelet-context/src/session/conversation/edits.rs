@@ -69,16 +69,16 @@ impl fmt::Display for DoesNotFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |tokens: Tokens| cut::grouped(tokens);
         let advice = if self.prompt >= self.system.max(self.tools) {
-            "put long text into a file, which is read piece by piece"
+            "put long text into a file, so that it can be read in parts"
         } else if self.tools >= self.system {
-            "use fewer servers of tools"
+            "use fewer MCP servers"
         } else {
             "shorten the system prompt"
         };
         write!(
             f,
-            "not sent: the prompt has about {} tokens, the system prompt {} and the definitions of tools {}, and a request may \
-             have {}; {advice}, or use a model with a larger window",
+            "not sent: the prompt has about {} tokens, the system prompt {} and the tool definitions {}, and the limit for a request \
+             is {}; {advice}, or use a model with a larger context window",
             shown(self.prompt),
             shown(self.system),
             shown(self.tools),
@@ -95,7 +95,7 @@ impl fmt::Display for Refusal {
             Refusal::OpenCalls(1) => f.write_str("not compacted: a tool call still waits for its answer"),
             Refusal::OpenCalls(count) => write!(f, "not compacted: {count} tool calls still wait for their answers"),
             Refusal::Invalid(vendor, violation) => {
-                write!(f, "not compacted: {vendor} would refuse what was built: {violation}")
+                write!(f, "not compacted: {vendor} would reject the result: {violation}")
             }
         }
     }

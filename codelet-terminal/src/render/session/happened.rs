@@ -57,7 +57,7 @@ impl Renderer {
             }
             Event::Compacted { notice, .. } => self.window_compacted(notice),
             Event::TakenBack(turn) => self.notice(&format!(
-                "This prompt was refused and would be again, so it has left the conversation with everything after it: your next prompt \
+                "The provider would refuse this prompt again, so it was removed with everything after it: your next prompt \
                  is sent without it. /recall {} shows it; if prompts are still refused, /clear starts over.",
                 turn.handle
             )),

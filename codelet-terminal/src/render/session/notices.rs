@@ -29,10 +29,7 @@ impl Renderer {
         let mut out = self.end_thinking(now);
         out.extend(self.flush());
         if std::mem::take(&mut self.has_said) {
-            let words = self.look.pick(
-                "… cut off here; the model is asked again",
-                "... cut off here; the model is asked again",
-            );
+            let words = self.look.pick("… cut off here; retrying", "... cut off here; retrying");
             out.push(self.one_line(words, Role::Warning));
         }
         self.done.said = 0;
@@ -166,7 +163,7 @@ impl Renderer {
             ));
         }
         if self.done.said > 0 {
-            kept.push("what was said so far".to_owned());
+            kept.push("the answer so far".to_owned());
         }
         let answered = |calls: u64, how: Stopped| {
             (calls > 0).then(|| format!("{} answered \"{}\"", count(calls, "call"), how.name()))
@@ -186,6 +183,6 @@ impl Renderer {
         if self.is_leaving {
             return words;
         }
-        format!("{words}{dot}what you say next goes on from here (`continue` will do); /retry sends the prompt again")
+        format!("{words}{dot}`continue` goes on; /retry sends the prompt again")
     }
 }

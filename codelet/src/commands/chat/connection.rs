@@ -45,7 +45,7 @@ pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connec
             let mut waits = |loading: Loading| {
                 if !std::mem::replace(&mut is_told, true) {
                     // Whoever has given up needs no word.
-                    let _ = tell.send(format!("{} (Esc gives up)", loading::words(&loading)));
+                    let _ = tell.send(format!("{} (Esc cancels)", loading::words(&loading)));
                 }
             };
             match world::model(&settings, &mut waits).await {
@@ -84,8 +84,8 @@ fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
     };
     let (name, there) = (&settings.model.value, asked_at(settings));
     Some(format!(
-        "Nothing is changed yet: {name} is not asked at {given} ({from}) but at {there}, where the whole conversation would go. \
-         The same command again does that."
+        "Not switched yet: {name} is served at {there}, not at {given} ({from}). The whole conversation would be sent there. \
+         Repeat the command to confirm."
     ))
 }
 

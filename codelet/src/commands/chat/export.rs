@@ -43,13 +43,12 @@ impl Asked {
         let is_quoted = name.starts_with('"') || name.starts_with('\'') && !is_word(name);
         let path = match is_quoted {
             true => PathBuf::from(
-                quoted(name)
-                    .ok_or_else(|| format!("{name}: a name in quotes ends with its quote; nothing was written."))?,
+                quoted(name).ok_or_else(|| format!("{name}: the closing quote is missing; nothing was written."))?,
             ),
             false => PathBuf::from(unquoted(name)?),
         };
         if path.as_os_str().is_empty() {
-            return Err("Where to? /export FILE; nothing was written.".to_owned());
+            return Err("Usage: /export FILE. Nothing was written.".to_owned());
         }
         let path = match (path.strip_prefix("~"), home) {
             (Ok(rest), Some(home)) => home.join(rest),
@@ -79,10 +78,10 @@ fn is_word(name: &str) -> bool {
 /// A name without quotes, unless it begins or ends as an option does that there is not.
 fn unquoted(name: &str) -> Result<&str, String> {
     let is_flag = |word: &str| word.starts_with("--") && word != "--";
-    let told = |flag: &str| format!("There is no {flag}; /export FILE {FORCE} replaces what is there.");
+    let told = |flag: &str| format!("Unknown option {flag}; /export FILE {FORCE} overwrites an existing file.");
     let mut words = name.split_whitespace();
     if let Some(first) = words.next().filter(|word| is_flag(word) && *word != FORCE) {
-        return Err(format!("{} A file of that name is ./{first}.", told(first)));
+        return Err(format!("{} For a file of that name, write ./{first}.", told(first)));
     }
     match words.last().filter(|word| is_flag(word)) {
         Some(flag) => Err(told(flag)),
@@ -114,38 +113,38 @@ pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Res
     let end = end.as_deref().unwrap_or_default();
     if OTHERS.contains(&end) {
         return Err(format!(
-            "There is no export as .{end}; nothing was written. A name in .html makes a page to read, one in .json the \
+            "Cannot export as .{end}; nothing was written. Use .html for a report to read, or .json for the \
              whole conversation as it is sent."
         ));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         let folder = spelling::spell(folder.as_os_str());
-        return Err(format!("There is no folder {folder}; nothing was written."));
+        return Err(format!("No such directory: {folder}; nothing was written."));
     }
     let told = |failure| match failure {
         Failure::Told(why) => why,
-        Failure::PipeClosed => format!("{file}: nobody reads it"),
+        Failure::PipeClosed => format!("{file}: its reader has closed the pipe"),
     };
     // Its name is typed while commands run, so it is pinned before it is looked at.
     let pinned = transcript::pin(&path, place).map_err(told)?;
     if pinned.is_stream() {
         // Whoever put it there need never read it.
-        return Err(format!("{file} is no file; nothing was written."));
+        return Err(format!("{file} is not a regular file; nothing was written."));
     }
     if !is_forced && pinned.exists() && !is_export(&pinned) {
         return Err(format!(
-            "{file} is there already and is no export; nothing was written. /export {file} {FORCE} replaces it."
+            "{file} exists and is not an export; nothing was written. /export {file} {FORCE} overwrites it."
         ));
     }
     if ["html", "htm"].contains(&end) {
         let html = page.html(session);
         pinned.write(|out| out.write_all(html.as_bytes())).map_err(told)?;
-        return Ok(format!("The report is in {file}; any browser shows it."));
+        return Ok(format!("Report written to {file}; open it in a browser."));
     }
     transcript::write(&pinned, session).map_err(told)?;
     Ok(format!(
-        "The whole conversation is in {file}; `codelet inspect {}` looks into it.",
+        "Conversation written to {file}; inspect it with `codelet inspect {}`.",
         for_shell(&file)
     ))
 }
@@ -235,7 +234,7 @@ mod tests {
             "--force",
         ] {
             let why = asked(words).unwrap_err();
-            let is_told = ["quote", "--force", "Where to?"].iter().any(|told| why.contains(told));
+            let is_told = ["quote", "--force", "Usage:"].iter().any(|told| why.contains(told));
             assert!(is_told, "{words}: {why}");
         }
     }
@@ -245,12 +244,12 @@ mod tests {
         assert!(
             asked("--forse")
                 .unwrap_err()
-                .ends_with("A file of that name is ./--forse.")
+                .ends_with("For a file of that name, write ./--forse.")
         );
         assert!(
             asked("x.html --forse")
                 .unwrap_err()
-                .ends_with("replaces what is there.")
+                .ends_with("overwrites an existing file.")
         );
     }
 

@@ -147,7 +147,7 @@ fn a_panic_leaves_the_terminal_as_it_was_and_a_report_without_secrets() {
     assert_eq!(count("\x1b[>1u"), count("\x1b[<1u"));
     assert!(seen.contains("\x1b[?25h\x1b[0m"));
 
-    assert!(told.starts_with("codelet broke down"), "{told}");
+    assert!(told.starts_with("internal error, this is a bug in codelet"), "{told}");
     assert!(
         told.contains("no answer for [hidden]") && told.contains("chat/tests.rs"),
         "{told}"

@@ -51,7 +51,7 @@ pub fn prices(name: &str) -> Result<Prices, Failure> {
     let found = match wanted {
         Some(wanted) => price::among(&cards, wanted),
         None if cards.len() > 1 => {
-            let problem = format!("holds {}; name one as {file}#NAME", count(cards.len(), "card"));
+            let problem = format!("contains {}; choose one as {file}#NAME", count(cards.len(), "card"));
             return Err(Failure::at(file, problem));
         }
         None => cards.first(),
@@ -61,13 +61,12 @@ pub fn prices(name: &str) -> Result<Prices, Failure> {
             card: card.clone(),
             own: cards.clone(),
         }),
-        (None, Some(wanted)) if !cards.is_empty() => Err(Failure::at(
-            file,
-            format!("holds no card of the name {}", clean(wanted)),
-        )),
+        (None, Some(wanted)) if !cards.is_empty() => {
+            Err(Failure::at(file, format!("has no card named {}", clean(wanted))))
+        }
         (None, _) => Err(Failure::at(
             file,
-            "holds no price card, expected a line such as: my-model input=3 output=15 read=0.3",
+            "contains no price card, expected a line such as: my-model input=3 output=15 read=0.3",
         )),
     }
 }
@@ -90,15 +89,15 @@ pub fn living(card: PriceCard, ttl: Ttl) -> Result<PriceCard, Failure> {
         return Ok(card);
     }
     let what = match sells_an_hour {
-        true => format!("its shorter one keeps what is unused for {lives}"),
-        false => format!("its only one keeps what is unused for {lives}"),
+        true => format!("its shorter lifetime is {lives}"),
+        false => format!("its only lifetime is {lives}"),
     };
     let help = match ttl {
-        Ttl::Hour if !sells_an_hour => ", or say in a card of your own what writing for an hour costs (write-1h=…)",
-        Ttl::Hour => ", or let lives=… in a card of your own be an hour at most",
-        Ttl::Minutes => ", or write lives=5m in a card of your own",
+        Ttl::Hour if !sells_an_hour => ", or set write-1h=… in your own card",
+        Ttl::Hour => ", or set lives=… to at most an hour in your own card",
+        Ttl::Minutes => ", or set lives=5m in your own card",
     };
     Err(Failure::Told(format!(
-        "--ttl {name}: by the card {named} the vendor sells no cache of that lifetime; {what}. Leave --ttl away{help}"
+        "--ttl {name}: the price card {named} has no cache with that lifetime; {what}. Omit --ttl{help}"
     )))
 }

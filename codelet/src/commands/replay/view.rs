@@ -19,12 +19,7 @@ pub(super) fn table(look: &Look, outcome: &Outcome) -> String {
     policies(&mut text, look, &all);
     let refused: Vec<String> = all.iter().filter_map(|total| ended(total, played)).collect();
     if !refused.is_empty() {
-        note(
-            &mut text,
-            look,
-            "ended at a request that did not fit, so left out:",
-            refused,
-        );
+        note(&mut text, look, "left out, since a request did not fit:", refused);
     }
     let sources = by_source(played);
     if sources.len() > 1 {
@@ -66,8 +61,8 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
         count(requests, "request"),
         format!("window {}", number(settings.window)),
         format!("prices {}", clean(&settings.card.name)),
-        format!("cache lives {}", lifetime(settings.card.expires_after().as_secs())),
-        format!("read again {} %", (settings.refetch * 100.0).round()),
+        format!("cache lifetime {}", lifetime(settings.card.expires_after().as_secs())),
+        format!("refetch probability {} %", (settings.refetch * 100.0).round()),
     ];
     if !outcome.skipped.is_empty() {
         parts.push(count(outcome.skipped.len(), "file") + " skipped");
@@ -75,7 +70,7 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
     flow(text, look, parts, "");
     let passed = outcome.passed.words();
     if !passed.is_empty() {
-        note(text, look, "passed over in folders:", passed);
+        note(text, look, "skipped in directories:", passed);
     }
     let filled = played
         .iter()
@@ -88,13 +83,13 @@ fn head(text: &mut String, look: &Look, outcome: &Outcome) {
             .map(|session| session.untimed)
             .sum();
         let words = format!("{} in {}", count(requests, "request"), count(filled, "file"));
-        note(text, look, "times taken from the request before:", vec![words]);
+        note(text, look, "times copied from the previous request:", vec![words]);
     }
     let untimed = played.iter().filter(|session| !session.is_timed).count();
     let guessed = played.iter().filter(|session| !session.is_calibrated).count();
     if untimed > 0 {
-        let words = format!("without times, so the cache stays warm: {untimed}");
-        let more = format!("without bills, so sizes are estimates: {guessed}");
+        let words = format!("without times, cache assumed warm: {untimed}");
+        let more = format!("without billed usage, sizes estimated: {guessed}");
         note(text, look, "", vec![words, more]);
     }
 }
@@ -222,34 +217,37 @@ fn check(text: &mut String, look: &Look, played: &[Played]) {
     heading(
         text,
         look,
-        "Checked against bills",
+        "Compared with billed usage",
         "error of the input cost, by session",
     );
     let percent = |(median, p90): (f64, f64)| format!("median {:.1}%, p90 {:.1}%", median * 100.0, p90 * 100.0);
     let sessions = vec![
         count(found.sessions, "session"),
         count(found.requests, "request"),
-        format!("{} without bills, times or a known model", number(found.without as u64)),
+        format!(
+            "{} without billed usage, times or a known model",
+            number(found.without as u64)
+        ),
     ];
     let sessions = match found.unpriced {
         0 => sessions,
         all => [
             sessions,
-            vec![format!("{} left out, of no known price", count(all, "request"))],
+            vec![format!("{} left out, price unknown", count(all, "request"))],
         ]
         .concat(),
     };
     flow(text, look, sessions, "  ");
     let _ = writeln!(text, "  {} {}", fit("recording alone", 15), percent(found.blind));
-    let _ = writeln!(text, "  {} {}", fit("events told", 15), percent(found.told));
+    let _ = writeln!(text, "  {} {}", fit("with events", 15), percent(found.told));
     let words = vec![
-        format!("{} that other sessions had warmed", count(found.warm_heads, "head")),
+        format!("{} cached by other sessions", count(found.warm_heads, "system prompt")),
         format!(
-            "{} of a living prefix",
-            count(found.lost, "loss").replace("losss", "losses")
+            "{} without an expiry",
+            count(found.lost, "unexplained cache miss").replace("misss", "misses")
         ),
     ];
-    note(text, look, "  events that no recording tells: ", words);
+    note(text, look, "  events not in the recordings: ", words);
 }
 
 fn heading(text: &mut String, look: &Look, title: &str, about: &str) {
