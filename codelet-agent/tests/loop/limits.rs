@@ -216,7 +216,7 @@ async fn a_call_that_succeeds_and_changes_nothing_is_told_of_and_then_stopped() 
     assert_eq!(stage.count(), 6);
     let told = format!("{:?}", stage.asked(4));
     assert!(told.contains("The last 3 calls were all made before"), "{told}");
-    assert!(ending.to_string().contains("came to the same"), "{ending}");
+    assert!(ending.to_string().contains("with the same results"), "{ending}");
 }
 
 #[tokio::test]

@@ -306,7 +306,7 @@ fn an_idle_request_that_nobody_counts_is_told_with_an_estimate_and_a_card_of_the
         session.say("Hi.");
         session.wait("Hello.");
         session.wait("Keep-alive request 1 for the cache: the whole prompt sent");
-        session.wait(", estimated.");
+        session.wait("estimated.");
         let text = session.text().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("sent for about $0.0"), "{text}");
         assert!(text.contains("unknown model anthropic/test-model"), "{text}");

@@ -37,7 +37,7 @@ fn retry_sends_the_picture_of_an_interrupted_prompt_again() {
         let server = crate::server([half, Reply::text("A whole answer."), Reply::text("You are welcome.")]);
         let mut session = kind.start(&bench, &server, &[]);
         session.say("What is on @shot.gif here?");
-        session.wait("With the prompt goes shot.gif (");
+        session.wait("Attached shot.gif (");
         block_on(gate.reached());
         session.interrupt();
         session.wait("kept: ");

@@ -134,7 +134,7 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
     terminal.wait("Cannot export as .md");
     assert!(!bench.work.join("talk.md").exists());
     terminal.say("/export sp ace.json");
-    terminal.wait("is in sp ace.json;");
+    terminal.wait("written to sp ace.json;");
     let precious = bench.home.join("precious.json");
     std::fs::write(&precious, "").unwrap();
     std::os::unix::fs::symlink(&precious, bench.work.join("link.json")).unwrap();

@@ -183,7 +183,7 @@ fn from_far_away_everything_can_be_typed_asked_and_interrupted() {
     terminal.send(b"\x15");
     let began = Instant::now();
     terminal.interrupt();
-    terminal.wait("kept: your prompt, what was said so far");
+    terminal.wait("kept: your prompt, the answer so far");
     let took = began.elapsed();
     eprintln!("interrupted from far away: {took:?}");
     assert!(took >= 2 * FAR.delay && took < Duration::from_secs(3), "{took:?}");

@@ -103,7 +103,7 @@ fn an_interrupted_stream_keeps_its_words_and_retry_sends_the_prompt_again() {
         block_on(gate.reached());
         session.wait("The first part.");
         session.interrupt();
-        session.wait("kept: your prompt, what was said so far");
+        session.wait("kept: your prompt, the answer so far");
         server.wait_until(|record| matches!(record.exchanges[0].end, End::ClientLeft(_)));
         session.say("/retry");
         session.wait("A whole answer.");
@@ -179,8 +179,8 @@ fn a_question_is_answered_each_way() {
             for word in ["y", "a", "n", "n we use make"] {
                 session.answer(word);
                 session.wait(match word {
-                    "y" => "permitted once: Bash touch once",
-                    "a" => "permitted for this session: mkdir *",
+                    "y" => "allowed once: Bash touch once",
+                    "a" => "allowed in this session: mkdir *",
                     "n" => "refused: Bash touch no",
                     _ => "we use make",
                 });
@@ -926,9 +926,9 @@ fn a_model_that_nobody_knows_is_told_to_be_one_with_the_name_that_may_be_meant()
         assert!(text.contains("; did you mean anthropic/claude-sonnet-5-5?"), "{text}");
         session.say("/model anthropic/nothing-of-the-kind");
         session.wait("Switched to anthropic/nothing-of-the-kind at");
-        session.wait("lists");
+        session.wait("lists known");
         let text = told(session, 2);
-        assert!(text.contains("; /model lists those that are known"), "{text}");
+        assert!(text.contains("; /model lists known models"), "{text}");
         session.say("exit");
         assert_eq!(session.end(), 0);
     });
