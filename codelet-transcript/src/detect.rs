@@ -9,6 +9,10 @@ const ENTRIES: usize = 200;
 /// The form of a conversation, or `None` where nothing in the structure shows one.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+    let shows = |format: &&Format| format.form().shows.is_some_and(|shows| shows(skim));
+    if let Some(format) = Format::ALL.iter().find(shows) {
+        return Some(*format);
+    }
     match skim.first()? {
         b'[' => list(skim),
         b'{' => document(skim).or_else(|| entries(skim)),
@@ -16,10 +20,19 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     }
 }
 
+/// The first entries of a file that is one object after another, or a list of them.
+pub(crate) fn first_entries<'a>(first: Skim<'a>) -> impl Iterator<Item = Skim<'a>> {
+    let lines = std::iter::successors(Some(first), |entry| entry.after());
+    lines
+        .take_while(move |_| !first.is_list())
+        .chain(first.items())
+        .take(ENTRIES)
+}
+
 /// A session file: one object after another.
 fn entries(first: Skim) -> Option<Format> {
     let mut likely = None;
-    for entry in std::iter::successors(Some(first), |entry| entry.after()).take(ENTRIES) {
+    for entry in first_entries(first) {
         match self::entry(entry) {
             Shows::Form(format) => return Some(format),
             Shows::Perhaps(format) => likely = likely.or(Some(format)),

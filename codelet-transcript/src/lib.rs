@@ -35,6 +35,7 @@ mod anthropic;
 mod arguments;
 mod asked;
 mod attachment;
+mod blocks;
 mod branch;
 mod claude_code;
 mod codex;
@@ -136,33 +137,15 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 }
 
 fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
-    let document = match format {
-        Format::ClaudeCode => return claude_code::record(bytes),
-        Format::Pi => return pi::record(bytes),
-        Format::Codex => return codex::record(bytes),
-        Format::Anthropic => anthropic::read(bytes),
-        Format::Openai => openai::read(bytes),
-        Format::Responses => responses::read(bytes),
-        Format::Gemini => gemini::read(bytes),
-        Format::Corpus => corpus::read(bytes),
-        Format::Opencode => opencode::read(bytes),
-        Format::Copilot => copilot::read(bytes),
-        Format::QwenCode => qwen_code::read(bytes),
-        Format::MiniSweAgent => mini_swe_agent::read(bytes),
-        Format::SweAgent => swe_agent::read(bytes),
-        Format::Shape => Err(ReadError::NotReadable(format)),
-    };
-    let mut document = document?;
+    let mut recording = (format.form().read)(bytes)?;
+    let document = &mut recording.document;
     if format == Format::Corpus {
         told::mark_sentences(&mut document.messages);
     }
     if format.is_written() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);
     }
-    Ok(Recording {
-        document,
-        requests: Vec::new(),
-    })
+    Ok(recording)
 }
 
 /// Writes a conversation in one of the forms that are written. What is written follows the messages alone, so they may
