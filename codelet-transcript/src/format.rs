@@ -4,7 +4,9 @@
 
 use crate::skim::Skim;
 use crate::{Document, ReadError, Recording};
-use crate::{anthropic, claude_code, codex, copilot, corpus, gemini, mini_swe_agent, openai};
+use crate::{
+    anthropic, claude_code, claude_stream, codex, codex_exec, copilot, corpus, gemini, mini_swe_agent, openai,
+};
 use crate::{opencode, pi, qwen_code, responses, swe_agent};
 
 /// What is known of a form.
@@ -116,6 +118,10 @@ forms! {
         lists: &["history", "trajectory"],
         ..Form::new("swe-agent", "a trajectory of SWE-agent (JSON)", |bytes| plain(swe_agent::read(bytes)))
     };
+    /// What `claude -p` prints as `stream-json`.
+    ClaudeStream = claude_stream::FORM;
+    /// What `codex exec --json` prints.
+    CodexExec = codex_exec::FORM;
     /// The neutral form of the recorded corpus.
     Corpus = Form {
         lists: &["messages"],
