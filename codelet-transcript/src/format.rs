@@ -3,11 +3,7 @@
 //! To add one: a file with a reader and its [`Form`], and a row here.
 
 use crate::skim::Skim;
-use crate::{Document, ReadError, Recording};
-use crate::{
-    anthropic, claude_code, claude_stream, codex, codex_exec, copilot, corpus, gemini, mini_swe_agent, openai,
-};
-use crate::{opencode, pi, qwen_code, responses, swe_agent};
+use crate::*;
 
 /// What is known of a form.
 pub(crate) struct Form {
@@ -122,6 +118,10 @@ forms! {
     ClaudeStream = claude_stream::FORM;
     /// What `codex exec --json` prints.
     CodexExec = codex_exec::FORM;
+    /// A session file of Gemini CLI.
+    GeminiCli = gemini_cli::FORM;
+    /// A thread of Amp.
+    Amp = amp::FORM;
     /// The neutral form of the recorded corpus.
     Corpus = Form {
         lists: &["messages"],

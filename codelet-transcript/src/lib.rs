@@ -31,6 +31,7 @@
 //! ```
 
 pub mod actions;
+mod amp;
 mod anthropic;
 mod arguments;
 mod asked;
@@ -54,6 +55,7 @@ mod extra;
 mod format;
 mod gather;
 mod gemini;
+mod gemini_cli;
 mod harness;
 pub mod ids;
 mod lines;
