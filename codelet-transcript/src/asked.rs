@@ -23,7 +23,7 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
         }
         // A request is an empty one only if it says so; an entry of a session that nobody knows is none, unless it is
         // still being written.
-        None if document.messages.is_empty() && !asked.is_written() && !is_cut(document) => {
+        None if document.messages.is_empty() && !asked.is_request() && !is_cut(document) => {
             Err(ReadError::NothingFound(asked))
         }
         None => Ok(()),

@@ -20,6 +20,12 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     }
 }
 
+/// Whether a value is a whole conversation, and no entry of one.
+pub(crate) fn is_document(value: Skim) -> bool {
+    let of_table = |format: &Format| !format.form().is_lines && format.form().shows.is_some_and(|shows| shows(value));
+    value.first() == Some(b'{') && (Format::ALL.iter().any(of_table) || document(value).is_some())
+}
+
 /// The first entries of a file that is one object after another, or a list of them.
 pub(crate) fn first_entries<'a>(first: Skim<'a>) -> impl Iterator<Item = Skim<'a>> {
     let lines = std::iter::successors(Some(first), |entry| entry.after());

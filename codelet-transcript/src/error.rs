@@ -155,7 +155,7 @@ mod tests {
         let said = WriteError::NotWritable(form).to_string();
         assert_eq!(
             said,
-            "codex is read only, expected one of anthropic, openai, responses, gemini, shape"
+            "codex is read only, expected one of anthropic, openai, responses, gemini, atif, shape"
         );
     }
 }

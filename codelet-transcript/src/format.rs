@@ -122,6 +122,10 @@ forms! {
     GeminiCli = gemini_cli::FORM;
     /// A thread of Amp.
     Amp = amp::FORM;
+    /// A trajectory of Harbor and Terminal-Bench.
+    Atif = atif::FORM;
+    /// A conversation of training data in ShareGPT's words.
+    Sharegpt = sharegpt::FORM;
     /// The neutral form of the recorded corpus.
     Corpus = Form {
         lists: &["messages"],
@@ -165,9 +169,14 @@ impl Format {
 
     /// Whether [`write`](crate::write) makes it.
     pub fn is_written(self) -> bool {
+        self.is_request() || matches!(self, Format::Atif | Format::Shape)
+    }
+
+    /// Whether it is a request to a vendor.
+    pub(crate) fn is_request(self) -> bool {
         matches!(
             self,
-            Format::Anthropic | Format::Openai | Format::Responses | Format::Gemini | Format::Shape
+            Format::Anthropic | Format::Openai | Format::Responses | Format::Gemini
         )
     }
 }

@@ -35,6 +35,7 @@ mod amp;
 mod anthropic;
 mod arguments;
 mod asked;
+mod atif;
 mod attachment;
 mod blocks;
 mod branch;
@@ -45,6 +46,7 @@ mod codex_exec;
 mod convert;
 mod copilot;
 mod corpus;
+mod dataset;
 mod detect;
 pub mod document;
 mod encoded;
@@ -75,6 +77,7 @@ mod refused;
 mod request;
 mod responses;
 pub mod shape;
+mod sharegpt;
 #[cfg(test)]
 mod sketch;
 mod skim;
@@ -91,6 +94,7 @@ mod unread;
 pub mod vendor;
 mod windowed;
 
+pub use dataset::conversations;
 pub use detect::detect;
 pub use document::{Document, Warning};
 pub use encoded::Encoded;
@@ -147,7 +151,7 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     if format == Format::Corpus {
         told::mark_sentences(&mut document.messages);
     }
-    if format.is_written() && told::mark(&mut document.messages) {
+    if format.is_request() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);
     }
     Ok(recording)
@@ -180,6 +184,10 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
         return Ok(Written::whole(shape::write(&document.messages)));
     }
     let document = in_words(document);
+    if format == Format::Atif {
+        let (text, warnings) = atif::write(&document);
+        return Ok(Written { text, warnings });
+    }
     if document.format == format {
         return encode(&document, format, |node| node.to_json()).map(Written::whole);
     }

@@ -80,6 +80,11 @@ impl<'a> Skim<'a> {
         here.at.min(here.text.len())
     }
 
+    /// The bytes of the value that stands here, if all of it is there.
+    pub(crate) fn slice(&self) -> Option<&'a [u8]> {
+        self.text.get(self.at..self.value_end()?)
+    }
+
     /// What follows the value that stands here.
     pub(crate) fn after(&self) -> Option<Skim<'a>> {
         let mut next = Skim {
