@@ -2,6 +2,7 @@
 //! answer of a tool being a run with a status.
 
 use crate::blocks;
+use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
@@ -96,14 +97,7 @@ impl Thread {
                 let parts: Vec<Part> = words.filter_map(|text| gather::text(Origin::Injected, text)).collect();
                 self.gather.message(Role::User, parts);
             }
-            other => {
-                let kind: String = other.chars().take(80).collect();
-                let told =
-                    |warning: &Warning| matches!(warning, Warning::UnknownEntry { kind: other, .. } if *other == kind);
-                if self.warnings.len() < 100 && !self.warnings.iter().any(told) {
-                    self.warnings.push(Warning::UnknownEntry { line: 1, kind });
-                }
-            }
+            other => note_unknown(&mut self.warnings, 1, other),
         }
     }
 }

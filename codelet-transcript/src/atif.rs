@@ -1,6 +1,7 @@
 //! Trajectories in the Agent Trajectory Interchange Format (ATIF) of Harbor and Terminal-Bench: steps with calls and what came
 //! of them. Read and written.
 
+use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
@@ -89,12 +90,7 @@ impl Story {
             }
             "user" => self.gather.message(Role::User, said),
             "agent" => self.reply(&mut step, said, time),
-            other => {
-                let kind = other.chars().take(80).collect();
-                if self.warnings.len() < 100 {
-                    self.warnings.push(Warning::UnknownEntry { line: 1, kind });
-                }
-            }
+            other => note_unknown(&mut self.warnings, 1, other),
         }
         let observation = take::object(&mut step, "observation").unwrap_or_default();
         self.observed(observation);

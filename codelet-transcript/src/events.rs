@@ -18,15 +18,7 @@ impl Notes<'_, '_> {
     pub(crate) fn unknown(&mut self, line: usize, kind: &str) {
         match self {
             Notes::Lines(lines) => lines.note_unknown(line, kind),
-            Notes::List(warnings) => {
-                let kind: String = kind.chars().take(80).collect();
-                let is_told = warnings
-                    .iter()
-                    .any(|told| matches!(told, Warning::UnknownEntry { kind: other, .. } if *other == kind));
-                if !is_told && warnings.len() < 100 {
-                    warnings.push(Warning::UnknownEntry { line, kind });
-                }
-            }
+            Notes::List(warnings) => note_unknown(warnings, line, kind),
         }
     }
 
@@ -45,6 +37,17 @@ impl Notes<'_, '_> {
                 warnings.push(Warning::UnreadEntry { line, kind, count: 1 });
             }
         }
+    }
+}
+
+/// Notes something of a kind that this version does not know; each kind is mentioned once.
+pub(crate) fn note_unknown(warnings: &mut Vec<Warning>, line: usize, kind: &str) {
+    // A hostile file may call everything something else.
+    const MOST: usize = 100;
+    let kind: String = kind.chars().take(80).collect();
+    let is_it = |told: &Warning| matches!(told, Warning::UnknownEntry { kind: other, .. } if *other == kind);
+    if warnings.len() < MOST && !warnings.iter().any(is_it) {
+        warnings.push(Warning::UnknownEntry { line, kind });
     }
 }
 

@@ -122,6 +122,10 @@ forms! {
     GeminiCli = gemini_cli::FORM;
     /// A thread of Amp.
     Amp = amp::FORM;
+    /// A chat session of VS Code.
+    VscodeChat = vscode_chat::FORM;
+    /// An exported session of OpenCode 2.
+    Opencode2 = opencode2::FORM;
     /// A trajectory of Harbor and Terminal-Bench.
     Atif = atif::FORM;
     /// A conversation of training data in ShareGPT's words.

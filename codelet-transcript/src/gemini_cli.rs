@@ -1,6 +1,7 @@
 //! Sessions of Gemini CLI: one object with the messages or, since 2026, a line for each, in which later lines change what
 //! earlier ones said (`$set`, `$rewindTo`, a message again under its id).
 
+use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::{self, Lines};
@@ -96,11 +97,10 @@ impl Session {
         }
     }
 
-    fn finish(self, warnings: Vec<Warning>) -> Recording {
+    fn finish(self, mut warnings: Vec<Warning>) -> Recording {
         let mut gather = Gather::default();
         let mut requests = Vec::new();
         let mut latest = None;
-        let mut unknown: Vec<String> = Vec::new();
         for mut message in self.messages {
             let time = recording::time(&message);
             match take::str(&message, "type") {
@@ -122,15 +122,10 @@ impl Session {
                 }
                 // Told to the user only.
                 "info" | "error" | "warning" => continue,
-                other => unknown.push(other.chars().take(80).collect()),
+                other => note_unknown(&mut warnings, 1, other),
             }
             latest = time.or(latest);
         }
-        unknown.sort();
-        unknown.dedup();
-        unknown.truncate(100);
-        let unknown = unknown.into_iter().map(|kind| Warning::UnknownEntry { line: 1, kind });
-        let warnings = warnings.into_iter().chain(unknown).collect();
         Recording {
             document: gather.finish(Format::GeminiCli, warnings),
             requests,

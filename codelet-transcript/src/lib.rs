@@ -68,6 +68,7 @@ mod objects;
 mod observed;
 mod openai;
 mod opencode;
+mod opencode2;
 pub mod origin;
 mod pi;
 pub mod pictures;
@@ -92,6 +93,7 @@ mod tools;
 mod trajectory;
 mod unread;
 pub mod vendor;
+mod vscode_chat;
 mod windowed;
 
 pub use dataset::conversations;

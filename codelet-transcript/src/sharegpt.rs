@@ -1,11 +1,12 @@
 //! Conversations of training data in ShareGPT's words: a list of what was said, and by whom.
 
+use crate::events::note_unknown;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines;
 use crate::skim::Skim;
 use crate::take::{self, Fields};
-use crate::{Document, ReadError, Warning};
+use crate::{Document, ReadError};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -65,14 +66,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                     // What came of an action that stands in words.
                     None => said(&mut gather, Role::User, Origin::Injected, text),
                 },
-                other => {
-                    let kind: String = other.chars().take(80).collect();
-                    let is_told =
-                        |told: &Warning| matches!(told, Warning::UnknownEntry { kind: known, .. } if *known == kind);
-                    if warnings.len() < 100 && !warnings.iter().any(is_told) {
-                        warnings.push(Warning::UnknownEntry { line: 1, kind });
-                    }
-                }
+                other => note_unknown(&mut warnings, 1, other),
             }
         }
     }
