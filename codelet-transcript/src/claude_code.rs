@@ -331,7 +331,7 @@ fn answers(parts: &[Part]) -> impl Iterator<Item = &str> {
 }
 
 /// Adds a user's entry; says whether it held results only.
-fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
+pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
     let results = parts.iter().filter(|part| matches!(part, Part::ToolResult(_))).count();
     if results == 0 {
         gather.message(Role::User, parts);

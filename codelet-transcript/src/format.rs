@@ -126,6 +126,16 @@ forms! {
     VscodeChat = vscode_chat::FORM;
     /// An exported session of OpenCode 2.
     Opencode2 = opencode2::FORM;
+    /// A task of Cline, Roo Code or Kilo Code.
+    Cline = cline::FORM;
+    /// Events of OpenHands.
+    Openhands = openhands::FORM;
+    /// A session file of Factory's Droid.
+    Droid = droid::FORM;
+    /// A transcript of Cursor's agent.
+    Cursor = cursor::FORM;
+    /// A session of Kimi's agent.
+    Kimi = kimi::FORM;
     /// A trajectory of Harbor and Terminal-Bench.
     Atif = atif::FORM;
     /// A conversation of training data in ShareGPT's words.
