@@ -8,7 +8,7 @@ use crate::gather::{self, Gather};
 use crate::lines;
 use crate::recording::{Billed, Recorded, Recording};
 use crate::refused;
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -21,8 +21,8 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("amp", "a thread of Amp (JSON)", record)
 };
 
-fn shows(first: Skim) -> bool {
-    let is_thread = first.get_string("id").is_some_and(|id| id.starts_with("T-"));
+fn shows(first: &Seen) -> bool {
+    let is_thread = first.string("id").is_some_and(|id| id.starts_with("T-"));
     is_thread && first.get("messages").is_some_and(|messages| messages.is_list())
 }
 

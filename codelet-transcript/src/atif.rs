@@ -6,7 +6,7 @@ use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
 use crate::recording::{self, Billed, Recorded, Recording};
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError, Warning};
 use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
@@ -31,11 +31,9 @@ const ORIGIN: &str = "codelet_origin";
 /// In the `extra` of an observation's result: whether the call has worked.
 const SUCCESS: &str = "codelet_success";
 
-fn shows(first: Skim) -> bool {
-    first
-        .get_string("schema_version")
-        .is_some_and(|version| version.starts_with("ATIF-"))
-        && first.get("steps").is_some()
+fn shows(first: &Seen) -> bool {
+    let version = first.string("schema_version");
+    version.is_some_and(|version| version.starts_with("ATIF-")) && first.has("steps")
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

@@ -2,10 +2,9 @@
 //! entries of a session without the tree, one a line or in one list.
 
 use crate::claude_code::{self, Session};
-use crate::detect::first_entries;
 use crate::events;
 use crate::format::{Form, Format};
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{ReadError, Recording};
 use serde_json::Value;
@@ -13,6 +12,7 @@ use serde_json::Value;
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
+    is_items: true,
     blocks_of: Some(Format::Anthropic),
     ..Form::new(
         "claude-stream",
@@ -21,16 +21,15 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-fn shows(first: Skim) -> bool {
-    first_entries(first).any(|entry| {
-        let has = |name: &str| entry.get(name).is_some();
-        match entry.get_string("type") {
-            Some("system") => has("session_id") && entry.get_string("subtype") == Some("init"),
-            Some("user" | "assistant" | "stream_event") => has("session_id") && has("parent_tool_use_id"),
-            Some("result") => has("session_id") && has("num_turns"),
+fn shows(entry: &Seen) -> bool {
+    let is_of_session = entry.has("session_id");
+    is_of_session
+        && match entry.string("type") {
+            Some("system") => entry.string("subtype") == Some("init"),
+            Some("user" | "assistant" | "stream_event") => entry.has("parent_tool_use_id"),
+            Some("result") => entry.has("num_turns"),
             _ => false,
         }
-    })
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

@@ -6,7 +6,7 @@ use crate::claude_code::user_parts;
 use crate::events;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::source;
 use crate::take::{self, Fields};
 use crate::told;
@@ -17,6 +17,8 @@ use serde_json::Value;
 
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
+    is_lines: true,
+    is_items: true,
     ..Form::new("cline", "a task of Cline, Roo Code or Kilo Code (JSON)", |bytes| {
         plain(read(bytes))
     })
@@ -33,13 +35,8 @@ const NOTES: [&str; 7] = [
     "modelInfo",
 ];
 
-fn shows(first: Skim) -> bool {
-    let is_noted = |message: Skim| {
-        message.get("role").is_some()
-            && message.get("content").is_some()
-            && NOTES.iter().any(|note| message.get(note).is_some())
-    };
-    first.is_list() && first.items().take(8).any(is_noted)
+fn shows(first: &Seen) -> bool {
+    first.has("role") && first.has("content") && NOTES.iter().any(|note| first.has(note))
 }
 
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {

@@ -1,11 +1,10 @@
 //! What Codex prints while it works for a program (`codex exec --json`): the items of a thread. What it was asked stands in the
 //! command line, and is not printed.
 
-use crate::detect::first_entries;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError};
 use codelet_context::message::{Action, ActionKind, Origin, Part, Role, ToolCall};
@@ -20,15 +19,14 @@ pub(crate) const FORM: Form = Form {
     })
 };
 
-fn shows(first: Skim) -> bool {
-    !first.is_list()
-        && first_entries(first).any(|entry| match entry.get_string("type") {
-            Some("thread.started") => entry.get("thread_id").is_some(),
-            Some("item.started" | "item.updated" | "item.completed") => {
-                entry.get("item").is_some_and(|item| item.get_string("id").is_some())
-            }
-            _ => false,
-        })
+fn shows(first: &Seen) -> bool {
+    match first.string("type") {
+        Some("thread.started") => first.has("thread_id"),
+        Some("item.started" | "item.updated" | "item.completed") => {
+            first.get("item").is_some_and(|item| item.get_string("id").is_some())
+        }
+        _ => false,
+    }
 }
 
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {

@@ -1,11 +1,10 @@
 //! Transcripts of Cursor's agent (`agent-transcripts/….jsonl`): what was said and called. What came of the calls is not in them.
 
 use crate::blocks;
-use crate::detect::first_entries;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError};
 use codelet_context::message::{Origin, Part, Role};
@@ -18,14 +17,9 @@ pub(crate) const FORM: Form = Form {
     })
 };
 
-fn shows(first: Skim) -> bool {
-    let is_said = |entry: Skim| {
-        let message = entry.get("message");
-        entry.get("role").is_some()
-            && entry.get("type").is_none()
-            && message.is_some_and(|message| message.get("content").is_some())
-    };
-    !first.is_list() && first_entries(first).take(8).any(is_said)
+fn shows(first: &Seen) -> bool {
+    let message = first.get("message");
+    first.has("role") && !first.has("type") && message.is_some_and(|message| message.get("content").is_some())
 }
 
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {

@@ -1,6 +1,7 @@
 //! Which form a file has, from its structure alone. Looks over the bytes and builds nothing.
 
-use crate::skim::Skim;
+use crate::format::Form;
+use crate::skim::{Seen, Skim};
 use crate::{Format, claude_code, copilot};
 
 /// Entries of a session file that are looked at: the first ones may be of kinds that several agents share.
@@ -9,36 +10,41 @@ const ENTRIES: usize = 200;
 /// The form of a conversation, or `None` where nothing in the structure shows one.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-    let shows = |format: &&Format| format.form().shows.is_some_and(|shows| shows(skim));
-    if let Some(format) = Format::ALL.iter().find(shows) {
-        return Some(*format);
-    }
     match skim.first()? {
-        b'[' => list(skim),
-        b'{' => document(skim).or_else(|| entries(skim)),
+        b'[' => {
+            let mut items = skim.items().take(ENTRIES);
+            let shown = |item| shown(&Seen::new(item), |form| form.is_items);
+            items.find_map(shown).or_else(|| list(skim))
+        }
+        b'{' => shown(&Seen::new(skim), |_| true)
+            .or_else(|| document(skim))
+            .or_else(|| entries(skim)),
         _ => None,
     }
 }
 
-/// Whether a value is a whole conversation, and no entry of one.
-pub(crate) fn is_document(value: Skim) -> bool {
-    let of_table = |format: &Format| !format.form().is_lines && format.form().shows.is_some_and(|shows| shows(value));
-    value.first() == Some(b'{') && (Format::ALL.iter().any(of_table) || document(value).is_some())
+/// The form of the table that an object shows, of those that come into question.
+fn shown(object: &Seen, may_be: impl Fn(&Form) -> bool) -> Option<Format> {
+    let is_it = |format: &&Format| {
+        let form = format.form();
+        may_be(form) && form.shows.is_some_and(|shows| shows(object))
+    };
+    Format::ALL.iter().find(is_it).copied()
 }
 
-/// The first entries of a file that is one object after another, or a list of them.
-pub(crate) fn first_entries<'a>(first: Skim<'a>) -> impl Iterator<Item = Skim<'a>> {
-    let lines = std::iter::successors(Some(first), |entry| entry.after());
-    lines
-        .take_while(move |_| !first.is_list())
-        .chain(first.items())
-        .take(ENTRIES)
+/// Whether a value is a whole conversation, and no entry of one.
+pub(crate) fn is_document(value: Skim) -> bool {
+    let is_shown = || shown(&Seen::new(value), |form| !form.is_lines).is_some();
+    value.first() == Some(b'{') && (is_shown() || document(value).is_some())
 }
 
 /// A session file: one object after another.
 fn entries(first: Skim) -> Option<Format> {
     let mut likely = None;
-    for entry in first_entries(first) {
+    for entry in std::iter::successors(Some(first), |entry| entry.after()).take(ENTRIES) {
+        if let Some(format) = shown(&Seen::new(entry), |form| form.is_lines) {
+            return Some(format);
+        }
         match self::entry(entry) {
             Shows::Form(format) => return Some(format),
             Shows::Perhaps(format) => likely = likely.or(Some(format)),

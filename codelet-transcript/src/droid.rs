@@ -7,7 +7,7 @@ use crate::format::{Form, Format};
 use crate::gather::Gather;
 use crate::lines::Lines;
 use crate::recording::{self, Recorded, Recording};
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::told;
 use codelet_context::message::{Origin, Part, Role};
@@ -19,8 +19,8 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("droid", "a session file of Factory's Droid (JSON lines)", record)
 };
 
-fn shows(first: Skim) -> bool {
-    first.get_string("type") == Some("session_start") && first.get("id").is_some()
+fn shows(first: &Seen) -> bool {
+    first.string("type") == Some("session_start") && first.has("id")
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

@@ -2,7 +2,7 @@
 //!
 //! To add one: a file with a reader and its [`Form`], and a row here.
 
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::*;
 
 /// What is known of a form.
@@ -12,10 +12,13 @@ pub(crate) struct Form {
     /// What it is, in a few words for a list.
     pub what: &'static str,
     pub read: fn(&[u8]) -> Result<Recording, ReadError>,
-    /// Whether a file has this form, looked at from its first value. None where it is told apart from others in `detect`.
-    pub shows: Option<fn(Skim) -> bool>,
+    /// Whether an object shows that its file has this form: the first of a file, and the entries behind it where there are any.
+    /// None where it is told apart from others in `detect`.
+    pub shows: Option<fn(&Seen) -> bool>,
     /// Whether its files are entries, one a line.
     pub is_lines: bool,
+    /// Whether they may be a list of entries.
+    pub is_items: bool,
     /// In a file that is one object: the fields that list what was said.
     pub lists: &'static [&'static str],
     /// The vendor whose own blocks and proofs stand in it.
@@ -35,6 +38,7 @@ impl Form {
             read,
             shows: None,
             is_lines: false,
+            is_items: false,
             lists: &[],
             blocks_of: None,
         }

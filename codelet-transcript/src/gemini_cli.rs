@@ -7,7 +7,7 @@ use crate::gather::{self, Gather};
 use crate::lines::{self, Lines};
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::refused;
-use crate::skim::Skim;
+use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{ReadError, Warning, qwen_code};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -26,8 +26,8 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-fn shows(first: Skim) -> bool {
-    first.get("sessionId").is_some() && first.get("projectHash").is_some()
+fn shows(first: &Seen) -> bool {
+    first.has("sessionId") && first.has("projectHash")
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

@@ -1,12 +1,11 @@
 //! What Kimi's agent notes of a session (`wire.jsonl`): the events that its screen showed.
 
 use crate::ReadError;
-use crate::detect::first_entries;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::recording::{Billed, Recorded, Recording};
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part, Role};
 use codelet_context::usage::Usage;
@@ -18,13 +17,10 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("kimi", "a session of Kimi's agent (wire.jsonl)", record)
 };
 
-fn shows(first: Skim) -> bool {
-    let is_event = |entry: Skim| {
-        let message = entry.get("message");
-        let kind = message.and_then(|message| message.get_string("type"));
-        kind == Some("TurnBegin") && message.is_some_and(|message| message.get("payload").is_some())
-    };
-    !first.is_list() && first_entries(first).any(is_event)
+fn shows(first: &Seen) -> bool {
+    let message = first.get("message");
+    let kind = message.and_then(|message| message.get_string("type"));
+    kind == Some("TurnBegin") && message.is_some_and(|message| message.get("payload").is_some())
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

@@ -7,7 +7,7 @@ use crate::gather::{self, Gather};
 use crate::lines;
 use crate::recording::{Billed, Recorded, Recording};
 use crate::refused;
-use crate::skim::Skim;
+use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -20,13 +20,13 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("opencode-2", "an exported session of OpenCode 2 (JSON)", record)
 };
 
-fn shows(first: Skim) -> bool {
+fn shows(first: &Seen) -> bool {
     let message = first.get("messages").and_then(|messages| messages.items().next());
     let is_typed = |message: Skim| {
-        let has = |name: &str| message.get(name).is_some();
-        message.get_string("type").is_some() && has("time") && !has("role") && !has("info")
+        let message = Seen::new(message);
+        message.string("type").is_some() && message.has("time") && !message.has("role") && !message.has("info")
     };
-    first.get("info").is_some() && message.is_some_and(is_typed)
+    first.has("info") && message.is_some_and(is_typed)
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

@@ -1,11 +1,10 @@
 //! Events of OpenHands: a list of them, or one a line. Those of its SDK have a `kind`; older ones are an `action` or an
 //! `observation` that names the action that caused it.
 
-use crate::detect::first_entries;
 use crate::events;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError};
 use codelet_context::message::{Origin, Part, Role};
@@ -16,6 +15,7 @@ use std::collections::HashMap;
 pub(crate) const FORM: Form = Form {
     shows: Some(shows),
     is_lines: true,
+    is_items: true,
     ..Form::new(
         "openhands",
         "events of OpenHands (a JSON list, or JSON lines)",
@@ -23,14 +23,10 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-fn shows(first: Skim) -> bool {
-    let is_event = |entry: Skim| {
-        let has = |name: &str| entry.get(name).is_some();
-        let is_kind = |kind: &str| kind.ends_with("Event") || kind == "Condensation";
-        let is_old = has("action") && has("args") || has("observation") && has("extras");
-        has("source") && has("timestamp") && (entry.get_string("kind").is_some_and(is_kind) || is_old)
-    };
-    first_entries(first).take(8).any(is_event)
+fn shows(first: &Seen) -> bool {
+    let is_kind = |kind: &str| kind.ends_with("Event") || kind == "Condensation";
+    let is_old = first.has("action") && first.has("args") || first.has("observation") && first.has("extras");
+    first.has("source") && first.has("timestamp") && (first.string("kind").is_some_and(is_kind) || is_old)
 }
 
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {

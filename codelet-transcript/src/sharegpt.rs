@@ -4,7 +4,7 @@ use crate::events::note_unknown;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::skim::Skim;
+use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError};
 use codelet_context::message::{Origin, Part, Role};
@@ -23,10 +23,10 @@ pub(crate) const FORM: Form = Form {
 
 const LISTS: [&str; 2] = ["conversations", "conversation"];
 
-fn shows(first: Skim) -> bool {
+fn shows(first: &Seen) -> bool {
     let list = LISTS.iter().find_map(|name| first.get(name));
-    let turn = list.and_then(|list| list.items().next());
-    turn.is_some_and(|turn| turn.get("from").is_some() && turn.get("value").is_some())
+    let turn = list.and_then(|list| list.items().next()).map(Seen::new);
+    turn.is_some_and(|turn| turn.has("from") && turn.has("value"))
 }
 
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {

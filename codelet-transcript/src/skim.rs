@@ -169,6 +169,29 @@ impl<'a> Skim<'a> {
     }
 }
 
+/// The members of an object, looked over once.
+pub(crate) struct Seen<'a>(Vec<(&'a str, Skim<'a>)>);
+
+impl<'a> Seen<'a> {
+    /// The first members of the object that stands here; the ones that matter stand among them.
+    pub(crate) fn new(object: Skim<'a>) -> Self {
+        const MOST: usize = 64;
+        Seen(object.members().take(MOST).collect())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Skim<'a>> {
+        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(crate) fn string(&self, name: &str) -> Option<&'a str> {
+        self.get(name)?.string()
+    }
+}
+
 /// The members of an object: key (escapes left as they are, empty where it is no text) and value.
 pub(crate) struct Members<'a> {
     skim: Option<Skim<'a>>,

@@ -5,7 +5,7 @@ use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::{self, Lines};
 use crate::recording::{Billed, Recorded, Recording};
-use crate::skim::Skim;
+use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role};
@@ -23,11 +23,10 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-fn shows(first: Skim) -> bool {
-    let is_session = |session: Skim| {
-        session.get("requests").is_some_and(|list| list.is_list()) && session.get("sessionId").is_some()
-    };
-    is_session(first) || first.get("kind").is_some() && first.get("v").is_some_and(is_session)
+fn shows(first: &Seen) -> bool {
+    let is_session =
+        |session: &Seen| session.get("requests").is_some_and(|list| list.is_list()) && session.has("sessionId");
+    is_session(first) || first.has("kind") && first.get("v").is_some_and(|value| is_session(&Seen::new(value)))
 }
 
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {

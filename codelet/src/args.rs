@@ -340,6 +340,10 @@ pub struct Compact {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
+    /// Of a data set with one conversation a line, the one with this number, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
     pub to: Option<Format>,
@@ -386,6 +390,10 @@ pub struct Inspect {
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Of a data set with one conversation a line, the one with this number, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -443,6 +451,10 @@ pub struct Replay {
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Of data sets with one conversation a line, the one with this number, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
