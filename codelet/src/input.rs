@@ -371,7 +371,7 @@ fn foreign(head: &[u8]) -> Option<String> {
 }
 
 /// Why a conversation could not be read, and what can be done about it here.
-pub fn unread(error: &ReadError) -> String {
+fn unread(error: &ReadError) -> String {
     match error {
         ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),
         error if error.is_of_form() => format!("{error} (`codelet formats` says what they are)"),
