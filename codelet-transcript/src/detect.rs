@@ -2,7 +2,7 @@
 
 use crate::format::Form;
 use crate::skim::{Seen, Skim};
-use crate::{Format, claude_code, copilot};
+use crate::{Format, aider, claude_code, copilot};
 
 /// Entries of a session file that are looked at: the first ones may be of kinds that several agents share.
 const ENTRIES: usize = 200;
@@ -19,6 +19,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
         b'{' => shown(&Seen::new(skim), |_| true)
             .or_else(|| document(skim))
             .or_else(|| entries(skim)),
+        _ if skim.starts_with(aider::START) => Some(Format::Aider),
         _ => None,
     }
 }

@@ -140,6 +140,16 @@ forms! {
     Cursor = cursor::FORM;
     /// A session of Kimi's agent.
     Kimi = kimi::FORM;
+    /// An exported session of Goose.
+    Goose = goose::FORM;
+    /// A session of Continue.
+    Continue = continue_dev::FORM;
+    /// A chat history of Aider.
+    Aider = aider::FORM;
+    /// Messages of the AI SDK.
+    UiMessage = ui_message::FORM;
+    /// Messages of LangChain.
+    Langchain = langchain::FORM;
     /// A trajectory of Harbor and Terminal-Bench.
     Atif = atif::FORM;
     /// A conversation of training data in ShareGPT's words.

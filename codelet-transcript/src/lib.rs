@@ -31,6 +31,7 @@
 //! ```
 
 pub mod actions;
+mod aider;
 mod amp;
 mod anthropic;
 mod arguments;
@@ -44,6 +45,7 @@ mod claude_stream;
 mod cline;
 mod codex;
 mod codex_exec;
+mod continue_dev;
 mod convert;
 mod copilot;
 mod corpus;
@@ -61,9 +63,11 @@ mod format;
 mod gather;
 mod gemini;
 mod gemini_cli;
+mod goose;
 mod harness;
 pub mod ids;
 mod kimi;
+mod langchain;
 mod lines;
 mod maker;
 mod mini_swe_agent;
@@ -96,6 +100,7 @@ mod take;
 mod told;
 mod tools;
 mod trajectory;
+mod ui_message;
 mod unread;
 pub mod vendor;
 mod vscode_chat;

@@ -29,6 +29,11 @@ impl<'a> Skim<'a> {
         self.text.get(self.at).copied()
     }
 
+    /// Whether the text goes on so from here.
+    pub(crate) fn starts_with(&self, words: &str) -> bool {
+        self.text[self.at.min(self.text.len())..].starts_with(words.as_bytes())
+    }
+
     /// Whether the value is a list.
     pub(crate) fn is_list(&self) -> bool {
         self.first() == Some(b'[')

@@ -174,7 +174,7 @@ fn sessions() -> impl Iterator<Item = (Format, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/forms");
     Format::ALL.iter().filter(|form| form.is_read()).map(move |form| {
         let file = |ending: &str| std::fs::read(folder.join(format!("{form}.{ending}")));
-        let bytes = file("json").or_else(|_| file("jsonl"));
+        let bytes = file("json").or_else(|_| file("jsonl")).or_else(|_| file("md"));
         (*form, bytes.unwrap_or_else(|error| panic!("{form}: {error}")))
     })
 }
