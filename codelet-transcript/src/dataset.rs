@@ -5,13 +5,15 @@ use crate::skim::Skim;
 
 /// The conversations of a file that holds more than one, each as it stands there. `None` for any other file, a session of
 /// many lines among them.
-pub fn conversations(bytes: &[u8]) -> Option<Vec<&[u8]>> {
+pub fn conversations<'a>(bytes: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = Skim::new(bytes);
     if first.is_list() {
         let items: Vec<Skim> = first.items().collect();
         let is_set = items.len() > 1 && items.iter().take(PROBED).all(|item| detect::is_document(*item));
-        return is_set.then(|| items.iter().filter_map(Skim::slice).collect());
+        // What breaks off is one, too, so that it is told.
+        let whole = |item: &Skim<'a>| item.slice().unwrap_or(item.rest());
+        return is_set.then(|| items.iter().map(whole).collect());
     }
     // Only where a line ends does another conversation begin, so that a broken one hides nothing but itself.
     let lines = || {

@@ -31,7 +31,7 @@ impl<'a> Skim<'a> {
 
     /// Whether the text goes on so from here.
     pub(crate) fn starts_with(&self, words: &str) -> bool {
-        self.text[self.at.min(self.text.len())..].starts_with(words.as_bytes())
+        self.rest().starts_with(words.as_bytes())
     }
 
     /// Whether the value is a list.
@@ -88,6 +88,11 @@ impl<'a> Skim<'a> {
     /// The bytes of the value that stands here, if all of it is there.
     pub(crate) fn slice(&self) -> Option<&'a [u8]> {
         self.text.get(self.at..self.value_end()?)
+    }
+
+    /// All bytes from here on.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     /// What follows the value that stands here.

@@ -240,3 +240,41 @@ fn the_table_of_forms_says_what_is_read_of_each() {
     }
     assert_eq!(shown, table, "CODELET_BLESS=1 writes it anew");
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(300), failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn a_session_of_any_form_that_was_damaged_is_read_or_refused(
+        pick in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..4), 1..6),
+    ) {
+        let all: Vec<_> = sessions().collect();
+        let (form, mut bytes) = pick.get(&all).clone();
+        for (at, other, kind) in changes {
+            let (at, other) = (at.index(bytes.len()), other.index(bytes.len()));
+            let (from, to) = (at.min(other), at.max(other));
+            match kind {
+                0 => drop(bytes.drain(from..to.min(from + 40))),
+                1 => bytes[at] = b"{}[]\":,0n\\\n"[other % 11],
+                2 => bytes.truncate(at.max(1)),
+                _ => {
+                    let piece = bytes[from..to.min(from + 200)].to_vec();
+                    drop(bytes.splice(at..at, piece));
+                }
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        for asked in [None, Some(form)] {
+            if let Ok(document) = codelet_transcript::read(&bytes, asked) {
+                for to in Format::ALL.iter().filter(|to| to.is_written()) {
+                    codelet_transcript::write(&document, *to).unwrap();
+                }
+            }
+        }
+        if let Some(all) = codelet_transcript::conversations(&bytes) {
+            prop_assert!(all.len() > 1);
+        }
+    }
+}

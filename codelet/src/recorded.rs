@@ -101,9 +101,10 @@ fn walk(folder: &Path, way: &[&str], found: &mut impl FnMut(PathBuf, &DirEntry))
 fn fits(name: &str, step: &str) -> bool {
     match step.split_once('*') {
         None => name == step,
-        Some((before, behind)) => {
-            name.len() >= before.len() + behind.len() && name.starts_with(before) && name.ends_with(behind)
-        }
+        Some((before, rest)) => name.strip_prefix(before).is_some_and(|left| {
+            let mut ends = left.char_indices().map(|(at, _)| &left[at..]).chain([""]);
+            ends.any(|end| fits(end, rest))
+        }),
     }
 }
 

@@ -78,6 +78,7 @@ pub const AGENTS: &[Agent] = &[
     ] },
     Agent { name: "droid", places: &[home(".factory", "sessions/*/*.jsonl"), home(".factory", "sessions/*.jsonl")] },
     Agent { name: "kimi", places: &[at("KIMI_SHARE_DIR", ".kimi", "sessions/*/*/wire.jsonl")] },
+    Agent { name: "continue", places: &[at("CONTINUE_GLOBAL_DIR", ".continue", "sessions/*-*.json")] },
     Agent { name: "amp", places: &[at("XDG_DATA_HOME", ".local/share", "amp/threads/T-*.json")] },
     Agent { name: "vscode-chat", places: in_editors![
         "workspaceStorage/*/chatSessions/*.json", "workspaceStorage/*/chatSessions/*.jsonl",
@@ -104,7 +105,7 @@ const STORES: &[Store] = &[
     Store { agent: "OpenCode", variable: Some("XDG_DATA_HOME"), usual: ".local/share", file: "opencode/opencode.db",
         export: "`opencode export ID > session.json` gives a file that is read" },
     Store { agent: "Goose", variable: Some("XDG_DATA_HOME"), usual: ".local/share", file: "goose/sessions/sessions.db",
-        export: "`goose session export --session-id ID --format json` gives a file" },
+        export: "`goose session export --session-id ID --format json > session.json` gives a file that is read" },
     Store { agent: "Cursor", variable: Some("XDG_CONFIG_HOME"), usual: ".config", file: "Cursor/User/globalStorage/state.vscdb",
         export: "its newer transcripts are read" },
     Store { agent: "Zed", variable: Some("XDG_DATA_HOME"), usual: ".local/share", file: "zed/threads/threads.db",
