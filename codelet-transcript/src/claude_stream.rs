@@ -25,7 +25,8 @@ fn shows(entry: &Seen) -> bool {
     let is_of_session = entry.has("session_id");
     is_of_session
         && match entry.string("type") {
-            Some("system") => entry.string("subtype") == Some("init"),
+            // Other agents begin in the same way, and have other entries for calls.
+            Some("system") => entry.string("subtype") == Some("init") && entry.has("tools"),
             Some("user" | "assistant" | "stream_event") => entry.has("parent_tool_use_id"),
             Some("result") => entry.has("num_turns"),
             _ => false,

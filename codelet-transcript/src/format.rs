@@ -122,6 +122,8 @@ forms! {
     ClaudeStream = claude_stream::FORM;
     /// What `codex exec --json` prints.
     CodexExec = codex_exec::FORM;
+    /// What Gemini CLI prints as `stream-json`.
+    GeminiStream = gemini_stream::FORM;
     /// A session file of Gemini CLI.
     GeminiCli = gemini_cli::FORM;
     /// A thread of Amp.

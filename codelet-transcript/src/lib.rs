@@ -63,6 +63,7 @@ mod format;
 mod gather;
 mod gemini;
 mod gemini_cli;
+mod gemini_stream;
 mod goose;
 mod harness;
 pub mod ids;

@@ -357,7 +357,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         [b'P', b'K', 3, 4, ..] => "is a ZIP archive; unpack it first (unzip)",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)",
         b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
-            "is an SQLite database, expected an exported conversation"
+            "is an SQLite database, expected an exported conversation (OpenCode: opencode export ID; Goose: goose session export --session-id ID --format json)"
         }
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
