@@ -11,7 +11,7 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
     match detect(bytes) {
         Some(found) if found == asked => Ok(()),
         // An entry that may be the first of a session is no session where the file is one object of another form.
-        Some(found) if document.messages.is_empty() && is_of_entries(asked) && !is_of_entries(found) => {
+        Some(found) if document.messages.is_empty() && asked.form().is_lines && !found.form().is_lines => {
             Err(ReadError::OtherForm { asked, found })
         }
         Some(found) => {
@@ -23,7 +23,7 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
         }
         // A request is an empty one only if it says so; an entry of a session that nobody knows is none, unless it is
         // still being written.
-        None if document.messages.is_empty() && !asked.is_written() && !is_cut(document) => {
+        None if document.messages.is_empty() && !asked.is_request() && !is_cut(document) => {
             Err(ReadError::NothingFound(asked))
         }
         None => Ok(()),
@@ -38,14 +38,6 @@ pub(crate) fn blame(bytes: &[u8], asked: Format, error: ReadError) -> ReadError 
         None if matches!(error, ReadError::NothingRead(_)) => ReadError::NothingFound(asked),
         _ => error,
     }
-}
-
-/// Whether files of this form are entries, one a line.
-fn is_of_entries(format: Format) -> bool {
-    matches!(
-        format,
-        Format::ClaudeCode | Format::Codex | Format::Pi | Format::Copilot | Format::QwenCode
-    )
 }
 
 fn is_cut(document: &Document) -> bool {

@@ -397,11 +397,7 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
         return Err(marker(&opaque.kind, String::new(), to));
     };
     // Sessions of the vendor's own agent, whose blocks are the vendor's.
-    let is_same = match to {
-        Format::Anthropic => matches!(from, Format::ClaudeCode | Format::Corpus),
-        Format::Responses => from == Format::Codex,
-        _ => false,
-    };
+    let is_same = from.form().blocks_of == Some(to);
     if is_same && place != Place::Words {
         return Ok(vec![Part::Opaque(opaque.clone())]);
     }

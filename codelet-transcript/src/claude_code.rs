@@ -3,7 +3,7 @@
 //! Each line is an entry with its own id and its parent's, so a file is a tree: a rewind leaves a branch behind, parallel
 //! calls are answered on branches of their own, and one reply is spread over a line for each of its blocks.
 
-use crate::attachment;
+use crate::blocks::content;
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::harness::is_interruption;
@@ -12,7 +12,7 @@ use crate::recording::{self, Billed, Recorded, Recording};
 use crate::refused;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
-use codelet_context::message::{Extra, Origin, Part, Role, Text};
+use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 }
 
 /// The kind of an entry that should say something and holds nothing to read it from.
-fn unread(fields: &Fields) -> Option<&str> {
+pub(crate) fn unread(fields: &Fields) -> Option<&str> {
     let kind = take::str(fields, "type");
     let content = fields.get("message").and_then(|message| message.get("content"));
     let is_read = content.is_some_and(|content| content.is_string() || content.is_array());
@@ -49,7 +49,7 @@ fn unread(fields: &Fields) -> Option<&str> {
 
 /// The tree of entries, in the order of the file.
 #[derive(Default)]
-struct Session {
+pub(crate) struct Session {
     nodes: Vec<Node>,
     /// The place of each entry, by its id.
     places: HashMap<String, usize>,
@@ -95,7 +95,7 @@ enum Said {
 
 impl Session {
     /// Takes in an entry; returns its kind where it is an unknown one.
-    fn entry(&mut self, mut fields: Fields) -> Option<String> {
+    pub(crate) fn entry(&mut self, mut fields: Fields) -> Option<String> {
         if take::flag(&fields, "isSidechain") {
             return None;
         }
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// The conversation on the branch that ends at the last entry, and its requests.
-    fn finish(self) -> (Gather, Vec<Recorded>) {
+    pub(crate) fn finish(self) -> (Gather, Vec<Recorded>) {
         let on = self.on_branch();
         let mut gather = Gather::default();
         let mut requests: Vec<Recorded> = Vec::new();
@@ -331,7 +331,7 @@ fn answers(parts: &[Part]) -> impl Iterator<Item = &str> {
 }
 
 /// Adds a user's entry; says whether it held results only.
-fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
+pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
     let results = parts.iter().filter(|part| matches!(part, Part::ToolResult(_))).count();
     if results == 0 {
         gather.message(Role::User, parts);
@@ -537,89 +537,6 @@ fn is_wrapped(words: &str) -> bool {
     is_interruption(words)
         || words.starts_with("Operation stopped by hook: ")
         || name.is_some_and(|name| WRAPPERS.contains(&name) && words.contains(&format!("</{name}>")))
-}
-
-/// The content of a message: a text, or blocks.
-fn content(value: Value, origin: Origin) -> Vec<Part> {
-    match value {
-        Value::String(text) => gather::text(origin, text).into_iter().collect(),
-        Value::Array(blocks) => blocks.into_iter().filter_map(|value| block(value, origin)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn block(value: Value, origin: Origin) -> Option<Part> {
-    let Value::Object(mut fields) = value else {
-        return value.as_str().and_then(|text| gather::text(origin, String::from(text)));
-    };
-    let kind = take::string(&mut fields, "type").unwrap_or_default();
-    match kind.as_str() {
-        "text" => {
-            let body = take::string(&mut fields, "text").filter(|text| !text.is_empty())?;
-            let extra = rest(fields, &["type", "text"]);
-            Some(Part::Text(Text {
-                extra,
-                ..Text::new(body, origin)
-            }))
-        }
-        "thinking" => {
-            let words = take::string(&mut fields, "thinking").unwrap_or_default();
-            let signature = take::string(&mut fields, "signature");
-            gather::thinking(words, signature, None, Some("anthropic"))
-        }
-        "redacted_thinking" => {
-            let data = take::string(&mut fields, "data");
-            gather::thinking(String::new(), None, data, Some("anthropic"))
-        }
-        "tool_use" => {
-            let id = take::string(&mut fields, "id").unwrap_or_default();
-            let tool = take::string(&mut fields, "name").unwrap_or_default();
-            let parameters = take::parameters(take::value(&mut fields, "input"));
-            let mut part = gather::call(id, tool, parameters);
-            if let Part::ToolCall(call) = &mut part {
-                call.extra = rest(fields, &["type", "id", "name", "input"]);
-            }
-            Some(part)
-        }
-        "tool_result" => {
-            let id = take::string(&mut fields, "tool_use_id").unwrap_or_default();
-            let output = take::value(&mut fields, "content");
-            let bare = output.is_string();
-            let success = fields
-                .get("is_error")
-                .and_then(Value::as_bool)
-                .map(|is_error| !is_error);
-            let mut output = content(output, Origin::Own);
-            output.retain(|part| matches!(part, Part::Text(_) | Part::Image(_) | Part::Opaque(_)));
-            let mut result = gather::result(id, success, output);
-            result.bare = bare;
-            Some(Part::ToolResult(result))
-        }
-        "image" if is_picture(&fields) => {
-            let mut source = take::object(&mut fields, "source").unwrap_or_default();
-            Some(match take::string(&mut source, "url") {
-                Some(url) => gather::image_at(url),
-                None => {
-                    let data = take::string(&mut source, "data")?;
-                    gather::image(take::str(&source, "media_type"), data)
-                }
-            })
-        }
-        _ => {
-            fields.insert(String::from("type"), Value::String(kind.clone()));
-            Some(attachment::part(&kind, Value::Object(fields)))
-        }
-    }
-}
-
-fn is_picture(fields: &Fields) -> bool {
-    let source = fields.get("source").and_then(Value::as_object);
-    source.is_some_and(|source| !take::str(source, "data").is_empty() || !take::str(source, "url").is_empty())
-}
-
-fn rest(mut fields: Fields, read: &[&str]) -> Extra {
-    fields.retain(|name, _| !read.contains(&name.as_str()));
-    Extra::new(fields)
 }
 
 /// The text that an attachment holds, at any of the places where attachments hold one.

@@ -245,11 +245,7 @@ impl<'a> Converter<'a> {
 
     /// What becomes of a block that only its own vendor knows.
     fn block(&mut self, opaque: &Opaque, role: Role, place: Place) -> Vec<Part> {
-        let is_own = match self.to {
-            Format::Anthropic => matches!(self.from, Format::ClaudeCode | Format::Corpus),
-            Format::Responses => self.from == Format::Codex,
-            _ => false,
-        };
+        let is_own = self.from.form().blocks_of == Some(self.to);
         if is_own && (vendor::stays(&opaque.kind, &opaque.value) || self.is_server_tool(opaque)) {
             return vec![Part::Opaque(opaque.clone())];
         }
@@ -310,9 +306,9 @@ impl<'a> Converter<'a> {
 
     /// Whether the vendor made this thinking itself and can check it.
     fn is_readable(&self, thinking: &Thinking) -> bool {
-        let maker = match self.from {
-            Format::Anthropic | Format::ClaudeCode | Format::Corpus => Some("anthropic"),
-            Format::Responses | Format::Codex => Some("openai"),
+        let maker = match self.from.form().blocks_of.unwrap_or(self.from) {
+            Format::Anthropic => Some("anthropic"),
+            Format::Responses => Some("openai"),
             Format::Gemini => Some("gemini"),
             _ => thinking.extra.get(VENDOR).and_then(Value::as_str),
         };

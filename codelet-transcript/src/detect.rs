@@ -1,7 +1,8 @@
 //! Which form a file has, from its structure alone. Looks over the bytes and builds nothing.
 
-use crate::skim::Skim;
-use crate::{Format, claude_code, copilot};
+use crate::format::Form;
+use crate::skim::{Seen, Skim};
+use crate::{Format, aider, claude_code, copilot};
 
 /// Entries of a session file that are looked at: the first ones may be of kinds that several agents share.
 const ENTRIES: usize = 200;
@@ -10,16 +11,41 @@ const ENTRIES: usize = 200;
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     match skim.first()? {
-        b'[' => list(skim),
-        b'{' => document(skim).or_else(|| entries(skim)),
+        b'[' => {
+            let mut items = skim.items().take(ENTRIES);
+            let shown = |item| shown(&Seen::new(item), |form| form.is_items);
+            items.find_map(shown).or_else(|| list(skim))
+        }
+        b'{' => shown(&Seen::new(skim), |_| true)
+            .or_else(|| document(skim))
+            .or_else(|| entries(skim)),
+        _ if skim.starts_with(aider::START) => Some(Format::Aider),
         _ => None,
     }
+}
+
+/// The form of the table that an object shows, of those that come into question.
+fn shown(object: &Seen, may_be: impl Fn(&Form) -> bool) -> Option<Format> {
+    let is_it = |format: &&Format| {
+        let form = format.form();
+        may_be(form) && form.shows.is_some_and(|shows| shows(object))
+    };
+    Format::ALL.iter().find(is_it).copied()
+}
+
+/// Whether a value is a whole conversation, and no entry of one.
+pub(crate) fn is_document(value: Skim) -> bool {
+    let is_shown = || shown(&Seen::new(value), |form| !form.is_lines).is_some();
+    value.first() == Some(b'{') && (is_shown() || document(value).is_some())
 }
 
 /// A session file: one object after another.
 fn entries(first: Skim) -> Option<Format> {
     let mut likely = None;
     for entry in std::iter::successors(Some(first), |entry| entry.after()).take(ENTRIES) {
+        if let Some(format) = shown(&Seen::new(entry), |form| form.is_lines) {
+            return Some(format);
+        }
         match self::entry(entry) {
             Shows::Form(format) => return Some(format),
             Shows::Perhaps(format) => likely = likely.or(Some(format)),

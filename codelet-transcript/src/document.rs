@@ -15,7 +15,7 @@ pub struct Document {
     pub messages: Vec<Message>,
     /// For the four request formats: the request's other fields (model, tools, limits …) in their order. Where messages
     /// and system prompt stood, their fields stand empty, so that a writer puts them back there; a name that begins with
-    /// `codelet.` is a note from reader to writer. Empty for everything else.
+    /// `codelet.` is a note from reader to writer. For a trajectory in ATIF: what stands around the steps. Empty for everything else.
     pub envelope: Map<String, Value>,
     /// What was odd in the file.
     pub warnings: Vec<Warning>,

@@ -1,75 +1,185 @@
-//! The forms of a conversation, and their names.
+//! The forms of a conversation: a table, a row for each.
+//!
+//! To add one: a file with a reader and its [`Form`], and a row here.
 
-/// The forms in which a conversation is read or written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Format {
+use crate::skim::Seen;
+use crate::*;
+
+/// What is known of a form.
+pub(crate) struct Form {
+    /// The name by which it is asked for.
+    pub name: &'static str,
+    /// What it is, in a few words for a list.
+    pub what: &'static str,
+    pub read: fn(&[u8]) -> Result<Recording, ReadError>,
+    /// Whether an object shows that its file has this form: the first of a file, and the entries behind it where there are any.
+    /// None where it is told apart from others in `detect`.
+    pub shows: Option<fn(&Seen) -> bool>,
+    /// Whether its files are entries, one a line.
+    pub is_lines: bool,
+    /// Whether they may be a list of entries.
+    pub is_items: bool,
+    /// In a file that is one object: the fields that list what was said.
+    pub lists: &'static [&'static str],
+    /// The vendor whose own blocks and proofs stand in it.
+    pub blocks_of: Option<Format>,
+}
+
+impl Form {
+    /// One whose readers say no more than they must.
+    pub(crate) const fn new(
+        name: &'static str,
+        what: &'static str,
+        read: fn(&[u8]) -> Result<Recording, ReadError>,
+    ) -> Form {
+        Form {
+            name,
+            what,
+            read,
+            shows: None,
+            is_lines: false,
+            is_items: false,
+            lists: &[],
+            blocks_of: None,
+        }
+    }
+}
+
+macro_rules! forms {
+    ($($(#[$doc:meta])* $variant:ident = $form:expr;)*) => {
+        /// The forms in which a conversation is read or written.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Format {
+            /// All forms, in the order in which they are listed for people.
+            pub const ALL: &[Format] = &[$(Format::$variant),*];
+
+            pub(crate) fn form(self) -> &'static Form {
+                match self {
+                    $(Format::$variant => const { &$form },)*
+                }
+            }
+        }
+    };
+}
+
+forms! {
     /// An Anthropic Messages request.
-    Anthropic,
+    Anthropic = Form::new("anthropic", "an Anthropic Messages request", |bytes| plain(anthropic::read(bytes)));
     /// An OpenAI Chat Completions request.
-    Openai,
+    Openai = Form::new("openai", "an OpenAI Chat Completions request", |bytes| plain(openai::read(bytes)));
     /// An OpenAI Responses request.
-    Responses,
+    Responses = Form::new("responses", "an OpenAI Responses request", |bytes| plain(responses::read(bytes)));
     /// A Gemini `generateContent` request.
-    Gemini,
+    Gemini = Form::new("gemini", "a Gemini generateContent request", |bytes| plain(gemini::read(bytes)));
     /// A session file of Claude Code.
-    ClaudeCode,
+    ClaudeCode = Form {
+        is_lines: true,
+        blocks_of: Some(Format::Anthropic),
+        ..Form::new("claude-code", "a session file of Claude Code (JSON lines)", claude_code::record)
+    };
     /// A session file (rollout) of Codex.
-    Codex,
+    Codex = Form {
+        is_lines: true,
+        blocks_of: Some(Format::Responses),
+        ..Form::new("codex", "a session file of Codex (JSON lines)", codex::record)
+    };
     /// An exported session of OpenCode.
-    Opencode,
+    Opencode = Form {
+        lists: &["messages"],
+        ..Form::new("opencode", "an exported session of OpenCode (JSON)", |bytes| plain(opencode::read(bytes)))
+    };
     /// A session file of pi.
-    Pi,
+    Pi = Form {
+        is_lines: true,
+        ..Form::new("pi", "a session file of pi (JSON lines)", pi::record)
+    };
     /// A session file of Copilot CLI.
-    Copilot,
+    Copilot = Form {
+        is_lines: true,
+        ..Form::new("copilot", "a session file of Copilot CLI (JSON lines)", |bytes| plain(copilot::read(bytes)))
+    };
     /// A session file of Qwen Code.
-    QwenCode,
+    QwenCode = Form {
+        is_lines: true,
+        ..Form::new("qwen-code", "a session file of Qwen Code (JSON lines)", |bytes| plain(qwen_code::read(bytes)))
+    };
     /// A trajectory of mini-swe-agent.
-    MiniSweAgent,
+    MiniSweAgent = Form {
+        lists: &["messages"],
+        ..Form::new("mini-swe-agent", "a trajectory of mini-swe-agent (JSON)", |bytes| plain(mini_swe_agent::read(bytes)))
+    };
     /// A trajectory of SWE-agent.
-    SweAgent,
+    SweAgent = Form {
+        lists: &["history", "trajectory"],
+        ..Form::new("swe-agent", "a trajectory of SWE-agent (JSON)", |bytes| plain(swe_agent::read(bytes)))
+    };
+    /// What `claude -p` prints as `stream-json`.
+    ClaudeStream = claude_stream::FORM;
+    /// What `codex exec --json` prints.
+    CodexExec = codex_exec::FORM;
+    /// What Gemini CLI prints as `stream-json`.
+    GeminiStream = gemini_stream::FORM;
+    /// A session file of Gemini CLI.
+    GeminiCli = gemini_cli::FORM;
+    /// A thread of Amp.
+    Amp = amp::FORM;
+    /// A chat session of VS Code.
+    VscodeChat = vscode_chat::FORM;
+    /// An exported session of OpenCode 2.
+    Opencode2 = opencode2::FORM;
+    /// A task of Cline, Roo Code or Kilo Code.
+    Cline = cline::FORM;
+    /// Events of OpenHands.
+    Openhands = openhands::FORM;
+    /// A session file of Factory's Droid.
+    Droid = droid::FORM;
+    /// A transcript of Cursor's agent.
+    Cursor = cursor::FORM;
+    /// A session of Kimi's agent.
+    Kimi = kimi::FORM;
+    /// An exported session of Goose.
+    Goose = goose::FORM;
+    /// A session of Continue.
+    Continue = continue_dev::FORM;
+    /// A chat history of Aider.
+    Aider = aider::FORM;
+    /// Messages of the AI SDK.
+    UiMessage = ui_message::FORM;
+    /// Messages of LangChain.
+    Langchain = langchain::FORM;
+    /// A trajectory of Harbor and Terminal-Bench.
+    Atif = atif::FORM;
+    /// A conversation of training data in ShareGPT's words.
+    Sharegpt = sharegpt::FORM;
     /// The neutral form of the recorded corpus.
-    Corpus,
+    Corpus = Form {
+        lists: &["messages"],
+        blocks_of: Some(Format::Anthropic),
+        ..Form::new(
+            "corpus",
+            "a conversation in the neutral form of the recorded corpus (JSON)",
+            |bytes| plain(corpus::read(bytes)),
+        )
+    };
     /// One line a message, for people; written only.
-    Shape,
+    Shape = Form::new("shape", "one line a message, for people", |_| Err(ReadError::NotReadable(Format::Shape)));
+}
+
+/// A conversation of whose requests nothing was recorded.
+pub(crate) fn plain(document: Result<Document, ReadError>) -> Result<Recording, ReadError> {
+    let requests = Vec::new();
+    document.map(|document| Recording { document, requests })
 }
 
 impl Format {
-    /// All forms, in the order in which they are listed for people.
-    pub const ALL: &[Format] = &[
-        Format::Anthropic,
-        Format::Openai,
-        Format::Responses,
-        Format::Gemini,
-        Format::ClaudeCode,
-        Format::Codex,
-        Format::Opencode,
-        Format::Pi,
-        Format::Copilot,
-        Format::QwenCode,
-        Format::MiniSweAgent,
-        Format::SweAgent,
-        Format::Corpus,
-        Format::Shape,
-    ];
-
     /// The name by which it is asked for, for example `claude-code`.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Anthropic => "anthropic",
-            Format::Openai => "openai",
-            Format::Responses => "responses",
-            Format::Gemini => "gemini",
-            Format::ClaudeCode => "claude-code",
-            Format::Codex => "codex",
-            Format::Opencode => "opencode",
-            Format::Pi => "pi",
-            Format::Copilot => "copilot",
-            Format::QwenCode => "qwen-code",
-            Format::MiniSweAgent => "mini-swe-agent",
-            Format::SweAgent => "swe-agent",
-            Format::Corpus => "corpus",
-            Format::Shape => "shape",
-        }
+        self.form().name
     }
 
     /// The form of that name.
@@ -79,22 +189,7 @@ impl Format {
 
     /// What it is, in a few words for a list.
     pub fn describe(self) -> &'static str {
-        match self {
-            Format::Anthropic => "an Anthropic Messages request",
-            Format::Openai => "an OpenAI Chat Completions request",
-            Format::Responses => "an OpenAI Responses request",
-            Format::Gemini => "a Gemini generateContent request",
-            Format::ClaudeCode => "a session file of Claude Code (JSON lines)",
-            Format::Codex => "a session file of Codex (JSON lines)",
-            Format::Opencode => "an exported session of OpenCode (JSON)",
-            Format::Pi => "a session file of pi (JSON lines)",
-            Format::Copilot => "a session file of Copilot CLI (JSON lines)",
-            Format::QwenCode => "a session file of Qwen Code (JSON lines)",
-            Format::MiniSweAgent => "a trajectory of mini-swe-agent (JSON)",
-            Format::SweAgent => "a trajectory of SWE-agent (JSON)",
-            Format::Corpus => "a conversation in the neutral form of the recorded corpus (JSON)",
-            Format::Shape => "one line a message, for people",
-        }
+        self.form().what
     }
 
     /// Whether [`read`](crate::read) understands it.
@@ -104,9 +199,14 @@ impl Format {
 
     /// Whether [`write`](crate::write) makes it.
     pub fn is_written(self) -> bool {
+        self.is_request() || matches!(self, Format::Atif | Format::Shape)
+    }
+
+    /// Whether it is a request to a vendor.
+    pub(crate) fn is_request(self) -> bool {
         matches!(
             self,
-            Format::Anthropic | Format::Openai | Format::Responses | Format::Gemini | Format::Shape
+            Format::Anthropic | Format::Openai | Format::Responses | Format::Gemini
         )
     }
 }

@@ -31,27 +31,44 @@
 //! ```
 
 pub mod actions;
+mod aider;
+mod amp;
 mod anthropic;
 mod arguments;
 mod asked;
+mod atif;
 mod attachment;
+mod blocks;
 mod branch;
 mod claude_code;
+mod claude_stream;
+mod cline;
 mod codex;
+mod codex_exec;
+mod continue_dev;
 mod convert;
 mod copilot;
 mod corpus;
+mod cursor;
+mod dataset;
 mod detect;
 pub mod document;
+mod droid;
 mod encoded;
 mod envelope;
 mod error;
+mod events;
 mod extra;
 mod format;
 mod gather;
 mod gemini;
+mod gemini_cli;
+mod gemini_stream;
+mod goose;
 mod harness;
 pub mod ids;
+mod kimi;
+mod langchain;
 mod lines;
 mod maker;
 mod mini_swe_agent;
@@ -60,6 +77,8 @@ mod objects;
 mod observed;
 mod openai;
 mod opencode;
+mod opencode2;
+mod openhands;
 pub mod origin;
 mod pi;
 pub mod pictures;
@@ -69,6 +88,7 @@ mod refused;
 mod request;
 mod responses;
 pub mod shape;
+mod sharegpt;
 #[cfg(test)]
 mod sketch;
 mod skim;
@@ -81,10 +101,13 @@ mod take;
 mod told;
 mod tools;
 mod trajectory;
+mod ui_message;
 mod unread;
 pub mod vendor;
+mod vscode_chat;
 mod windowed;
 
+pub use dataset::conversations;
 pub use detect::detect;
 pub use document::{Document, Warning};
 pub use encoded::Encoded;
@@ -136,33 +159,15 @@ fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 }
 
 fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
-    let document = match format {
-        Format::ClaudeCode => return claude_code::record(bytes),
-        Format::Pi => return pi::record(bytes),
-        Format::Codex => return codex::record(bytes),
-        Format::Anthropic => anthropic::read(bytes),
-        Format::Openai => openai::read(bytes),
-        Format::Responses => responses::read(bytes),
-        Format::Gemini => gemini::read(bytes),
-        Format::Corpus => corpus::read(bytes),
-        Format::Opencode => opencode::read(bytes),
-        Format::Copilot => copilot::read(bytes),
-        Format::QwenCode => qwen_code::read(bytes),
-        Format::MiniSweAgent => mini_swe_agent::read(bytes),
-        Format::SweAgent => swe_agent::read(bytes),
-        Format::Shape => Err(ReadError::NotReadable(format)),
-    };
-    let mut document = document?;
+    let mut recording = (format.form().read)(bytes)?;
+    let document = &mut recording.document;
     if format == Format::Corpus {
         told::mark_sentences(&mut document.messages);
     }
-    if format.is_written() && told::mark(&mut document.messages) {
+    if format.is_request() && told::mark(&mut document.messages) {
         document.warnings.push(Warning::Compacted);
     }
-    Ok(Recording {
-        document,
-        requests: Vec::new(),
-    })
+    Ok(recording)
 }
 
 /// Writes a conversation in one of the forms that are written. What is written follows the messages alone, so they may
@@ -192,6 +197,10 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
         return Ok(Written::whole(shape::write(&document.messages)));
     }
     let document = in_words(document);
+    if format == Format::Atif {
+        let (text, warnings) = atif::write(&document);
+        return Ok(Written { text, warnings });
+    }
     if document.format == format {
         return encode(&document, format, |node| node.to_json()).map(Written::whole);
     }

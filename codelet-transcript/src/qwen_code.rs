@@ -160,7 +160,7 @@ fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
     Some(Said::Message(role, parts.collect()))
 }
 
-fn part(part: Value, origin: Origin, success: Option<bool>) -> Option<Part> {
+pub(crate) fn part(part: Value, origin: Origin, success: Option<bool>) -> Option<Part> {
     let mut fields = match part {
         Value::String(text) => return gather::text(origin, text),
         Value::Object(fields) => fields,

@@ -29,6 +29,11 @@ impl<'a> Skim<'a> {
         self.text.get(self.at).copied()
     }
 
+    /// Whether the text goes on so from here.
+    pub(crate) fn starts_with(&self, words: &str) -> bool {
+        self.rest().starts_with(words.as_bytes())
+    }
+
     /// Whether the value is a list.
     pub(crate) fn is_list(&self) -> bool {
         self.first() == Some(b'[')
@@ -78,6 +83,16 @@ impl<'a> Skim<'a> {
             }
         }
         here.at.min(here.text.len())
+    }
+
+    /// The bytes of the value that stands here, if all of it is there.
+    pub(crate) fn slice(&self) -> Option<&'a [u8]> {
+        self.text.get(self.at..self.value_end()?)
+    }
+
+    /// All bytes from here on.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     /// What follows the value that stands here.
@@ -161,6 +176,29 @@ impl<'a> Skim<'a> {
         self.at += 1;
         self.space();
         Some(self)
+    }
+}
+
+/// The members of an object, looked over once.
+pub(crate) struct Seen<'a>(Vec<(&'a str, Skim<'a>)>);
+
+impl<'a> Seen<'a> {
+    /// The first members of the object that stands here; the ones that matter stand among them.
+    pub(crate) fn new(object: Skim<'a>) -> Self {
+        const MOST: usize = 64;
+        Seen(object.members().take(MOST).collect())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Skim<'a>> {
+        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(crate) fn string(&self, name: &str) -> Option<&'a str> {
+        self.get(name)?.string()
     }
 }
 

@@ -85,6 +85,11 @@ impl<'a> Source<'a> {
         Ok(Source { text, warnings })
     }
 
+    /// The text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The whole text as one JSON value, with a warning where half characters were replaced.
     pub(crate) fn parse(&mut self, expected: &'static str) -> Result<Value, ReadError> {
         let parsed = parse(&self.text);

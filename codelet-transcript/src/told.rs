@@ -21,6 +21,11 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     if says_what_is_what(messages) {
         return false;
     }
+    mark_rest(messages)
+}
+
+/// The same, also where the file itself says of some texts what they are.
+pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
     let prompt = messages.iter().position(Message::is_prompt);
     mark_complaints(messages);
     mark_blocks(messages);

@@ -52,11 +52,7 @@ fn unknown_entries(document: &Document) -> usize {
 
 /// Messages in a file that is one object, as far as it lists any.
 fn listed(bytes: &[u8], format: Format) -> usize {
-    let names: &[&str] = match format {
-        Format::Opencode | Format::MiniSweAgent | Format::Corpus => &["messages"],
-        Format::SweAgent => &["history", "trajectory"],
-        _ => return 0,
-    };
+    let names = format.form().lists;
     let file = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     let lists = names.iter().filter_map(|name| file.get(name));
     lists.map(|list| list.items().count()).sum()

@@ -12,7 +12,9 @@ use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
 use std::path::PathBuf;
-use values::{budget, dollars, named, policy, probability, range, source, tokens, vendor, window, written};
+use values::{
+    agent, budget, dollars, named, policy, probability, range, recorded, source, tokens, vendor, window, written,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -132,7 +134,7 @@ pub struct Chat {
     pub plain: bool,
 
     /// Continue a recorded session: a transcript, or a session of another agent (see `codelet formats`)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = recorded())]
     pub from: Option<PathBuf>,
 
     /// Save the conversation to this file as it grows
@@ -190,6 +192,11 @@ pub enum Command {
     ///
     /// Prints its exact bytes, and nothing else.
     Restore(Restore),
+    /// List the sessions that agents on this machine have recorded
+    ///
+    /// Looks where each agent keeps its sessions, newest first, and reads no more of each than its head and its end. Nothing leaves
+    /// the machine.
+    Sessions(Sessions),
     /// List the supported conversation formats
     Formats,
     /// Watch the agent work on a small task; needs no key and no network
@@ -253,6 +260,31 @@ pub struct McpServer {
 
     #[command(flatten)]
     pub place: Place,
+}
+
+const SESSIONS_HELP: &str = "\
+Examples:
+  codelet sessions
+  codelet inspect @1
+  codelet --from @3
+
+@N is the number in the list, @ID a part of an id (listed by --json). Either stands wherever a FILE of a recorded session does. \
+Tokens are those of the newest recorded request with its reply.";
+
+#[derive(Args, Debug)]
+#[command(after_help = SESSIONS_HELP)]
+pub struct Sessions {
+    /// Only the sessions of this agent
+    #[arg(long, value_name = "NAME", value_parser = agent())]
+    pub agent: Option<String>,
+
+    /// All of them, not only the newest
+    #[arg(long)]
+    pub all: bool,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -333,12 +365,16 @@ Output files are replaced atomically, so -o may name the input file.";
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
     /// Conversation file; `-` or none: standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = recorded())]
     pub file: Option<PathBuf>,
 
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Of a data set with one conversation a line, the one with this number, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
@@ -380,12 +416,16 @@ Messages, turns and steps are numbered from 0. Token counts are estimates: a qua
 #[command(after_help = INSPECT_HELP)]
 pub struct Inspect {
     /// Conversation file; `-` or none: standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = recorded())]
     pub file: Option<PathBuf>,
 
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Of a data set with one conversation a line, the one with this number, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -437,12 +477,16 @@ If a recording has no times, the cache is assumed to stay warm. Files that canno
 #[command(after_help = REPLAY_HELP)]
 pub struct Replay {
     /// Recorded sessions, or directories of them
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = recorded())]
     pub files: Vec<PathBuf>,
 
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Of data sets with one conversation a line, the one with this number, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
@@ -493,7 +537,7 @@ With several files, the first is shown in detail and the costs are summed over a
 #[command(after_help = REPORT_HELP)]
 pub struct Report {
     /// Recorded session, and others to include in the totals; none or `-`: standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = recorded())]
     pub files: Vec<PathBuf>,
 
     /// Output file, written atomically [default: standard output, unless that is a terminal]

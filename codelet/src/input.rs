@@ -1,7 +1,7 @@
 //! Where conversations come from: a file or standard input, read whole, with clear words where that cannot be.
 
 use crate::exit::Failure;
-use crate::paint::{self, Ink};
+use crate::paint::{self, Ink, count};
 use codelet_transcript::{Document, Format, ReadError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -17,6 +17,16 @@ use std::time::{Duration, Instant};
 const MAX_BYTES: u64 = 1 << 30;
 /// Enough of the beginning to tell a text from anything else.
 const HEAD_BYTES: u64 = 64 * 1024;
+
+/// Of so many conversations of a data set it is told what is wrong with them.
+const TOLD: usize = 8;
+
+/// What an input holds.
+pub enum Conversations {
+    One(Input),
+    /// A data set.
+    Many(Input),
+}
 
 /// What was read.
 pub struct Input {
@@ -94,7 +104,72 @@ impl Input {
     /// # Errors
     /// When it is none in this form.
     pub fn parse(&self, from: Option<Format>) -> Result<Document, Failure> {
-        codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, unread(&error)))
+        codelet_transcript::read(&self.bytes, from).map_err(|error| Failure::at(&self.name, self.unread(&error)))
+    }
+
+    /// Why no conversation could be read from it: it may hold many.
+    pub fn unread(&self, error: &ReadError) -> String {
+        match codelet_transcript::conversations(&self.bytes) {
+            Some(all) => format!(
+                "holds {}, expected one: keep the line of one",
+                count(all.len(), "conversation")
+            ),
+            None => unread(error),
+        }
+    }
+
+    /// The conversations in it: all of a data set, or the one with this number, counted from 0.
+    ///
+    /// # Errors
+    /// When there is none with this number.
+    pub fn conversations(self, index: Option<usize>) -> Result<Conversations, Failure> {
+        let all = codelet_transcript::conversations(&self.bytes).map_or(1, |all| all.len());
+        match index {
+            None if all == 1 => Ok(Conversations::One(self)),
+            None => Ok(Conversations::Many(self)),
+            Some(0) if all == 1 => Ok(Conversations::One(self)),
+            Some(at) => {
+                let one =
+                    codelet_transcript::conversations(&self.bytes).and_then(|all| all.get(at).map(|one| one.to_vec()));
+                let Some(bytes) = one else {
+                    let held = count(all, "conversation");
+                    let problem = format!("holds {held}, numbered from 0, so there is none with the number {at}");
+                    return Err(Failure::at(&self.name, problem));
+                };
+                let name = format!("{}#{at}", self.name);
+                Ok(Conversations::One(Input { name, bytes }))
+            }
+        }
+    }
+
+    /// Hands over each conversation of a data set, and tells of those with which something is wrong.
+    ///
+    /// # Errors
+    /// When something is wrong with any, behind all others.
+    pub fn each(&self, mut take: impl FnMut(usize, Input) -> Result<(), Failure>) -> Result<(), Failure> {
+        let all = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
+        let mut wrong = 0;
+        for (at, one) in all.iter().enumerate() {
+            let name = format!("{}#{at}", self.name);
+            let bytes = one.to_vec();
+            match take(at, Input { name, bytes }) {
+                Ok(()) => {}
+                Err(Failure::Told(words)) => {
+                    wrong += 1;
+                    if wrong <= TOLD {
+                        crate::tell("warning", Ink::Yellow, &words);
+                    }
+                }
+                Err(closed @ Failure::PipeClosed) => return Err(closed),
+            }
+        }
+        match wrong {
+            0 => Ok(()),
+            _ => {
+                let held = count(all.len(), "conversation");
+                Err(Failure::at(&self.name, format!("{wrong} of {held} could not be read")))
+            }
+        }
     }
 
     /// The name, without the bytes.
@@ -279,7 +354,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         [b'P', b'K', 3, 4, ..] => "is a ZIP archive; unpack it first (unzip)",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)",
         b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
-            "is an SQLite database, expected an exported conversation"
+            "is an SQLite database, expected an exported conversation (OpenCode: opencode export ID; Goose: goose session export --session-id ID --format json)"
         }
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
@@ -291,7 +366,7 @@ fn foreign(head: &[u8]) -> Option<String> {
 }
 
 /// Why a conversation could not be read, and what can be done about it here.
-pub fn unread(error: &ReadError) -> String {
+fn unread(error: &ReadError) -> String {
     match error {
         ReadError::OtherForm { found, .. } => format!("{error}, expected --from {found}"),
         error if error.is_of_form() => format!("{error} (see `codelet formats`)"),

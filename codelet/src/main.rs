@@ -18,6 +18,7 @@ mod paint;
 mod pictures;
 mod place;
 mod progress;
+mod recorded;
 mod report_json;
 mod servers;
 mod settings;
@@ -87,6 +88,7 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Replay(args)) => commands::replay::run(&args).map(|()| Exit::Done),
         Some(Command::Report(args)) => commands::report::run(&args).map(|()| Exit::Done),
         Some(Command::Restore(args)) => commands::restore::run(&args).map(|()| Exit::Done),
+        Some(Command::Sessions(args)) => commands::sessions::run(&args).map(|()| Exit::Done),
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),
         Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),

@@ -20,6 +20,7 @@ const READERS: &[&str] = &[
     "read_mini_swe_agent",
     "read_swe_agent",
     "read_corpus",
+    "read_form",
 ];
 /// Fuzz targets that read a file behind the two bytes of a target: a budget of 930 tokens.
 const FILES: &[&str] = &["compact_file"];
@@ -30,7 +31,7 @@ const CONVERSATIONS: &[&str] = &["compact", "apply_all"];
 const MOST: u64 = 64 << 10;
 
 /// Fuzz targets that take the small files of every form, not only those of their own.
-const ANY: &[&str] = &["read_any", "compact_file"];
+const ANY: &[&str] = &["read_any", "read_form", "compact_file"];
 
 /// Writes `fuzz/corpus/TARGET/*`.
 pub fn write(root: &Path) -> Result<String, Vec<String>> {
@@ -88,6 +89,15 @@ fn small(root: &Path) -> std::io::Result<Vec<(String, String, PathBuf)>> {
             let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
             all.push((name(&folder), name(&file), file.path()));
         }
+    }
+    // One small session of each form.
+    for file in std::fs::read_dir(root.join("codelet-transcript/tests/forms"))? {
+        let file = file?;
+        all.push((
+            "forms".to_owned(),
+            file.file_name().to_string_lossy().into_owned(),
+            file.path(),
+        ));
     }
     Ok(all)
 }

@@ -2,10 +2,11 @@
 
 use super::Source;
 use crate::settings::SMALLEST_WINDOW;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// A value that goes by these names, which shells complete.
 pub(super) fn named<T: Clone + Send + Sync + 'static, const N: usize>(
@@ -22,6 +23,16 @@ pub(super) fn source() -> impl TypedValueParser<Value = Source> {
         .map(|format| format.name());
     // `auto` is no form's name, so it becomes `None`.
     PossibleValuesParser::new(std::iter::once("auto").chain(read)).map(|name| Source(Format::from_name(&name)))
+}
+
+/// A file, or the recorded session that `@` and its number or id name.
+pub(super) fn recorded() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(crate::recorded::named)
+}
+
+/// An agent whose sessions are found.
+pub(super) fn agent() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(crate::recorded::AGENTS.iter().map(|agent| agent.name))
 }
 
 pub(super) fn policy() -> impl TypedValueParser<Value = Policy> {

@@ -4,7 +4,7 @@ use crate::args::Compact;
 use crate::commands::{told_warnings, tool_definitions, warn};
 use crate::exit::Failure;
 use crate::explain;
-use crate::input::Input;
+use crate::input::{Conversations, Input};
 use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ use codelet_context::tokens::Tokens;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written, vendor};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -49,42 +50,23 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         clean(&input.name),
         paint::bytes(input.bytes.len() as u64)
     ));
-    let mut document = input.parse(args.from.0)?;
-    let format = document.format;
-    let own = Some(format).filter(|format| format.is_written());
-    let to = args.to.or(own).unwrap_or(Format::Anthropic);
-    let Input { name, bytes } = input;
-    // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
-    let is_plain = !bytes.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
-    let original = (to == format && is_plain).then_some(bytes);
-
-    progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
-    let began = Instant::now();
-    // What is large is given back with the process, as a whole, and not piece by piece before it.
-    let history = ManuallyDrop::new(History::of_recording(std::mem::take(&mut document.messages)));
-    let target = target(args);
-    let original = original.filter(|_| may_stay(&history, target));
-    let overhead = tool_definitions(&document);
-    let pins = vendor::loaders(history.messages());
-    let options = Options {
-        overhead,
-        pins: &pins,
-        ..Options::new(target)
-    };
-    let mut done = ManuallyDrop::new(compact_with(&history, &options));
-    if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {
-        done.after = Size::of(&done.view.messages);
+    match input.conversations(args.index)? {
+        Conversations::One(input) => one(args, &places, input, progress),
+        Conversations::Many(input) => all(args, &places, &input, progress),
     }
-    let elapsed = began.elapsed();
-    let odd = std::mem::take(&mut document.warnings);
-    let written = match original.filter(|_| shows_all(&history, &done)) {
-        Some(bytes) => Outcome::Original(bytes),
-        None => Outcome::Written(written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?),
-    };
-    let told = done.warnings.iter().map(|warning| words(warning, &history));
-    let left_out = written.warnings().iter().map(DocumentWarning::to_string);
-    let crowded = crowded(target, overhead);
-    let warnings = told_warnings(&name, &odd, told.chain(left_out).chain(crowded));
+}
+
+/// Compacts one conversation, and tells all about it.
+fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Result<(), Failure> {
+    let Compacted {
+        format,
+        history,
+        done,
+        written,
+        warnings,
+        elapsed,
+        ..
+    } = compacted(args, input, &progress)?;
     drop(progress);
 
     // The result comes last: it may replace the input, which must not be lost if anything else fails.
@@ -114,7 +96,7 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         }
     }
     let look = Look::stderr();
-    let _ = writeln!(io::stderr(), "{}", notice(&look, target, &done, elapsed));
+    let _ = writeln!(io::stderr(), "{}", notice(&look, target(args), &done, elapsed));
     warn(&look, &warnings);
     if places.result.is_none() {
         let hint = "The result was not printed; -o FILE saves it.";
@@ -123,6 +105,130 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
     // What is left is given back by the end of the process, faster than piece by piece.
     std::mem::forget((history, done, written));
     Ok(())
+}
+
+/// Compacts the conversations of a data set, each to a line of its own.
+fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Result<(), Failure> {
+    let alone = [
+        ("--explain", args.explain),
+        ("--report", places.report.is_some()),
+        ("--removed", places.removed.is_some()),
+    ];
+    if let Some((name, _)) = alone.iter().find(|(_, is_asked)| *is_asked) {
+        let problem = format!("holds several conversations, and {name} tells of one: choose it with --index");
+        return Err(Failure::at(&input.name, problem));
+    }
+    let (mut result, mut told) = (Vec::new(), Vec::new());
+    let (mut before, mut after, mut all) = (0, 0, 0);
+    let done = input.each(|_, one| {
+        let Compacted {
+            to,
+            history,
+            done,
+            written,
+            warnings,
+            ..
+        } = compacted(args, one, &progress)?;
+        before += done.before.tokens;
+        after += done.after.tokens;
+        all += 1;
+        match &written {
+            Outcome::Original(bytes) => result.extend_from_slice(bytes),
+            Outcome::Written(written) if to == Format::Shape => result.extend_from_slice(written.text.as_bytes()),
+            Outcome::Written(written) => result.extend_from_slice(on_one_line(&written.text).as_bytes()),
+        }
+        result.push(b'\n');
+        told.extend(warnings);
+        drop((ManuallyDrop::into_inner(history), ManuallyDrop::into_inner(done)));
+        Ok(())
+    });
+    drop(progress);
+    if let Some(place) = &places.result {
+        place.write(|out| out.write_all(&result))?;
+    }
+    let look = Look::stderr();
+    let label = look.ink(Ink::Green, DONE);
+    let _ = writeln!(
+        io::stderr(),
+        "{label} {} → {} tokens ({}) in {}",
+        number(before),
+        number(after),
+        smaller(before, after),
+        count(all, "conversation"),
+    );
+    warn(&look, &told);
+    done
+}
+
+/// JSON without the line ends between its values.
+fn on_one_line(json: &str) -> Cow<'_, str> {
+    let json = json.trim_end();
+    match json
+        .contains('\n')
+        .then(|| serde_json::from_str::<serde_json::Value>(json))
+    {
+        Some(Ok(value)) => Cow::Owned(value.to_string()),
+        _ => Cow::Borrowed(json),
+    }
+}
+
+/// A conversation with what became of it.
+struct Compacted {
+    format: Format,
+    to: Format,
+    // What is large is given back with the process, as a whole, and not piece by piece before it.
+    history: ManuallyDrop<History>,
+    done: ManuallyDrop<Compaction>,
+    written: Outcome,
+    warnings: Vec<String>,
+    elapsed: Duration,
+}
+
+fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compacted, Failure> {
+    let mut document = input.parse(args.from.0)?;
+    let format = document.format;
+    let own = Some(format).filter(|format| format.is_written());
+    let to = args.to.or(own).unwrap_or(Format::Anthropic);
+    let Input { name, bytes } = input;
+    // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
+    let is_plain = !bytes.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
+    let original = (to == format && is_plain).then_some(bytes);
+
+    progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
+    let began = Instant::now();
+    let history = ManuallyDrop::new(History::of_recording(std::mem::take(&mut document.messages)));
+    let target = target(args);
+    let original = original.filter(|_| may_stay(&history, target));
+    let overhead = tool_definitions(&document);
+    let pins = vendor::loaders(history.messages());
+    let options = Options {
+        overhead,
+        pins: &pins,
+        ..Options::new(target)
+    };
+    let mut done = ManuallyDrop::new(compact_with(&history, &options));
+    if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {
+        done.after = Size::of(&done.view.messages);
+    }
+    let elapsed = began.elapsed();
+    let odd = std::mem::take(&mut document.warnings);
+    let written = match original.filter(|_| shows_all(&history, &done)) {
+        Some(bytes) => Outcome::Original(bytes),
+        None => Outcome::Written(written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?),
+    };
+    let told = done.warnings.iter().map(|warning| words(warning, &history));
+    let left_out = written.warnings().iter().map(DocumentWarning::to_string);
+    let crowded = crowded(target, overhead);
+    let warnings = told_warnings(&name, &odd, told.chain(left_out).chain(crowded));
+    Ok(Compacted {
+        format,
+        to,
+        history,
+        done,
+        written,
+        warnings,
+        elapsed,
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use crate::args::Inspect;
 use crate::commands::{told_warnings, tool_definitions, warn};
 use crate::exit::Failure;
-use crate::input::Input;
+use crate::input::{Conversations, Input};
 use crate::output::Output;
 use crate::paint::{self, Ink, Look, clean, clip, clip_path, count, fit, number, percent};
 use crate::progress::Progress;
@@ -37,6 +37,39 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
         clean(&input.name),
         paint::bytes(input.bytes.len() as u64)
     ));
+    match input.conversations(args.index)? {
+        Conversations::One(input) => {
+            let (shown, warnings) = inspected(args, input, progress)?;
+            Output::Stdout.write(|out| out.write_all(shown.as_bytes()))?;
+            warn(&Look::stderr(), &warnings);
+            Ok(())
+        }
+        Conversations::Many(input) => all(args, &input, progress),
+    }
+}
+
+/// All conversations of a data set, one after the other; in JSON as a list.
+fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Failure> {
+    let mut before = if args.json { "[" } else { "" };
+    let done = input.each(|_, one| {
+        let reading = std::mem::replace(&mut progress, Progress::start("reading"));
+        let (shown, warnings) = inspected(args, one, reading)?;
+        Output::Stdout.write(|out| write!(out, "{before}{}", shown.trim_end()))?;
+        before = if args.json { ",\n" } else { "\n\n" };
+        warn(&Look::stderr(), &warnings);
+        Ok(())
+    });
+    let end = match (args.json, before) {
+        (true, "[") => "[]\n",
+        (true, _) => "]\n",
+        _ => "\n",
+    };
+    Output::Stdout.write(|out| out.write_all(end.as_bytes()))?;
+    done
+}
+
+/// What is shown of one conversation, and what was odd about it.
+fn inspected(args: &Inspect, input: Input, progress: Progress) -> Result<(String, Vec<String>), Failure> {
     let mut document = input.parse(args.from.0)?;
     // The conversation is in the document now; what it was read from need not stay beside it.
     let name = input.into_name();
@@ -57,10 +90,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
     } else {
         view(&Look::stdout(), &name, document.format, &found, beside)
     };
-    Output::Stdout.write(|out| out.write_all(text.as_bytes()))?;
-    warn(&Look::stderr(), &warnings);
-    std::mem::forget((history, document));
-    Ok(())
+    Ok((text, warnings))
 }
 
 fn view(look: &Look, name: &str, format: Format, found: &Inspection, beside: Tokens) -> String {

@@ -14,6 +14,7 @@ pub mod once;
 pub mod replay;
 pub mod report;
 pub mod restore;
+pub mod sessions;
 pub mod settings;
 
 use crate::paint::{Ink, Look, clean, number};

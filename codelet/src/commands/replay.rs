@@ -11,7 +11,7 @@ pub(super) use prices::{Prices, prices};
 use crate::args::{Replay, WhichHalf};
 use crate::commands::warn;
 use crate::exit::Failure;
-use crate::input::{Input, unread};
+use crate::input::{Conversations, Input};
 use crate::output::Output;
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
@@ -219,23 +219,58 @@ fn play_all(
     let threads = args.jobs.map_or_else(cores, usize::from);
     let done = AtomicUsize::new(0);
     side_by_side(files.len(), threads, |at| {
-        let result = play_file(&files[at], args.from.0, policies, settings);
+        let results = play_file(&files[at], args.index, args.from.0, policies, settings);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         let look = Look::stderr();
         let bar = look.bar(done as u64, files.len() as u64, 30);
         progress.tell(&format!("{bar} {done} of {}", count(files.len(), "file")));
-        result
+        results
     })
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &Settings) -> Result<Played, String> {
+/// Plays the conversation of a file, or those of a data set.
+fn play_file(
+    file: &Path,
+    index: Option<usize>,
+    from: Option<Format>,
+    policies: &[Policy],
+    settings: &Settings,
+) -> Vec<Result<Played, String>> {
     let told = |failure: Failure| match failure {
         Failure::Told(words) => words,
         Failure::PipeClosed => format!("{}: nothing could be read", clean(&file.display().to_string())),
     };
-    let input = Input::read(Some(file)).map_err(told)?;
-    let at = |problem: &dyn std::fmt::Display| clean(&format!("{}: {problem}", file.display()));
-    let recording = codelet_transcript::record(&input.bytes, from).map_err(|error| at(&unread(&error)))?;
+    let input = match Input::read(Some(file)).and_then(|input| input.conversations(index)) {
+        Ok(Conversations::One(input)) => input,
+        Ok(Conversations::Many(input)) => {
+            let mut played = Vec::new();
+            let done = input.each(|at, one| {
+                played.push(play(file, Some(at), one, from, policies, settings));
+                Ok(())
+            });
+            debug_assert!(done.is_ok(), "what is wrong with one is told with it");
+            return played;
+        }
+        Err(failure) => return vec![Err(told(failure))],
+    };
+    vec![play(file, index, input, from, policies, settings)]
+}
+
+/// Plays one conversation; `index` is its number where the file is a data set.
+fn play(
+    file: &Path,
+    index: Option<usize>,
+    input: Input,
+    from: Option<Format>,
+    policies: &[Policy],
+    settings: &Settings,
+) -> Result<Played, String> {
+    let number = index.map_or(String::new(), |at| format!("#{at}"));
+    let at = |problem: &dyn std::fmt::Display| clean(&format!("{}{number}: {problem}", file.display()));
+    let recording = codelet_transcript::record(&input.bytes, from).map_err(|error| at(&input.unread(&error)))?;
     drop(input);
     let format = recording.document.format;
     let source = match format {
@@ -246,13 +281,13 @@ fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &
             .map(|name| name.to_string_lossy().into_owned()),
         _ => None,
     };
-    let session = Session::new(title(file), recording);
+    let session = Session::new(format!("{}{number}", title(file)), recording);
     if session.requests.is_empty() {
         return Err(at(&"contains no model reply, so there is nothing to replay"));
     }
     let source = source.unwrap_or_else(|| format.name().to_owned());
     Ok(Played {
-        file: file.display().to_string(),
+        file: format!("{}{number}", file.display()),
         ..Played::new(&session, source, policies, settings)
     })
 }

@@ -4,7 +4,7 @@ use crate::args::Report;
 use crate::commands::replay::{Prices, names, policies, prices};
 use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
-use crate::input::{Input, unread};
+use crate::input::Input;
 use crate::output::{Access, Output};
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
@@ -110,7 +110,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
 fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
     let input = Input::read(file)?;
     let recording = codelet_transcript::record(&input.bytes, args.from.0)
-        .map_err(|error| Failure::at(&input.name, unread(&error)))?;
+        .map_err(|error| Failure::at(&input.name, input.unread(&error)))?;
     let name = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         None => "standard input".to_owned(),

@@ -1,0 +1,79 @@
+//! Aider's chat history (`.aider.chat.history.md`): what the user types begins with `####`, what Aider says with `>`, and the rest is the
+//! model's.
+
+use crate::format::{Form, Format, plain};
+use crate::gather::{self, Gather};
+use crate::source::Source;
+use crate::{Document, ReadError};
+use codelet_context::message::{Origin, Part, Role};
+
+pub(crate) const FORM: Form = Form::new("aider", "a chat history of Aider (Markdown)", |bytes| {
+    plain(read(bytes))
+});
+
+/// What every history begins with.
+pub(crate) const START: &str = "# aider chat started at ";
+
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    User,
+    Aider,
+    Model,
+}
+
+fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let mut source = Source::new(bytes, "a chat history, which begins with a heading")?;
+    let text = source.text().to_owned();
+    let mut gather = Gather::default();
+    let mut block: (By, Vec<&str>) = (By::Model, Vec::new());
+    let mut in_fence = false;
+    for line in text.lines() {
+        in_fence ^= line.starts_with("```");
+        let (by, words) = match line {
+            _ if in_fence => (By::Model, line),
+            line if line.starts_with(START) => (By::Aider, ""),
+            line if line.starts_with("####") => (By::User, line.trim_start_matches('#').trim_start_matches(' ')),
+            line if line == ">" || line.starts_with("> ") => (By::Aider, line[1..].trim_start_matches(' ')),
+            // Between two lines of the same speaker nothing is said.
+            "" => (block.0, ""),
+            line => (By::Model, line),
+        };
+        if by != block.0 {
+            said(&mut gather, block.0, &block.1);
+            block = (by, Vec::new());
+        }
+        block.1.push(words.trim_end());
+    }
+    said(&mut gather, block.0, &block.1);
+    Ok(gather.finish(Format::Aider, std::mem::take(&mut source.warnings)))
+}
+
+fn said(gather: &mut Gather, by: By, lines: &[&str]) {
+    let text = lines.join("\n").trim_matches('\n').to_owned();
+    let (role, origin) = match by {
+        By::User => (Role::User, Origin::Own),
+        By::Aider => (Role::User, Origin::Injected),
+        By::Model => (Role::Assistant, Origin::Own),
+    };
+    gather.message(role, gather::text(origin, text).into_iter().collect::<Vec<Part>>());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    #[test]
+    fn each_line_says_whose_it_is() {
+        let file = "\n# aider chat started at 2026-11-20 10:00:00\n\n> Aider v0.90\n> Added a.py to the chat.\n\n\
+            #### mend it  \n#### and test it\n\nHere is the change:\n\n```\n#### no prompt\n> no word of Aider\n```\n\n> Applied edit to a.py\n";
+        assert_eq!(crate::detect(file.as_bytes()), Some(Format::Aider));
+        check(
+            read,
+            file,
+            "user (injected): Aider v0.90|Added a.py to the chat.\n-\nuser: mend it|and test it\n\
+             assistant: Here is the change:||```|#### no prompt|> no word of Aider|```\n\
+             user (injected): Applied edit to a.py",
+        );
+    }
+}

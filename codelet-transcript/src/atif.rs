@@ -1,0 +1,358 @@
+//! Trajectories in the Agent Trajectory Interchange Format (ATIF) of Harbor and Terminal-Bench: steps with calls and what came
+//! of them. Read and written.
+
+use crate::events::note_unknown;
+use crate::format::{Form, Format};
+use crate::gather::{self, Gather};
+use crate::lines;
+use crate::recording::{self, Billed, Recorded, Recording};
+use crate::skim::Seen;
+use crate::take::{self, Fields};
+use crate::{Document, ReadError, Warning};
+use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
+use codelet_context::usage::Usage;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+pub(crate) const FORM: Form = Form {
+    shows: Some(shows),
+    lists: &["steps"],
+    ..Form::new(
+        "atif",
+        "a trajectory in ATIF, of Harbor and Terminal-Bench (JSON)",
+        record,
+    )
+};
+
+/// The version that is written.
+const VERSION: &str = "ATIF-v1.4";
+/// In a step's `extra`: what a text is that is not the speaker's own.
+const ORIGIN: &str = "codelet_origin";
+/// In the `extra` of an observation's result: whether the call has worked.
+const SUCCESS: &str = "codelet_success";
+
+fn shows(first: &Seen) -> bool {
+    let version = first.string("schema_version");
+    version.is_some_and(|version| version.starts_with("ATIF-")) && first.has("steps")
+}
+
+fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with schema_version and steps")?;
+    let mut story = Story {
+        warnings,
+        ..Story::default()
+    };
+    let agent = file.get("agent");
+    story.model = agent
+        .and_then(|agent| agent.get("model_name"))
+        .and_then(Value::as_str)
+        .map(Arc::from);
+    for step in take::objects(&mut file, "steps") {
+        story.step(step);
+    }
+    let mut document = story.gather.finish(Format::Atif, story.warnings);
+    // What was added up over all steps is true of no others.
+    file.retain(|name, _| name != "final_metrics");
+    document.envelope = file;
+    Ok(Recording {
+        document,
+        requests: story.requests,
+    })
+}
+
+#[derive(Default)]
+struct Story {
+    gather: Gather,
+    requests: Vec<Recorded>,
+    warnings: Vec<Warning>,
+    model: Option<Arc<str>>,
+    latest: Option<u64>,
+}
+
+impl Story {
+    fn step(&mut self, mut step: Fields) {
+        let time = recording::time(&step);
+        let said = content(take::value(&mut step, "message"), origin(&step));
+        match take::str(&step, "source") {
+            "system" if self.gather.len() == 0 && !self.gather.has_system() => {
+                let texts = said.iter().filter_map(|part| match part {
+                    Part::Text(text) => Some(text.body.as_str()),
+                    _ => None,
+                });
+                self.gather.system(texts.collect::<Vec<_>>().join("\n"));
+            }
+            // What the harness says on the way.
+            "system" => {
+                let parts = said.into_iter().map(injected).collect();
+                self.gather.message(Role::User, parts);
+            }
+            "user" => self.gather.message(Role::User, said),
+            "agent" => self.reply(&mut step, said, time),
+            other => note_unknown(&mut self.warnings, 1, other),
+        }
+        let observation = take::object(&mut step, "observation").unwrap_or_default();
+        self.observed(observation);
+        self.latest = time.or(self.latest);
+    }
+
+    fn reply(&mut self, step: &mut Fields, said: Vec<Part>, time: Option<u64>) {
+        let at = self.gather.len();
+        let words = take::string(step, "reasoning_content").unwrap_or_default();
+        let mut parts: Vec<Part> = gather::thinking(words, None, None, None).into_iter().collect();
+        parts.extend(said);
+        for mut call in take::objects(step, "tool_calls") {
+            let id = take::string(&mut call, "tool_call_id").unwrap_or_default();
+            let tool = take::string(&mut call, "function_name").unwrap_or_default();
+            parts.push(gather::call(
+                id,
+                tool,
+                take::parameters(take::value(&mut call, "arguments")),
+            ));
+        }
+        self.gather.message(Role::Assistant, parts);
+        if self.gather.len() > at {
+            let model = step.get("model_name").and_then(Value::as_str).map(Arc::from);
+            self.requests.push(Recorded {
+                reply: at,
+                began: self.latest.or(time),
+                model: model.or_else(|| self.model.clone()),
+                billed: step.get("metrics").and_then(billed),
+                without_thinking: false,
+            });
+        }
+    }
+
+    fn observed(&mut self, mut observation: Fields) {
+        for mut result in take::objects(&mut observation, "results") {
+            let output = content(take::value(&mut result, "content"), Origin::Own);
+            match take::string(&mut result, "source_call_id") {
+                Some(id) => {
+                    let extra = result.get("extra");
+                    let noted = extra.and_then(|extra| extra.get(SUCCESS)).and_then(Value::as_bool);
+                    self.gather.result(gather::result(id, noted, output));
+                }
+                // Of an action that was no call.
+                None => self
+                    .gather
+                    .message(Role::User, output.into_iter().map(injected).collect()),
+            }
+        }
+    }
+}
+
+fn origin(step: &Fields) -> Origin {
+    match step
+        .get("extra")
+        .and_then(|extra| extra.get(ORIGIN))
+        .and_then(Value::as_str)
+    {
+        Some("summary") => Origin::Summary,
+        Some("injected") => Origin::Injected,
+        _ => Origin::Own,
+    }
+}
+
+fn injected(part: Part) -> Part {
+    match part {
+        Part::Text(mut text) => {
+            if text.origin == Origin::Own {
+                text.origin = Origin::Injected;
+            }
+            Part::Text(text)
+        }
+        other => other,
+    }
+}
+
+/// A text or, since version 1.6, a list of texts and pictures.
+fn content(value: Value, origin: Origin) -> Vec<Part> {
+    let part = |value: Value| {
+        let Value::Object(mut fields) = value else { return None };
+        match take::str(&fields, "type") {
+            "text" => gather::text(origin, take::string(&mut fields, "text")?),
+            "image" => {
+                let mut source = take::object(&mut fields, "source")?;
+                Some(gather::image_at(take::string(&mut source, "path")?))
+            }
+            _ => None,
+        }
+    };
+    match value {
+        Value::String(text) => gather::text(origin, text).into_iter().collect(),
+        Value::Array(parts) => parts.into_iter().filter_map(part).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn billed(metrics: &Value) -> Option<Billed> {
+    let count = |name: &str| metrics.get(name).and_then(Value::as_u64);
+    let prompt = count("prompt_tokens")?;
+    let cached = count("cached_tokens").unwrap_or(0).min(prompt);
+    let usage = Usage::from_exclusive(prompt - cached, 0, cached, count("completion_tokens").unwrap_or(0));
+    (prompt > 0).then_some(Billed { usage, hour: 0 })
+}
+
+/// Writes a trajectory. What it has no place for are proofs of thinking, and blocks that only one vendor knows.
+pub(crate) fn write(document: &Document) -> (String, Vec<Warning>) {
+    let mut steps: Vec<Value> = Vec::new();
+    let mut left: Vec<(String, usize)> = Vec::new();
+    let mut leave = |kind: &str| match left.iter_mut().find(|(known, _)| known == kind) {
+        Some((_, count)) => *count += 1,
+        None => left.push((kind.to_owned(), 1)),
+    };
+    for message in &document.messages {
+        match message.role {
+            Role::Assistant => reply(message, &mut steps, &mut leave),
+            role => said(message, role, &mut steps, &mut leave),
+        }
+    }
+    for (at, step) in steps.iter_mut().enumerate() {
+        step["step_id"] = json!(at + 1);
+    }
+    let mut whole = document.envelope.clone();
+    if document.format != Format::Atif || !whole.contains_key("schema_version") {
+        let agent = json!({"name": "codelet", "version": env!("CARGO_PKG_VERSION")});
+        whole = Map::from_iter([
+            ("schema_version".to_owned(), json!(VERSION)),
+            ("session_id".to_owned(), json!("codelet")),
+            ("agent".to_owned(), agent),
+        ]);
+    }
+    whole.insert("steps".to_owned(), steps.into());
+    let whole = Value::Object(whole);
+    let warning = (!left.is_empty()).then_some(Warning::LeftOut {
+        to: Format::Atif,
+        kinds: left,
+    });
+    (format!("{whole:#}\n"), warning.into_iter().collect())
+}
+
+fn reply(message: &Message, steps: &mut Vec<Value>, leave: &mut impl FnMut(&str)) {
+    let mut step = Map::from_iter([("step_id".to_owned(), json!(0)), ("source".to_owned(), json!("agent"))]);
+    let (mut texts, mut thoughts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for part in &message.parts {
+        match part {
+            Part::Text(text) => texts.push(text.body.as_str()),
+            Part::Thinking(thinking) if thinking.body.as_str().is_empty() => leave("thinking"),
+            Part::Thinking(thinking) => thoughts.push(thinking.body.as_str()),
+            Part::ToolCall(call) => calls.push(json!({
+                "tool_call_id": &*call.id, "function_name": &*call.tool, "arguments": call.parameters.as_map(),
+            })),
+            Part::Image(_) => leave("image"),
+            Part::Opaque(block) => leave(&block.kind),
+            Part::ToolResult(_) => {}
+        }
+    }
+    step.insert("message".to_owned(), json!(texts.join("\n\n")));
+    if !thoughts.is_empty() {
+        step.insert("reasoning_content".to_owned(), json!(thoughts.join("\n\n")));
+    }
+    if !calls.is_empty() {
+        step.insert("tool_calls".to_owned(), calls.into());
+    }
+    steps.push(Value::Object(step));
+}
+
+/// What the user, the harness and the tools say. Results belong to the step whose calls they answer.
+fn said(message: &Message, role: Role, steps: &mut Vec<Value>, leave: &mut impl FnMut(&str)) {
+    for part in &message.parts {
+        match part {
+            Part::ToolResult(result) => observed(result, steps, leave),
+            Part::Text(text) => {
+                let source = if role == Role::System { "system" } else { "user" };
+                let mut step = json!({"step_id": 0, "source": source, "message": text.body.as_str()});
+                match text.origin {
+                    Origin::Own => {}
+                    Origin::Summary => step["extra"] = json!({ORIGIN: "summary"}),
+                    _ => step["extra"] = json!({ORIGIN: "injected"}),
+                }
+                steps.push(step);
+            }
+            Part::Image(_) => leave("image"),
+            Part::Opaque(block) => leave(&block.kind),
+            Part::Thinking(_) | Part::ToolCall(_) => {}
+        }
+    }
+}
+
+fn observed(result: &ToolResult, steps: &mut [Value], leave: &mut impl FnMut(&str)) {
+    let mut texts = Vec::new();
+    for part in &result.output {
+        match part {
+            Part::Text(text) => texts.push(text.body.as_str()),
+            Part::Opaque(block) => leave(&block.kind),
+            _ => leave("image"),
+        }
+    }
+    let mut entry = json!({"source_call_id": &*result.call_id, "content": texts.join("\n")});
+    if let Some(success) = result.success {
+        entry["extra"] = json!({SUCCESS: success});
+    }
+    let asks = |step: &&mut Value| {
+        let calls = step.get("tool_calls").and_then(Value::as_array);
+        calls.is_some_and(|calls| {
+            calls
+                .iter()
+                .any(|call| call.get("tool_call_id") == entry.get("source_call_id"))
+        })
+    };
+    let Some(step) = steps.iter_mut().rev().find(asks) else {
+        return leave("tool_result");
+    };
+    if step.get("observation").is_none() {
+        step["observation"] = json!({"results": []});
+    }
+    if let Some(results) = step["observation"]["results"].as_array_mut() {
+        results.push(entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::sketch;
+
+    fn trajectory() -> Value {
+        json!({"schema_version": "ATIF-v1.6", "session_id": "s", "agent": {"name": "a", "version": "1", "model_name": "m-1"}, "steps": [
+            {"step_id": 1, "source": "system", "message": "Be brief."},
+            {"step_id": 2, "timestamp": "2026-10-01T10:00:00Z", "source": "user", "message": [{"type": "text", "text": "Mend it."}]},
+            {"step_id": 3, "timestamp": "2026-10-01T10:00:09Z", "source": "agent", "message": "I look.", "reasoning_content": "hm",
+             "tool_calls": [{"tool_call_id": "c1", "function_name": "bash", "arguments": {"command": "make"}},
+                            {"tool_call_id": "c2", "function_name": "bash", "arguments": {"command": "ls"}}],
+             "observation": {"results": [{"source_call_id": "c1", "content": "no rule\n[exit status 2]"}, {"source_call_id": "c2", "content": "a.rs"}]},
+             "metrics": {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 7}},
+            {"step_id": 4, "source": "system", "message": "The context was reset."},
+            {"step_id": 5, "source": "agent", "message": "Done."}]})
+    }
+
+    #[test]
+    fn steps_are_messages_with_calls_results_and_bills() {
+        let file = trajectory().to_string();
+        assert_eq!(crate::detect(file.as_bytes()), Some(Format::Atif));
+        let recording = crate::record(file.as_bytes(), None).expect("it is one");
+        assert_eq!(
+            sketch(&recording.document),
+            "system: Be brief.\nuser: Mend it.\nthinking: hm\nassistant: I look.\n\
+             call c1: bash {\"command\":\"make\"}\ncall c2: bash {\"command\":\"ls\"}\n\
+             result c1 failed: no rule|[exit status 2]\nresult c2 unknown: a.rs\n-\n\
+             user (injected): The context was reset.\nassistant: Done.\n"
+        );
+        let request = &recording.requests[0];
+        assert_eq!(
+            (request.model.as_deref(), request.began),
+            (Some("m-1"), recording::instant("2026-10-01T10:00:00Z"))
+        );
+        let usage = request.billed.expect("it is recorded").usage;
+        assert_eq!((usage.prompt(), usage.cache_read, usage.output), (100, 40, 7));
+    }
+
+    #[test]
+    fn what_is_written_says_the_same_when_it_is_read() {
+        let read = crate::read(trajectory().to_string().as_bytes(), None).expect("it is one");
+        let written = crate::write(&read, Format::Atif).expect("it is written");
+        let again = crate::read(written.as_bytes(), None).expect("what is written can be read");
+        assert_eq!(sketch(&again), sketch(&read));
+        assert!(written.contains("\"model_name\": \"m-1\""), "{written}");
+        assert_eq!(crate::write(&again, Format::Atif).expect("it is written"), written);
+    }
+}

@@ -1,0 +1,80 @@
+//! Files that hold many conversations: one a line, as data sets and logs of requests do, or the items of a list.
+
+use crate::detect;
+use crate::skim::Skim;
+
+/// The conversations of a file that holds more than one, each as it stands there. `None` for any other file, a session of
+/// many lines among them.
+pub fn conversations<'a>(bytes: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let first = Skim::new(bytes);
+    if first.is_list() {
+        let items: Vec<Skim> = first.items().collect();
+        let is_set = items.len() > 1 && items.iter().take(PROBED).all(|item| detect::is_document(*item));
+        // What breaks off is one, too, so that it is told.
+        let whole = |item: &Skim<'a>| item.slice().unwrap_or(item.rest());
+        return is_set.then(|| items.iter().map(whole).collect());
+    }
+    // Only where a line ends does another conversation begin, so that a broken one hides nothing but itself.
+    let lines = || {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.trim_ascii().is_empty())
+    };
+    let whole = |line: &[u8]| {
+        let skim = Skim::new(line);
+        skim.slice().is_some() && detect::is_document(skim)
+    };
+    let is_set = lines().next().is_some_and(whole) && lines().skip(1).take(PROBED).any(whole);
+    is_set.then(|| lines().map(<[u8]>::trim_ascii).collect())
+}
+
+/// So many are looked at to tell what a file is.
+const PROBED: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, read};
+
+    const CHAT: &str = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"one"}]}"#;
+    const SAID: &str = r#"{"conversations":[{"from":"human","value":"two"},{"from":"gpt","value":"2"}]}"#;
+
+    #[test]
+    fn each_line_or_item_is_a_conversation_in_its_own_form() {
+        for file in [format!("{CHAT}\r\n\n{SAID}\n"), format!("[{CHAT},\n {SAID}]")] {
+            let all = conversations(file.as_bytes()).expect("there are two");
+            let forms: Vec<Format> = all
+                .iter()
+                .map(|one| read(one, None).expect("it is one").format)
+                .collect();
+            assert_eq!(forms, [Format::Openai, Format::Sharegpt], "{file}");
+        }
+        let broken = format!("{CHAT}\n{{\"messages\":[{{\n{SAID}\n");
+        let read: Vec<bool> = conversations(broken.as_bytes())
+            .expect("there are three")
+            .iter()
+            .map(|one| read(one, None).is_ok())
+            .collect();
+        assert_eq!(read, [true, false, true]);
+    }
+
+    #[test]
+    fn one_conversation_is_no_set_however_many_lines_it_has() {
+        let pretty = CHAT.replace(',', ",\n");
+        let session =
+            "{\"type\":\"user\",\"uuid\":\"1\",\"parentUuid\":null,\"message\":{\"content\":\"x\"}}\n".repeat(3);
+        for file in [
+            CHAT,
+            &pretty,
+            &format!("{CHAT}\n"),
+            &format!("[{CHAT}]"),
+            &session,
+            "",
+            "[]",
+            "{}\n{}",
+        ] {
+            assert_eq!(conversations(file.as_bytes()), None, "{file}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Sessions of Factory's Droid: a line about the session, then a line a message in Anthropic's words.
+
+use crate::ReadError;
+use crate::blocks;
+use crate::claude_code::user_parts;
+use crate::format::{Form, Format};
+use crate::gather::Gather;
+use crate::lines::Lines;
+use crate::recording::{self, Recorded, Recording};
+use crate::skim::Seen;
+use crate::take::{self, Fields};
+use crate::told;
+use codelet_context::message::{Origin, Part, Role};
+
+pub(crate) const FORM: Form = Form {
+    shows: Some(shows),
+    is_lines: true,
+    blocks_of: Some(Format::Anthropic),
+    ..Form::new("droid", "a session file of Factory's Droid (JSON lines)", record)
+};
+
+fn shows(first: &Seen) -> bool {
+    first.string("type") == Some("session_start") && first.has("id")
+}
+
+fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let mut lines = Lines::new(bytes)?;
+    let mut gather = Gather::default();
+    let mut requests = Vec::new();
+    let mut latest = None;
+    while let Some(mut entry) = lines.next()? {
+        let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
+        let time = recording::time(&entry.fields);
+        match kind.as_str() {
+            "message" => {
+                let message = take::object(&mut entry.fields, "message").unwrap_or_default();
+                let at = gather.len();
+                match self::message(&mut gather, message) {
+                    Some(Role::Assistant) if gather.len() > at => requests.push(Recorded {
+                        reply: at,
+                        began: latest.or(time),
+                        model: None,
+                        billed: None,
+                        without_thinking: false,
+                    }),
+                    Some(_) => {}
+                    None => lines.note_unread(entry.line, &kind),
+                }
+                latest = time.or(latest);
+            }
+            // Notes of the program.
+            "session_start" | "session_settings" | "todo_state" | "agent_turn_outcome" | "compaction_state" => {}
+            _ => lines.note_unknown(entry.line, &kind),
+        }
+    }
+    let mut document = gather.finish(Format::Droid, lines.into_warnings());
+    // Reminders stand beside what the user says, in the tags of a harness.
+    told::mark(&mut document.messages);
+    Ok(Recording { document, requests })
+}
+
+/// Takes in a message; whose it is, if it could be read.
+fn message(gather: &mut Gather, mut message: Fields) -> Option<Role> {
+    let content = take::value(&mut message, "content");
+    if !content.is_string() && !content.is_array() {
+        return None;
+    }
+    let mut parts = blocks::content(content, Origin::Own);
+    match take::str(&message, "role") {
+        "assistant" => {
+            parts.retain(|part| !matches!(part, Part::ToolResult(_)));
+            gather.message(Role::Assistant, parts);
+            Some(Role::Assistant)
+        }
+        "user" => {
+            parts.retain(|part| !matches!(part, Part::ToolCall(_)));
+            user_parts(gather, parts);
+            Some(Role::User)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::sketch;
+
+    #[test]
+    fn messages_are_read_with_the_status_in_the_frame_of_an_output() {
+        let lines = [
+            r#"{"type":"session_start","id":"s","title":"x","cwd":"/w","version":2}"#,
+            r#"{"type":"message","id":"1","timestamp":"2026-10-01T10:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"<system-reminder>\nToday.\n</system-reminder>"},{"type":"text","text":"Build it."}]}}"#,
+            r#"{"type":"message","id":"2","timestamp":"2026-10-01T10:00:03.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"t1","name":"Execute","input":{"command":"make"}}]}}"#,
+            r#"{"type":"message","id":"3","timestamp":"2026-10-01T10:00:05.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Error: Command failed (exit code: 2)\nno rule"}]}}"#,
+            r#"{"type":"todo_state","id":"4","timestamp":"t","todos":{}}"#,
+            r#"{"type":"message","id":"5","timestamp":"2026-10-01T10:00:09.000Z","message":{"role":"assistant","content":[{"type":"text","text":"It fails."}]}}"#,
+        ]
+        .join("\n");
+        assert_eq!(crate::detect(lines.as_bytes()), Some(Format::Droid));
+        let recording = crate::record(lines.as_bytes(), None).expect("it is one");
+        assert_eq!(
+            sketch(&recording.document),
+            "user (injected): <system-reminder>|Today.|</system-reminder>\nuser: Build it.\n\
+             thinking of anthropic signed sig: hm\ncall t1: Execute {\"command\":\"make\"}\n\
+             result t1 failed: Error: Command failed (exit code: 2)|no rule\nassistant: It fails.\n"
+        );
+        let began: Vec<_> = recording.requests.iter().map(|request| request.began).collect();
+        assert_eq!(
+            began,
+            ["2026-10-01T10:00:00Z", "2026-10-01T10:00:05Z"].map(recording::instant)
+        );
+        assert_eq!(recording.document.warnings, []);
+    }
+}

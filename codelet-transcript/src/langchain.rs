@@ -1,0 +1,232 @@
+//! Messages of LangChain: as objects with a `type`, as `messages_to_dict` writes them, or as its serialised constructors; alone in a
+//! list, or in the inputs and outputs of a run of LangSmith.
+
+use crate::format::{Form, Format, plain};
+use crate::gather::{self, Gather};
+use crate::skim::{Seen, Skim};
+use crate::source::Source;
+use crate::take::{self, Fields};
+use crate::{Document, ReadError};
+use codelet_context::message::{Origin, Part, Role};
+use serde_json::Value;
+
+pub(crate) const FORM: Form = Form {
+    shows: Some(shows),
+    is_items: true,
+    ..Form::new(
+        "langchain",
+        "messages of LangChain, or a run of LangSmith (JSON)",
+        |bytes| plain(read(bytes)),
+    )
+};
+
+const EXPECTED: &str = "a list of messages, or an object with messages";
+
+fn shows(first: &Seen) -> bool {
+    is_message(first) || messages_in(first).is_some()
+}
+
+fn is_message(message: &Seen) -> bool {
+    let is_named = |kind: &str| {
+        matches!(
+            kind,
+            "human" | "ai" | "system" | "HumanMessage" | "AIMessage" | "SystemMessage"
+        )
+    };
+    let kind = message.string("type");
+    let is_written = kind == Some("constructor") && message.has("lc") && message.has("kwargs");
+    let is_others = ["role", "timestamp", "uuid", "session_id"]
+        .iter()
+        .any(|name| message.has(name));
+    let is_said = !is_others && (message.has("content") || message.has("data"));
+    is_written || kind.is_some_and(is_named) && is_said
+}
+
+/// The first message in an object that holds some, be it the inputs of a run.
+fn messages_in<'a>(holder: &Seen<'a>) -> Option<Skim<'a>> {
+    let list = match holder.get("inputs") {
+        Some(inputs) => inputs.get("messages"),
+        None => holder.get("messages"),
+    };
+    let first = list?.items().next()?;
+    // A run has a list for each of several conversations.
+    let first = first.items().next().unwrap_or(first);
+    is_message(&Seen::new(first)).then_some(first)
+}
+
+fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let mut source = Source::new(bytes, EXPECTED)?;
+    let parsed = source.parse(EXPECTED)?;
+    let mut gather = Gather::default();
+    match parsed {
+        Value::Array(list) => list.into_iter().for_each(|value| message(&mut gather, value)),
+        Value::Object(mut run) => {
+            let mut inputs = take::object(&mut run, "inputs").unwrap_or_else(|| std::mem::take(&mut run));
+            for value in take::list(&mut inputs, "messages") {
+                match value {
+                    Value::Array(list) => list.into_iter().for_each(|value| message(&mut gather, value)),
+                    value => message(&mut gather, value),
+                }
+            }
+            answered(&mut gather, run);
+        }
+        _ => {}
+    }
+    Ok(gather.finish(Format::Langchain, std::mem::take(&mut source.warnings)))
+}
+
+/// What came of a run: a message, or lists of generations with one.
+fn answered(gather: &mut Gather, mut run: Fields) {
+    let Some(mut outputs) = take::object(&mut run, "outputs") else {
+        return;
+    };
+    if outputs.contains_key("messages") {
+        // All of the conversation, what was asked included.
+        gather.truncate(0);
+        take::list(&mut outputs, "messages")
+            .into_iter()
+            .for_each(|value| message(gather, value));
+        return;
+    }
+    let generation = take::list(&mut outputs, "generations").into_iter().next();
+    let generation = match generation {
+        Some(Value::Array(list)) => list.into_iter().next(),
+        other => other,
+    };
+    if let Some(Value::Object(mut generation)) = generation {
+        message(gather, take::value(&mut generation, "message"));
+    }
+}
+
+fn message(gather: &mut Gather, value: Value) {
+    let Value::Object(mut fields) = value else { return };
+    let kind = match take::object(&mut fields, "kwargs") {
+        Some(inner) => {
+            let named = take::list(&mut fields, "id").pop();
+            fields = inner;
+            named
+                .and_then(|name| name.as_str().map(str::to_owned))
+                .unwrap_or_default()
+        }
+        None => {
+            let kind = take::string(&mut fields, "type").unwrap_or_default();
+            fields = take::object(&mut fields, "data").unwrap_or(fields);
+            kind
+        }
+    };
+    let kind = kind
+        .trim_end_matches("Chunk")
+        .trim_end_matches("Message")
+        .to_ascii_lowercase();
+    match kind.as_str() {
+        "system" => gather.system(text(take::value(&mut fields, "content"))),
+        "human" => gather.message(Role::User, content(take::value(&mut fields, "content"))),
+        "ai" => {
+            let mut parts = content(take::value(&mut fields, "content"));
+            for mut call in take::objects(&mut fields, "tool_calls") {
+                let id = take::string(&mut call, "id").unwrap_or_default();
+                let tool = take::string(&mut call, "name").unwrap_or_default();
+                parts.push(gather::call(id, tool, take::parameters(take::value(&mut call, "args"))));
+            }
+            gather.message(Role::Assistant, parts);
+        }
+        "tool" => {
+            let id = take::string(&mut fields, "tool_call_id").unwrap_or_default();
+            let success = (take::str(&fields, "status") == "error").then_some(false);
+            let output = content(take::value(&mut fields, "content"));
+            gather.result(gather::result(id, success, output));
+        }
+        _ => {}
+    }
+}
+
+fn text(content: Value) -> String {
+    let texts = self::content(content);
+    let text = |part: &Part| match part {
+        Part::Text(text) => Some(text.body.as_str().to_owned()),
+        _ => None,
+    };
+    texts.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// A text, or blocks; calls among them stand in a field of their own, too.
+fn content(value: Value) -> Vec<Part> {
+    let block = |value: Value| match value {
+        Value::String(text) => gather::text(Origin::Own, text),
+        Value::Object(mut block) => match take::str(&block, "type") {
+            "text" => gather::text(Origin::Own, take::string(&mut block, "text")?),
+            "thinking" => gather::thinking(take::string(&mut block, "thinking")?, None, None, None),
+            "reasoning" => gather::thinking(take::string(&mut block, "reasoning")?, None, None, None),
+            "image_url" => {
+                let url = take::object(&mut block, "image_url").and_then(|mut image| take::string(&mut image, "url"));
+                url.map(gather::image_at)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    match value {
+        Value::String(text) => gather::text(Origin::Own, text).into_iter().collect(),
+        Value::Array(blocks) => blocks.into_iter().filter_map(block).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+    use serde_json::json;
+
+    const READ: &str = r#"system: Be brief.
+        user: Build it.
+        assistant: I try.
+        call c: bash {"command":"make"}
+        result c failed: no rule
+        assistant: It fails."#;
+
+    fn said() -> [(&'static str, Value); 5] {
+        [
+            ("system", json!({"content": "Be brief."})),
+            ("human", json!({"content": [{"type": "text", "text": "Build it."}]})),
+            (
+                "ai",
+                json!({"content": [{"type": "text", "text": "I try."}, {"type": "tool_use", "id": "c"}], "tool_calls": [{"name": "bash", "args": {"command": "make"}, "id": "c"}]}),
+            ),
+            (
+                "tool",
+                json!({"content": "no rule", "tool_call_id": "c", "status": "error"}),
+            ),
+            ("ai", json!({"content": "It fails.", "tool_calls": []})),
+        ]
+    }
+
+    #[test]
+    fn messages_are_read_however_they_were_written() {
+        let plain = said().map(|(kind, mut fields)| {
+            fields["type"] = kind.into();
+            fields
+        });
+        let dicts = said().map(|(kind, fields)| json!({"type": kind, "data": fields}));
+        let name = |kind: &str| match kind {
+            "ai" => "AIMessage".to_owned(),
+            kind => format!("{}{}Message", kind[..1].to_uppercase(), &kind[1..]),
+        };
+        let written = said().map(|(kind, fields)| {
+            json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", name(kind)], "kwargs": fields})
+        });
+        let run = json!({"id": "r", "run_type": "llm", "inputs": {"messages": [written[..4]]},
+            "outputs": {"generations": [[{"text": "It fails.", "message": written[4]}]]}});
+        for file in [
+            json!(plain),
+            json!({"messages": plain}),
+            json!(dicts),
+            json!(written),
+            run,
+        ] {
+            let file = file.to_string();
+            assert_eq!(crate::detect(file.as_bytes()), Some(Format::Langchain), "{file}");
+            check(read, &file, READ);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Conversations of training data in ShareGPT's words: a list of what was said, and by whom.
+
+use crate::events::note_unknown;
+use crate::format::{Form, Format, plain};
+use crate::gather::{self, Gather};
+use crate::lines;
+use crate::skim::Seen;
+use crate::take::{self, Fields};
+use crate::{Document, ReadError};
+use codelet_context::message::{Origin, Part, Role};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+pub(crate) const FORM: Form = Form {
+    shows: Some(shows),
+    lists: &["conversations", "conversation"],
+    ..Form::new(
+        "sharegpt",
+        "a conversation of training data in ShareGPT's words (JSON)",
+        |bytes| plain(read(bytes)),
+    )
+};
+
+const LISTS: [&str; 2] = ["conversations", "conversation"];
+
+fn shows(first: &Seen) -> bool {
+    let list = LISTS.iter().find_map(|name| first.get(name));
+    let turn = list.and_then(|list| list.items().next()).map(Seen::new);
+    turn.is_some_and(|turn| turn.has("from") && turn.has("value"))
+}
+
+fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+    let (mut file, mut warnings) = lines::whole(bytes, "an object with conversations")?;
+    let mut gather = Gather::default();
+    if let Some(text) = take::string(&mut file, "system") {
+        gather.system(text);
+    }
+    let mut open: VecDeque<String> = VecDeque::new();
+    let mut made = 0;
+    for name in LISTS {
+        for mut turn in take::objects(&mut file, name) {
+            let by = take::string(&mut turn, "from").unwrap_or_default();
+            let text = take::string(&mut turn, "value").unwrap_or_default();
+            match by.as_str() {
+                "system" => gather.system(text),
+                "human" | "user" => said(&mut gather, Role::User, Origin::Own, text),
+                "gpt" | "assistant" | "chatgpt" | "bard" | "bing" | "model" => {
+                    said(&mut gather, Role::Assistant, Origin::Own, text);
+                }
+                "function_call" | "tool_call" => match calls(&text) {
+                    Some(calls) => {
+                        let parts = calls.into_iter().map(|(tool, parameters)| {
+                            made += 1;
+                            open.push_back(format!("call_{made}"));
+                            gather::call(format!("call_{made}"), tool, parameters)
+                        });
+                        gather.message(Role::Assistant, parts.collect());
+                    }
+                    None => said(&mut gather, Role::Assistant, Origin::Own, text),
+                },
+                "observation" | "tool" | "function_response" | "tool_response" => match open.pop_front() {
+                    Some(id) => {
+                        let output = gather::text(Origin::Own, text).into_iter().collect();
+                        gather.result(gather::result(id, None, output));
+                    }
+                    // What came of an action that stands in words.
+                    None => said(&mut gather, Role::User, Origin::Injected, text),
+                },
+                other => note_unknown(&mut warnings, 1, other),
+            }
+        }
+    }
+    Ok(gather.finish(Format::Sharegpt, warnings))
+}
+
+fn said(gather: &mut Gather, role: Role, origin: Origin, text: String) {
+    gather.message(role, gather::text(origin, text).into_iter().collect::<Vec<Part>>());
+}
+
+/// Calls that stand as JSON in a text: one, or a list of them.
+fn calls(text: &str) -> Option<Vec<(String, Fields)>> {
+    let list = match crate::source::parse(text).ok()?.0 {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let call = |value: Value| {
+        let Value::Object(mut fields) = value else { return None };
+        let tool = take::string(&mut fields, "name")?;
+        let given = ["arguments", "parameters"]
+            .iter()
+            .find(|name| fields.contains_key(**name));
+        let parameters = given.map(|name| take::value(&mut fields, name)).unwrap_or_default();
+        Some((tool, take::parameters(parameters)))
+    };
+    let calls: Option<Vec<_>> = list.into_iter().map(call).collect();
+    calls.filter(|calls| !calls.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sketch::check;
+
+    #[test]
+    fn turns_are_messages_and_a_function_call_is_a_call_with_its_observation() {
+        let file = r#"{"system":"Be brief.","conversations":[
+            {"from":"human","value":"What is there?"},
+            {"from":"function_call","value":"{\"name\":\"ls\",\"arguments\":{\"path\":\".\"}}"},
+            {"from":"observation","value":"a.rs"},
+            {"from":"gpt","value":"One file."},
+            {"from":"tool","value":"told"}]}"#;
+        check(
+            read,
+            file,
+            r#"system: Be brief.
+            user: What is there?
+            call call_1: ls {"path":"."}
+            result call_1 unknown: a.rs
+            assistant: One file.
+            user (injected): told"#,
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! What the agents on this machine have recorded: where each keeps its sessions, and which file a number or an id names.
+//!
+//! Finding them looks at names and times only. What is shown of a session is read from its head and its end, so many bytes and
+//! no more; links and whatever is no file are passed over.
+
+mod peek;
+mod places;
+
+pub use peek::{Peek, peek};
+pub use places::{AGENTS, unreadable};
+
+use crate::paint::count;
+use places::Base;
+use std::fs::{DirEntry, FileType};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A recorded session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// Whose it is.
+    pub agent: &'static str,
+    pub file: PathBuf,
+    /// The name that tells it apart: that of its file, or of its folder.
+    pub id: String,
+    /// When something was last written to it.
+    pub modified: SystemTime,
+    pub bytes: u64,
+}
+
+/// All recorded sessions, the newest first. Their numbers are their places in this list, counted from 1.
+pub fn all() -> Vec<Recorded> {
+    found(&|name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    })
+}
+
+fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Vec<Recorded> {
+    let mut found: Vec<Recorded> = Vec::new();
+    for agent in AGENTS {
+        for place in agent.places {
+            let Some(base) = base(&place.base, variable) else {
+                continue;
+            };
+            let steps: Vec<&str> = place.pattern.split('/').collect();
+            walk(&base, &steps, &mut |file, entry| {
+                let Ok(data) = entry.metadata() else { return };
+                found.push(Recorded {
+                    agent: agent.name,
+                    id: id(&file),
+                    file,
+                    modified: data.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    bytes: data.len(),
+                });
+            });
+        }
+    }
+    // What was written at the same moment stays in one order.
+    found.sort_by(|one, other| {
+        other
+            .modified
+            .cmp(&one.modified)
+            .then_with(|| one.file.cmp(&other.file))
+    });
+    found.dedup_by(|one, other| one.file == other.file);
+    found
+}
+
+/// The folder that an agent's sessions are under, by its environment variable or in its usual place.
+fn base(base: &Base, variable: &impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    match base.variable.and_then(variable).and_then(absolute) {
+        Some(named) => Some(named.join(base.within)),
+        None => Some(variable("HOME").and_then(absolute)?.join(base.usual)),
+    }
+}
+
+/// Whatever lies under a folder at the end of a way: names, and `*` for any piece of one. No link is followed.
+fn walk(folder: &Path, way: &[&str], found: &mut impl FnMut(PathBuf, &DirEntry)) {
+    let [step, rest @ ..] = way else { return };
+    let is_wanted = |kind: FileType| if rest.is_empty() { kind.is_file() } else { kind.is_dir() };
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        // What an agent does that the conversation started is a conversation of its own.
+        let is_other = |name: &str| rest.is_empty() && name.starts_with("agent-");
+        let fits = name.to_str().is_some_and(|name| fits(name, step) && !is_other(name));
+        if !fits || !entry.file_type().is_ok_and(is_wanted) {
+            continue;
+        }
+        match rest {
+            [] => found(entry.path(), &entry),
+            rest => walk(&entry.path(), rest, found),
+        }
+    }
+}
+
+/// Whether a name is what a step asks for, in which `*` stands for anything.
+fn fits(name: &str, step: &str) -> bool {
+    match step.split_once('*') {
+        None => name == step,
+        Some((before, rest)) => name.strip_prefix(before).is_some_and(|left| {
+            let mut ends = left.char_indices().map(|(at, _)| &left[at..]).chain([""]);
+            ends.any(|end| fits(end, rest))
+        }),
+    }
+}
+
+/// What tells a session apart: the name of its file without what all have, or that of its folder.
+fn id(file: &Path) -> String {
+    const COMMON: [&str; 4] = ["events", "wire", "api_conversation_history", "ui_messages"];
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = || Some(file.parent()?.file_name()?.to_string_lossy().into_owned());
+    match COMMON.contains(&stem.as_str()) {
+        true => folder().unwrap_or(stem),
+        false => stem,
+    }
+}
+
+/// The file that stands on the command line: for `@3` or `@id` that of a recorded session, unless a file has that name.
+///
+/// # Errors
+/// When there is no such session, or several have an id that begins so.
+pub fn named(path: PathBuf) -> Result<PathBuf, String> {
+    let Some(name) = path.to_str().and_then(|name| name.strip_prefix('@')) else {
+        return Ok(path);
+    };
+    if name.is_empty() || path.symlink_metadata().is_ok() {
+        return Ok(path);
+    }
+    pick(all(), name)
+}
+
+/// How many characters of an id are enough to name a session.
+const SHORTEST: usize = 4;
+
+fn pick(all: Vec<Recorded>, name: &str) -> Result<PathBuf, String> {
+    let hint = "`codelet sessions` lists them";
+    if name.len() < SHORTEST
+        && let Ok(number) = name.parse::<usize>()
+    {
+        let place = number.checked_sub(1).and_then(|place| all.get(place));
+        let there_are = || {
+            format!(
+                "there is no session @{number}, only {}; {hint}",
+                count(all.len(), "session")
+            )
+        };
+        return place.map(|found| found.file.clone()).ok_or_else(there_are);
+    }
+    let is_named = |found: &&Recorded| found.id == name || name.len() >= SHORTEST && found.id.contains(name);
+    let mut named: Vec<&Recorded> = all.iter().filter(is_named).collect();
+    if let Some(exact) = named.iter().position(|found| found.id == name) {
+        named = vec![named[exact]];
+    }
+    match named[..] {
+        [one] => Ok(one.file.clone()),
+        [] => match name.parse::<usize>() {
+            Ok(number) if number > 0 && number <= all.len() => Ok(all[number - 1].file.clone()),
+            _ => Err(format!("no recorded session has the id {name:?}; {hint}")),
+        },
+        _ => Err(format!(
+            "{} have {name:?} in their ids; {hint}",
+            count(named.len(), "session")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::fs;
+    use std::time::Duration;
+
+    fn write(home: &Path, file: &str, age: u64) -> PathBuf {
+        let path = home.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{}\n").unwrap();
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 - age);
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+        path
+    }
+
+    #[test]
+    fn sessions_are_found_where_agents_keep_them_newest_first_and_no_link_is_followed() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let claude = write(home, "elsewhere/projects/-w/1111aaaa.jsonl", 30);
+        let codex = write(home, ".codex/sessions/2026/11/28/rollout-2026-11-28-2222bbbb.jsonl", 10);
+        let copilot = write(home, ".copilot/session-state/3333cccc/events.jsonl", 20);
+        // Left behind when the variable says where they are now; sub-agents; links.
+        write(home, ".claude/projects/-w/4444dddd.jsonl", 1);
+        write(home, "elsewhere/projects/-w/agent-5555.jsonl", 1);
+        std::os::unix::fs::symlink(&codex, home.join("elsewhere/projects/-w/6666.jsonl")).unwrap();
+        std::os::unix::fs::symlink(home, home.join("elsewhere/projects/loop")).unwrap();
+        let variable = |name: &str| match name {
+            "HOME" => Some(home.to_owned()),
+            "CLAUDE_CONFIG_DIR" => Some(home.join("elsewhere")),
+            _ => None,
+        };
+        let all = found(&variable);
+        let told: Vec<_> = all
+            .iter()
+            .map(|found| (found.agent, found.file.clone(), &*found.id))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("codex", codex.clone(), "rollout-2026-11-28-2222bbbb"),
+                ("copilot", copilot.clone(), "3333cccc"),
+                ("claude-code", claude.clone(), "1111aaaa"),
+            ]
+        );
+        let named = |name: &str| pick(all.clone(), name);
+        assert_eq!(named("1"), Ok(codex.clone()));
+        assert_eq!(named("3"), Ok(claude));
+        assert_eq!(named("2222bbbb"), Ok(codex));
+        assert_eq!(named("3333"), Ok(copilot));
+        assert!(
+            named("4")
+                .unwrap_err()
+                .starts_with("there is no session @4, only 3 sessions;")
+        );
+        assert!(named("0").is_err() && named("zzzz").is_err());
+    }
+
+    #[test]
+    fn every_agent_is_called_as_the_form_that_its_sessions_have() {
+        for agent in AGENTS {
+            assert!(
+                codelet_transcript::Format::from_name(agent.name).is_some(),
+                "{}",
+                agent.name
+            );
+        }
+    }
+}

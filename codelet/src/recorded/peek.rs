@@ -1,0 +1,214 @@
+//! What a session is about, from its head and its end.
+
+use super::Recorded;
+use codelet_context::message::{Origin, Part};
+use codelet_context::tokens::Tokens;
+use codelet_transcript::Recording;
+use rustix::fs::{Mode, OFlags};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// So much is read of the head of a session of lines, …
+const HEAD: u64 = 128 * 1024;
+/// … of its end, …
+const END: u64 = 64 * 1024;
+/// … and of a session that is one object, which says nothing without its end.
+const WHOLE: u64 = 4 * 1024 * 1024;
+
+/// What was seen of a session.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Peek {
+    /// What the user asked first.
+    pub title: Option<String>,
+    /// The folder that was worked in.
+    pub project: Option<String>,
+    /// What the newest recorded request and its reply filled the context with.
+    pub tokens: Option<Tokens>,
+    /// What the agent itself says it cost, in US dollars, where all of that was read.
+    pub cost: Option<f64>,
+}
+
+/// Looks at a session. What cannot be read says nothing.
+pub fn peek(session: &Recorded) -> Peek {
+    seen(&session.file).unwrap_or_default()
+}
+
+fn seen(path: &Path) -> io::Result<Peek> {
+    // It may have become something else since it was found.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("expected a file"));
+    }
+    let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
+    let most = if is_lines { HEAD } else { WHOLE };
+    let mut head = Vec::new();
+    file.by_ref().take(most).read_to_end(&mut head)?;
+    let is_whole = head.len() as u64 >= found.len();
+    let mut end = Vec::new();
+    if !is_whole && is_lines {
+        cut_last_line(&mut head);
+        file.seek(SeekFrom::Start(found.len().saturating_sub(END)))?;
+        file.take(END).read_to_end(&mut end)?;
+        let line = end
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(end.len(), |at| at + 1);
+        end.drain(..line);
+    }
+    let read = |bytes: &[u8]| codelet_transcript::record(bytes, None).ok();
+    let recording = read(&head);
+    let newest = if is_whole { None } else { read(&end) };
+    let tokens = |recording: &Recording| {
+        let billed = recording.requests.iter().rev().find_map(|request| request.billed)?;
+        Some(billed.usage.prompt() + billed.usage.output)
+    };
+    let of_newest = match is_whole {
+        true => recording.as_ref().and_then(tokens),
+        false => newest.as_ref().and_then(tokens),
+    };
+    Ok(Peek {
+        title: recording.as_ref().and_then(title),
+        project: project(&head),
+        tokens: of_newest,
+        cost: is_whole.then(|| cost(&head)).flatten(),
+    })
+}
+
+/// A line that breaks off is none.
+fn cut_last_line(bytes: &mut Vec<u8>) {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    bytes.truncate(end);
+}
+
+/// The first words of the user.
+fn title(recording: &Recording) -> Option<String> {
+    let mut prompts = recording.document.messages.iter().filter(|message| message.is_prompt());
+    let own = |part: &Part| match part {
+        Part::Text(text) if text.origin == Origin::Own && !text.body.as_str().trim().is_empty() => {
+            let text = text.body.as_str().trim();
+            // Cline and its like put the task in a tag.
+            let text = text.strip_prefix("<task>").map_or(text, str::trim_start);
+            Some(text.chars().take(400).collect())
+        }
+        _ => None,
+    };
+    prompts.find_map(|message| message.parts.iter().find_map(own))
+}
+
+/// Entries at the head in which the folder may be named.
+const ENTRIES: usize = 20;
+
+fn project(head: &[u8]) -> Option<String> {
+    let lines = head.split(|byte| *byte == b'\n').take(ENTRIES);
+    let entries = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let named = entries.into_iter().find_map(|entry| folder(&entry, 3));
+    named.or_else(|| {
+        // An object over several lines.
+        let whole: Value = serde_json::from_slice(head).ok()?;
+        folder(&whole, 3)
+    })
+}
+
+/// The folder that an entry names, so many objects deep.
+fn folder(entry: &Value, depth: usize) -> Option<String> {
+    const NAMES: [&str; 4] = ["cwd", "workspaceDirectory", "directory", "workDir"];
+    let fields = entry.as_object()?;
+    if let Some(named) = NAMES.iter().find_map(|name| fields.get(*name)?.as_str()) {
+        return Some(named.to_owned());
+    }
+    let trees = fields.get("trees").and_then(|trees| trees.get(0));
+    if let Some(address) = trees.and_then(|tree| tree.get("uri")).and_then(Value::as_str) {
+        return Some(address.trim_start_matches("file://").to_owned());
+    }
+    let within = fields
+        .iter()
+        .filter(|(name, _)| *name != "message" && *name != "messages");
+    within
+        .filter(|_| depth > 0)
+        .find_map(|(_, value)| folder(value, depth - 1))
+}
+
+/// What an agent has noted that the session cost.
+fn cost(bytes: &[u8]) -> Option<f64> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let mut sum = None;
+    for entry in lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
+        // pi notes it with each reply, Claude Code did.
+        let noted = ["/message/usage/cost/total", "/costUSD"]
+            .iter()
+            .find_map(|place| entry.pointer(place)?.as_f64());
+        if let Some(noted) = noted.filter(|noted| noted.is_finite() && *noted >= 0.0) {
+            sum = Some(sum.unwrap_or(0.0) + noted);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn look(name: &str, text: &str) -> Peek {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        seen(&path).unwrap()
+    }
+
+    fn entry(id: usize, kind: &str, message: &str) -> String {
+        format!(
+            "{{\"type\":\"{kind}\",\"uuid\":\"{id}\",\"parentUuid\":{},\"sessionId\":\"s\",\"cwd\":\"/home/ada/w\",\"message\":{message}}}\n",
+            if id == 0 {
+                "null".to_owned()
+            } else {
+                format!("\"{}\"", id - 1)
+            }
+        )
+    }
+
+    fn reply(id: usize, tokens: usize, words: &str) -> String {
+        let usage = format!("{{\"input_tokens\":2,\"cache_read_input_tokens\":{tokens},\"output_tokens\":8}}");
+        entry(
+            id,
+            "assistant",
+            &format!(
+                "{{\"id\":\"m{id}\",\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"{words}\"}}],\"usage\":{usage}}}"
+            ),
+        )
+    }
+
+    #[test]
+    fn the_head_says_what_it_is_about_and_the_end_what_fills_the_context() {
+        let asked = entry(0, "user", "{\"role\":\"user\",\"content\":\"Mend the date test.\"}");
+        let short = asked.clone() + &reply(1, 40, "It is mended.");
+        let expected = Peek {
+            title: Some("Mend the date test.".to_owned()),
+            project: Some("/home/ada/w".to_owned()),
+            tokens: Some(50),
+            cost: None,
+        };
+        assert_eq!(look("a.jsonl", &short), expected);
+        // Far longer than what is read of it.
+        let words = "words ".repeat(200);
+        let long: String = (1..1_000).map(|id| reply(id, 1_000 * id, &words)).collect();
+        assert!(long.len() as u64 > 4 * (HEAD + END));
+        let tokens = Some(999_010);
+        assert_eq!(look("a.jsonl", &(asked + &long)), Peek { tokens, ..expected });
+    }
+
+    #[test]
+    fn what_an_agent_says_it_cost_is_added_up_and_what_is_no_session_says_nothing() {
+        let reply = "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"assistant\",\"content\":[],\"usage\":{\"input\":1,\"output\":1,\"cost\":{\"total\":0.25}}}}\n";
+        assert_eq!(look("p.jsonl", &reply.repeat(3)).cost, Some(0.75));
+        assert_eq!(look("x.json", "[[[["), Peek::default());
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.jsonl")).unwrap();
+        assert!(seen(&folder.path().join("zero.jsonl")).is_err());
+    }
+}
