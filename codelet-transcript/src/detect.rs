@@ -10,9 +10,9 @@ const ENTRIES: usize = 200;
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     match skim.first()? {
-        b'[' => list(skim),
-        b'{' => document(skim).or_else(|| entries(skim)),
-        _ => None,
+        b'[' => list(skim).or_else(|| lines(bytes)),
+        b'{' => document(skim).or_else(|| entries(skim)).or_else(|| lines(bytes)),
+        _ => lines(bytes),
     }
 }
 
@@ -27,6 +27,16 @@ fn entries(first: Skim) -> Option<Format> {
         }
     }
     likely
+}
+
+/// A session file in which the way from one object to the next is broken: what its lines show, each for itself.
+fn lines(bytes: &[u8]) -> Option<Format> {
+    let starts = bytes.split(|byte| *byte == b'\n').take(ENTRIES);
+    let starts = starts.map(|line| Skim::new(crate::lines::trim_zeros(line)));
+    let mut whole = starts
+        .filter(|line| line.first() == Some(b'{'))
+        .filter(|line| line.after().is_some());
+    whole.find_map(entries)
 }
 
 /// What an entry shows of the form of its file.

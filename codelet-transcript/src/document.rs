@@ -43,6 +43,32 @@ pub enum Warning {
         /// Counted from 1.
         line: usize,
     },
+    /// Lines that are not one whole entry each: several on a line, or parts of one.
+    BrokenLines {
+        /// The first of them, counted from 1.
+        first: usize,
+        /// How many there are.
+        count: usize,
+        /// Bytes of theirs of which nothing could be read.
+        lost: usize,
+    },
+    /// Not all that is said in the file was understood.
+    Missed {
+        /// Bytes of entries that were not.
+        missed: usize,
+        /// Bytes of all entries that say something.
+        all: usize,
+    },
+    /// An entry says that nothing stands before it, so what stands before it in the file was left out.
+    BegunAnew {
+        /// How many entries that say something.
+        left: usize,
+    },
+    /// Entries name one before them that is not in the file; they were taken to follow what stands before them.
+    ParentGuessed {
+        /// How many.
+        count: usize,
+    },
     /// Bytes that are no UTF-8 were replaced.
     InvalidUtf8 {
         /// The offset of the first one.
@@ -99,6 +125,23 @@ impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Warning::CutLastLine { line } => write!(f, "line {line} is cut and was left out: still being written?"),
+            Warning::BrokenLines { first, count: 1, lost } => {
+                write!(f, "line {first} is not one whole entry; {}", Lost(*lost))
+            }
+            Warning::BrokenLines { first, count, lost } => {
+                write!(f, "{count} lines are not one whole entry each, first line {first}; {}", Lost(*lost))
+            }
+            Warning::Missed { missed, all } => {
+                write!(f, "{missed} of {all} bytes of what is said in this file were not understood")
+            }
+            Warning::BegunAnew { left } => write!(
+                f,
+                "the conversation begins anew in this file: {left} earlier entries are left out"
+            ),
+            Warning::ParentGuessed { count } => write!(
+                f,
+                "entries that continue one which is not in this file: {count}; they were taken to follow what stands before them"
+            ),
             Warning::InvalidUtf8 { offset } => {
                 write!(f, "bytes that are no UTF-8 were replaced, first at offset {offset}")
             }
@@ -126,6 +169,18 @@ impl std::fmt::Display for Warning {
             Warning::UnknownEntry { line, kind } => {
                 write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")
             }
+        }
+    }
+}
+
+/// What became of broken lines.
+struct Lost(usize);
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            0 => f.write_str("nothing is lost"),
+            bytes => write!(f, "{bytes} bytes could not be read"),
         }
     }
 }

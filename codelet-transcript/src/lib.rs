@@ -50,6 +50,7 @@ mod extra;
 mod format;
 mod gather;
 mod gemini;
+mod glued;
 mod harness;
 pub mod ids;
 mod lines;
@@ -69,6 +70,7 @@ mod refused;
 mod request;
 mod responses;
 pub mod shape;
+mod share;
 #[cfg(test)]
 mod sketch;
 mod skim;
@@ -119,6 +121,18 @@ pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadErr
         }
         None => record_as(bytes, detect(bytes).ok_or_else(|| source::unknown(bytes))?),
     }
+}
+
+/// Reads a conversation as [`record`] does, however little of it is understood: its warnings say how much is missing.
+///
+/// # Errors
+/// When nothing can be read of it.
+pub fn record_anyway(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
+    let found = || detect(bytes).ok_or_else(|| source::unknown(bytes));
+    let format = format.map_or_else(found, Ok)?;
+    let recording = read_as(bytes, format)?;
+    unread::check_any(bytes, format, &recording.document)?;
+    Ok(recording)
 }
 
 fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {

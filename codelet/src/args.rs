@@ -340,6 +340,10 @@ pub struct Compact {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
+    /// Go on although less than nine tenths of what is said was understood
+    #[arg(long)]
+    pub force: bool,
+
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
     pub to: Option<Format>,
@@ -386,6 +390,10 @@ pub struct Inspect {
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Go on although less than nine tenths of what is said was understood
+    #[arg(long)]
+    pub force: bool,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -443,6 +451,10 @@ pub struct Replay {
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Go on although less than nine tenths of what is said was understood
+    #[arg(long)]
+    pub force: bool,
 
     /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
@@ -503,6 +515,10 @@ pub struct Report {
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Go on although less than nine tenths of what is said was understood
+    #[arg(long)]
+    pub force: bool,
 
     /// Context window in tokens (200000, 200k, 1M) [default: 200k, or 1M if the recording did not fit into 200k]
     #[arg(long, value_name = "TOKENS", value_parser = window)]

@@ -37,7 +37,7 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
         clean(&input.name),
         paint::bytes(input.bytes.len() as u64)
     ));
-    let mut document = input.parse(args.from.0)?;
+    let mut document = input.record(args.from.0, args.force)?.document;
     // The conversation is in the document now; what it was read from need not stay beside it.
     let name = input.into_name();
     let history = History::of_recording(std::mem::take(&mut document.messages));

@@ -11,7 +11,7 @@ pub(super) use prices::{Prices, prices};
 use crate::args::{Replay, WhichHalf};
 use crate::commands::warn;
 use crate::exit::Failure;
-use crate::input::{Input, unread};
+use crate::input::Input;
 use crate::output::Output;
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
@@ -219,7 +219,7 @@ fn play_all(
     let threads = args.jobs.map_or_else(cores, usize::from);
     let done = AtomicUsize::new(0);
     side_by_side(files.len(), threads, |at| {
-        let result = play_file(&files[at], args.from.0, policies, settings);
+        let result = play_file(&files[at], args, policies, settings);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         let look = Look::stderr();
         let bar = look.bar(done as u64, files.len() as u64, 30);
@@ -228,14 +228,14 @@ fn play_all(
     })
 }
 
-fn play_file(file: &Path, from: Option<Format>, policies: &[Policy], settings: &Settings) -> Result<Played, String> {
+fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Result<Played, String> {
     let told = |failure: Failure| match failure {
         Failure::Told(words) => words,
         Failure::PipeClosed => format!("{}: nothing could be read", clean(&file.display().to_string())),
     };
     let input = Input::read(Some(file)).map_err(told)?;
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}: {problem}", file.display()));
-    let recording = codelet_transcript::record(&input.bytes, from).map_err(|error| at(&unread(&error)))?;
+    let recording = input.record(args.from.0, args.force).map_err(told)?;
     drop(input);
     let format = recording.document.format;
     let source = match format {
