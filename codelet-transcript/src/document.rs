@@ -84,6 +84,11 @@ pub enum Warning {
         /// The field or item that says so.
         by: &'static str,
     },
+    /// An earlier part of the conversation is in another file.
+    EarlierElsewhere {
+        /// What names that file: a path, or an id; empty where nothing does.
+        at: String,
+    },
     /// It was compacted before, so handles in it are those of another file.
     Compacted,
     /// The form it is written in has nothing like some blocks.
@@ -152,6 +157,12 @@ impl std::fmt::Display for Warning {
                 f,
                 "the vendor keeps an earlier part of this conversation ({by}), which is not seen here and not compacted"
             ),
+            Warning::EarlierElsewhere { at } if at.is_empty() => {
+                f.write_str("an earlier part of this conversation is in another file, and not seen here")
+            }
+            Warning::EarlierElsewhere { at } => {
+                write!(f, "an earlier part of this conversation is elsewhere ({at}), and not seen here")
+            }
             Warning::Compacted => f.write_str(
                 "this conversation was compacted before; what the handles in it name is in the file that --removed wrote then, so keep that file",
             ),

@@ -64,6 +64,7 @@ mod opencode;
 pub mod origin;
 mod pi;
 pub mod pictures;
+mod program;
 mod qwen_code;
 mod recording;
 mod refused;
@@ -143,6 +144,9 @@ fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 
 fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let mut recording = read_form(bytes, format)?;
+    if matches!(format, Format::Codex | Format::Responses) {
+        program::follow(&mut recording.document.messages);
+    }
     windowed::name_files(&mut recording.document.messages);
     refused::tell(&mut recording.document.messages, format);
     success::tell(&mut recording.document.messages, format);
