@@ -28,12 +28,16 @@ pub(crate) fn beginnings(file: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The whole entries within a line, and how many bytes each takes. An entry begins like others of its file, and ends where the
-/// line does or another object begins.
-pub(crate) fn parts(line: &str, beginnings: &[&[u8]]) -> Vec<(Map<String, Value>, usize)> {
+/// line does or another object begins. In a line that only breaks off, what stands where a value may stand is a value.
+pub(crate) fn parts(line: &str, beginnings: &[&[u8]], breaks_off: bool) -> Vec<(Map<String, Value>, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut left = line.len().saturating_mul(LOOKS);
     while let Some(start) = next(line, at, beginnings) {
+        if breaks_off && line[..start].trim_end().ends_with([':', ',', '[']) {
+            at = start + 1;
+            continue;
+        }
         let mut values = serde_json::Deserializer::from_str(&line[start..]).into_iter::<Value>();
         let value = values.next();
         let length = values.byte_offset();
@@ -73,7 +77,8 @@ mod tests {
     const FILE: &[u8] = b"{\"type\":\"a\",\"n\":1}\n{\"id\":7}\nnothing\n{\"type\":\"b\"}\n";
 
     fn check(line: &str, expected: &[&str]) {
-        let parts = parts(line, &beginnings(FILE));
+        let breaks_off = serde_json::from_str::<Value>(line).is_err_and(|problem| problem.is_eof());
+        let parts = parts(line, &beginnings(FILE), breaks_off);
         let texts: Vec<String> = parts
             .iter()
             .map(|(part, _)| Value::Object(part.clone()).to_string())
@@ -93,7 +98,7 @@ mod tests {
         check(&format!("{one}{two}"), &[one, two]);
         check(&format!("{one}\0\0 {two}\0"), &[one, two]);
         check(&format!(r#"{{"type":"a","text":"cut he{one}"#), &[one]);
-        check(&format!(r#"{{"type":"a","data":{one}"#), &[one]);
+        check(&format!(r#"{{"type":"a","data":{one}"#), &[]);
         check(&format!(r#"{{"type":"a","da{one}{two}"#), &[one, two]);
         check(&format!(r#"{one}{{"type":"a","text":"cut"#), &[one]);
         check(r#"{"type":"a","data":{"x":1}"#, &[]);

@@ -121,7 +121,7 @@ impl<'a> Lines<'a> {
     fn entry(&mut self, start: usize, line: &[u8]) -> Option<Entry> {
         let (text, wrong) = decode(line);
         let is_last = is_blank(&self.bytes[self.at..]);
-        let (problem, is_cut) = match source::parse(&text) {
+        let (problem, breaks_off) = match source::parse(&text) {
             Ok((Value::Object(fields), half)) => {
                 self.note_utf8(wrong.map(|offset| start + offset));
                 self.note_half(half.map(|offset| start + offset));
@@ -138,13 +138,13 @@ impl<'a> Lines<'a> {
                 (problem, false)
             }
             Err(problem) => {
-                let is_cut = problem.is_eof() && is_last;
-                (broken_json(self.line, line, start, &problem, ENTRY), is_cut)
+                let breaks_off = problem.is_eof();
+                (broken_json(self.line, line, start, &problem, ENTRY), breaks_off)
             }
         };
-        self.waiting = self.parts(&text);
+        self.waiting = self.parts(&text, breaks_off);
         self.waiting.reverse();
-        if is_cut && self.waiting.is_empty() {
+        if breaks_off && is_last && self.waiting.is_empty() {
             self.warnings.push(Warning::CutLastLine { line: self.line });
             return None;
         }
@@ -169,11 +169,11 @@ impl<'a> Lines<'a> {
     }
 
     /// The whole entries within a line that is none.
-    fn parts(&mut self, text: &str) -> Vec<Entry> {
+    fn parts(&mut self, text: &str, breaks_off: bool) -> Vec<Entry> {
         let bytes = self.bytes;
         let beginnings = self.beginnings.get_or_insert_with(|| glued::beginnings(bytes));
         let line = self.line;
-        let parts = glued::parts(text, beginnings).into_iter();
+        let parts = glued::parts(text, beginnings, breaks_off).into_iter();
         parts.map(|(fields, bytes)| Entry { line, fields, bytes }).collect()
     }
 

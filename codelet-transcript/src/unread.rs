@@ -80,6 +80,7 @@ const BYTES: usize = 4;
 /// Whether a block has a name that is read, and not what blocks of that name need: words of another program that looks alike.
 fn lacks_its_kind(block: &Opaque) -> bool {
     block.nature == Nature::Unknown
+        && block.value.get("type").is_some_and(Value::is_string)
         && matches!(
             &*block.kind,
             "text" | "tool_use" | "tool_result" | "function_call" | "custom_tool_call"
