@@ -372,7 +372,23 @@ pub struct Opaque {
     pub value: Arc<Value>,
     /// What may be done with it. Set by whoever made the part.
     pub nature: Nature,
+    /// What can be read in it, where anything can. Set by whoever made the part.
+    pub words: Option<Words>,
     json: Arc<OnceLock<Body>>,
+}
+
+/// What can be read in a block of a vendor's own tool, which comes back as it is or not at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Words {
+    /// A call: the tool, and what it is called with.
+    Call {
+        /// The tool's name.
+        tool: Arc<str>,
+        /// What it is called with, in words.
+        body: Body,
+    },
+    /// What such a tool has given.
+    Output(Body),
 }
 
 /// What may be done with a block that the engine does not read.
@@ -403,8 +419,15 @@ impl Opaque {
             kind: kind.into(),
             value: value.into(),
             nature: Nature::Unknown,
+            words: None,
             json: Arc::default(),
         }
+    }
+
+    /// The same block, and what can be read in it.
+    pub fn saying(mut self, words: Option<Words>) -> Self {
+        self.words = words;
+        self
     }
 
     /// The same block, and what may be done with it.

@@ -4,6 +4,7 @@
 //! A name is looked up without regard to case and to how its words are joined, first as it stands, then without what a tool
 //! server or namespace puts before it.
 
+use crate::program;
 use codelet_context::message::{Action, ActionKind, ChangeKind};
 use serde_json::{Map, Value};
 
@@ -114,7 +115,9 @@ impl Does {
             Does::Whole(_) if parameters.values().any(Value::is_number) => change(parameters),
             Does::Whole(kind) => on(ActionKind::Change, parameters).changing(kind),
             Does::Editor => edit(parameters),
-            Does::Command => run(parameters).unwrap_or_else(|| of(ActionKind::Command)),
+            Does::Command => run(parameters)
+                .or_else(|| program::action(parameter(parameters, "input")?.as_str()?))
+                .unwrap_or_else(|| of(ActionKind::Command)),
             Does::Search => of(ActionKind::Search),
             Does::Todo => of(ActionKind::Todo),
             Does::Ask => of(ActionKind::Ask),

@@ -59,6 +59,7 @@ enum Held<'a> {
 
 /// A block that is not read further: a file, or nobody knows what.
 pub(crate) fn part(kind: &str, value: Value) -> Part {
+    let words = vendor::words::of(kind, &value);
     if vendor::stays(kind, &value) {
         return Part::Opaque(Opaque::new(kind, value).that_is(Nature::Reference));
     }
@@ -66,7 +67,11 @@ pub(crate) fn part(kind: &str, value: Value) -> Part {
         name: file.name.filter(|name| !name.trim().is_empty()).map(plain_name),
         tokens: file.weight(),
     });
-    Part::Opaque(Opaque::new(kind, value).that_is(nature.unwrap_or_default()))
+    Part::Opaque(
+        Opaque::new(kind, value)
+            .that_is(nature.unwrap_or_default())
+            .saying(words),
+    )
 }
 
 /// The same, where only files are of use.

@@ -4,7 +4,7 @@
 //! calls are answered on branches of their own, and one reply is spread over a line for each of its blocks.
 
 use crate::blocks::content;
-use crate::branch::{self, Parent};
+use crate::branch::{self, Branch, Parent};
 use crate::gather::{self, Gather};
 use crate::harness::is_interruption;
 use crate::lines::Lines;
@@ -32,9 +32,12 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             lines.note_unknown(entry.line, &kind);
         }
     }
-    let (gather, requests) = session.finish();
+    let branch = session.branch();
+    let mut warnings = lines.into_warnings();
+    warnings.extend(branch.warnings(|at| session.nodes[at].said.is_anything()));
+    let (gather, requests) = session.finish(branch.on);
     Ok(Recording {
-        document: gather.finish(Format::ClaudeCode, lines.into_warnings()),
+        document: gather.finish(Format::ClaudeCode, warnings),
         requests,
     })
 }
@@ -72,7 +75,10 @@ struct Node {
 enum Link {
     Start,
     To(String),
-    Lost,
+    /// The entry should name one and does not.
+    Gone,
+    /// Entries of its kind need not name one.
+    Unsaid,
     /// No entry of the tree: it belongs to wherever the conversation was at that moment.
     Beside,
 }
@@ -91,6 +97,16 @@ enum Said {
     User(Vec<Part>),
     /// A queued prompt at the moment at which it was handed to the model.
     Queued(String),
+}
+
+impl Said {
+    fn is_anything(&self) -> bool {
+        match self {
+            Said::Nothing => false,
+            Said::Reply { parts, .. } | Said::User(parts) => !parts.is_empty(),
+            Said::Queued(_) => true,
+        }
+    }
 }
 
 impl Session {
@@ -184,9 +200,8 @@ impl Session {
         text.map_or(Said::Nothing, |part| Said::User(vec![part]))
     }
 
-    /// The conversation on the branch that ends at the last entry, and its requests.
-    pub(crate) fn finish(self) -> (Gather, Vec<Recorded>) {
-        let on = self.on_branch();
+    /// The conversation on a branch, and its requests.
+    pub(crate) fn finish(self, on: Vec<bool>) -> (Gather, Vec<Recorded>) {
         let mut gather = Gather::default();
         let mut requests: Vec<Recorded> = Vec::new();
         let mut reply: Option<(String, usize)> = None;
@@ -257,24 +272,31 @@ impl Session {
         (gather, requests)
     }
 
-    fn on_branch(&self) -> Vec<bool> {
+    /// The branch that ends at the last entry.
+    pub(crate) fn branch(&self) -> Branch {
         let told = |node: &Node| !matches!(node.said, Said::Nothing) && !matches!(node.parent, Link::Beside);
         let Some(leaf) = self.nodes.iter().rposition(told) else {
-            return vec![true; self.nodes.len()];
+            return Branch::of_all(self.nodes.len());
         };
         let parents: Vec<Parent> = self
             .nodes
             .iter()
             .map(|node| match &node.parent {
                 Link::Start => Parent::Start,
-                Link::To(id) => self.places.get(id).map_or(Parent::Lost, |place| Parent::After(*place)),
-                Link::Lost | Link::Beside => Parent::Lost,
+                Link::To(id) => match self.places.get(id) {
+                    Some(place) => Parent::After(*place),
+                    None if node.said.is_anything() => Parent::Lost,
+                    // Notes of the program may follow those of another agent's, or what was said before a compaction.
+                    None => Parent::Listed,
+                },
+                Link::Gone => Parent::Lost,
+                Link::Unsaid | Link::Beside => Parent::Listed,
             })
             .collect();
-        let mut on = branch::ending_at(leaf, &parents);
-        self.add_siblings(&mut on);
-        self.add_beside(&mut on);
-        on
+        let mut branch = branch::ending_at(leaf, &parents);
+        self.add_siblings(&mut branch.on);
+        self.add_beside(&mut branch.on);
+        branch
     }
 
     /// Blocks of one reply are a chain, and each call's result hangs on its own call: the branch passes through one of the
@@ -397,8 +419,9 @@ fn parent(fields: &mut Fields, kind: &str) -> Link {
         // A compaction begins a new tree and names the entry that it follows.
         None => match take::string(fields, "logicalParentUuid") {
             Some(id) => Link::To(id),
+            None if matches!(kind, "user" | "assistant") && !fields.contains_key("parentUuid") => Link::Gone,
             None if kind == "user" && !take::flag(fields, "isCompactSummary") => Link::Start,
-            None => Link::Lost,
+            None => Link::Unsaid,
         },
     }
 }

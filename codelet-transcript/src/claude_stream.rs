@@ -43,7 +43,8 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
             notes.unknown(entry.line, &kind);
         }
     })?;
-    let (gather, requests) = session.finish();
+    let on = session.branch().on;
+    let (gather, requests) = session.finish(on);
     Ok(Recording {
         document: gather.finish(Format::ClaudeStream, warnings),
         requests,

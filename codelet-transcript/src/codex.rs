@@ -8,7 +8,7 @@ use crate::harness::is_fragment;
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
 use crate::take::{self, Fields};
-use crate::{Format, ReadError};
+use crate::{Format, ReadError, Warning};
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Message, Origin, Part, Role, ToolResult};
 use codelet_context::refusal::Refusal;
@@ -41,6 +41,8 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 struct Rollout {
     gather: Gather,
     has_meta: bool,
+    /// Where the earlier part is, if the file says that it is elsewhere: a path, or an id that the other file's name ends with.
+    elsewhere: Option<String>,
     /// How many searches of the vendor there were: they have no ids.
     searches: usize,
     /// The last message in the user's role, by its place.
@@ -103,8 +105,10 @@ impl Rollout {
     fn finish(mut self, lines: Lines<'_>) -> Recording {
         let shift = usize::from(self.gather.has_system());
         self.requests.iter_mut().for_each(|request| request.reply += shift);
+        let mut warnings = lines.into_warnings();
+        warnings.extend(self.elsewhere.map(|at| Warning::EarlierElsewhere { at }));
         Recording {
-            document: self.gather.finish(Format::Codex, lines.into_warnings()),
+            document: self.gather.finish(Format::Codex, warnings),
             requests: self.requests,
         }
     }
@@ -121,15 +125,41 @@ impl Rollout {
                     self.gather.system(text);
                 }
                 self.has_meta = true;
+                self.base(&payload);
             }
             "response_item" => return self.item(&mut payload),
             "compacted" => self.compacted(payload),
             "event_msg" => self.event(payload),
             "turn_context" => self.model = take::string(&mut payload, "model").map(Arc::from).or(self.model.take()),
             "session_state" | "world_state" => {}
+            "rollout_reference" => self.refers(&Value::Object(payload)),
             _ => return false,
         }
         true
+    }
+
+    /// The file goes on from another one, which has the earlier part.
+    fn base(&mut self, meta: &Fields) {
+        if let Some(base) = meta.get("history_base").filter(|base| !base.is_null()) {
+            self.refers(base);
+        }
+    }
+
+    fn refers(&mut self, to: &Value) {
+        let names = [
+            "rollout_path",
+            "path",
+            "file",
+            "thread_id",
+            "session_id",
+            "rollout_id",
+            "id",
+        ];
+        let name = to
+            .as_str()
+            .or_else(|| names.iter().find_map(|name| to.get(*name)?.as_str()));
+        self.elsewhere
+            .get_or_insert_with(|| name.unwrap_or_default().chars().take(LONGEST_REFERENCE).collect());
     }
 
     fn item(&mut self, item: &mut Fields) -> bool {
@@ -380,22 +410,30 @@ impl Rollout {
         self.gather.message(Role::User, parts);
     }
 
-    /// Where a file begins with a compaction that is sealed, the prompts before it stand in what it left, and nowhere else.
+    /// Where a file begins with a compaction, the prompts before it stand in what it left, and nowhere else. Of the user's messages
+    /// there the one that says what the summary says is no prompt, or else the last one, unless the summary is sealed.
     fn prompts_before(&mut self, payload: &mut Fields) {
+        let summary = take::str(payload, "message").to_owned();
         let Some(Value::Array(items)) = payload.get_mut("replacement_history") else {
             return;
         };
-        let kind = |item: &Value| item.get("type").and_then(Value::as_str).map(str::to_owned);
-        let is_sealed = items
-            .iter()
-            .any(|item| kind(item).is_some_and(|kind| kind.contains("compaction")));
-        if !is_sealed || self.gather.messages().iter().any(Message::is_prompt) {
+        if self.gather.messages().iter().any(Message::is_prompt) {
             return;
         }
-        let is_prompt = |item: &Value| {
-            item.get("role").is_some_and(|role| role == "user") && kind(item).as_deref() == Some("message")
+        let kind = |item: &Value| item.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_user = |item: &Value| item.get("role").is_some_and(|role| role == "user") && kind(item) == "message";
+        let is_sealed = items.iter().any(|item| kind(item).contains("compaction"));
+        let told = match summary.trim() {
+            "" if is_sealed => None,
+            "" => items.iter().rposition(is_user),
+            told => items.iter().rposition(|item| is_user(item) && says(item, told)),
         };
-        for item in items.extract_if(.., |item| is_prompt(item)).collect::<Vec<_>>() {
+        let mut at = 0;
+        let is_prompt = |item: &mut Value| {
+            at += 1;
+            is_user(item) && Some(at - 1) != told
+        };
+        for item in items.extract_if(.., is_prompt).collect::<Vec<_>>() {
             if let Value::Object(mut item) = item {
                 self.message(&mut item);
             }
@@ -417,6 +455,13 @@ impl Rollout {
         });
         parts
     }
+}
+
+/// Whether a message as it was recorded says this.
+fn says(item: &Value, words: &str) -> bool {
+    let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
+    let mut texts = parts.filter_map(|part| part.get("text")?.as_str());
+    texts.any(|text| text.contains(words))
 }
 
 fn texts(message: &Message) -> impl Iterator<Item = &codelet_context::message::Text> {
@@ -480,6 +525,9 @@ fn reasoning(item: &mut Fields) -> Option<Part> {
         Some("openai"),
     )
 }
+
+/// Characters of a path or id that names another file, at most.
+const LONGEST_REFERENCE: usize = 1000;
 
 /// What the model is told in place of the output of such a tool when the user has declined the call.
 const REJECTED: &[&str] = &["exec command rejected by user", "patch rejected by user"];
@@ -725,6 +773,26 @@ mod tests {
             -
             user compaction: {"type":"compaction","encrypted_content":"xyz"}"#,
         );
+    }
+
+    #[test]
+    fn prompts_of_a_file_that_begins_with_a_compaction_stay_prompts() {
+        let message = |text: &str| {
+            format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text}"}}]}}"#)
+        };
+        let compacted = |told: &str, history: &[&str]| {
+            let history = history.iter().map(|text| message(text)).collect::<Vec<_>>().join(",");
+            format!(
+                "{{\"type\":\"compacted\",\"payload\":{{\"message\":\"{told}\",\"replacement_history\":[{history}]}}}}\n"
+            )
+        };
+        let prompts = "user: No floats.\n-\nuser: Stay green.\n-\n";
+        let history = ["No floats.", "Stay green.", "Summary: so far."];
+        for told in ["", "so far."] {
+            let summary = if told.is_empty() { "Summary: so far." } else { told };
+            let file = compacted(told, &history);
+            check(read, &file, &format!("{prompts}user (summary): {summary}"));
+        }
     }
 
     #[test]

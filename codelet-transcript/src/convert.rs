@@ -14,7 +14,7 @@ use crate::ids::{LONGEST_IN_CHAT, name_for_all, plain_id};
 use crate::pictures;
 use crate::vendor;
 use codelet_context::message::{
-    Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult,
+    Extra, Image, Message, Opaque, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Words,
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -248,6 +248,10 @@ impl<'a> Converter<'a> {
         let is_own = self.from.form().blocks_of == Some(self.to);
         if is_own && (vendor::stays(&opaque.kind, &opaque.value) || self.is_server_tool(opaque)) {
             return vec![Part::Opaque(opaque.clone())];
+        }
+        // Which tool gave it, another vendor has no other place for.
+        if let Some(Words::Output(words)) = &opaque.words {
+            return vec![Part::text(format!("[{}]\n{words}", opaque.kind))];
         }
         if let Some(text) = said(&opaque.value) {
             return vec![Part::text(text)];

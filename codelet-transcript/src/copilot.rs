@@ -147,7 +147,7 @@ fn prompt(data: &mut Fields) -> Vec<Part> {
     let by_user = match take::str(data, "source") {
         "" | "user" | "jsonrpc" | "immediate-prompt" => true,
         source => source.starts_with("command"),
-    };
+    } && !take::flag(data, "isAutopilotContinuation");
     let origin = if by_user { Origin::Own } else { Origin::Injected };
     let own = take::string(data, "content").unwrap_or_default();
     let sent = take::string(data, "transformedContent").filter(|sent| !sent.is_empty());
@@ -295,6 +295,19 @@ mod tests {
             result c3 failed: no such file
             call c4: bash {"command":"ls"}"#,
         );
+    }
+
+    #[test]
+    fn what_autopilot_says_to_go_on_is_no_prompt() {
+        let file = [
+            event("user.message", r#""content":"Explain it.""#),
+            event(
+                "user.message",
+                r#""content":"You have not finished.","isAutopilotContinuation":true"#,
+            ),
+        ];
+        let expected = "user: Explain it.\n-\nuser (injected): You have not finished.";
+        check(read, &file.concat(), expected);
     }
 
     #[test]

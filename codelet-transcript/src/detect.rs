@@ -14,13 +14,14 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
         b'[' => {
             let mut items = skim.items().take(ENTRIES);
             let shown = |item| shown(&Seen::new(item), |form| form.is_items);
-            items.find_map(shown).or_else(|| list(skim))
+            items.find_map(shown).or_else(|| list(skim)).or_else(|| lines(bytes))
         }
         b'{' => shown(&Seen::new(skim), |_| true)
             .or_else(|| document(skim))
-            .or_else(|| entries(skim)),
+            .or_else(|| entries(skim))
+            .or_else(|| lines(bytes)),
         _ if skim.starts_with(aider::START) => Some(Format::Aider),
-        _ => None,
+        _ => lines(bytes),
     }
 }
 
@@ -53,6 +54,16 @@ fn entries(first: Skim) -> Option<Format> {
         }
     }
     likely
+}
+
+/// A session file in which the way from one object to the next is broken: what its lines show, each for itself.
+fn lines(bytes: &[u8]) -> Option<Format> {
+    let starts = bytes.split(|byte| *byte == b'\n').take(ENTRIES);
+    let starts = starts.map(|line| Skim::new(crate::lines::trim_zeros(line)));
+    let mut whole = starts
+        .filter(|line| line.first() == Some(b'{'))
+        .filter(|line| line.after().is_some());
+    whole.find_map(entries)
 }
 
 /// What an entry shows of the form of its file.

@@ -43,6 +43,32 @@ pub enum Warning {
         /// Counted from 1.
         line: usize,
     },
+    /// Lines that are not one whole entry each: several on a line, or parts of one.
+    BrokenLines {
+        /// The first of them, counted from 1.
+        first: usize,
+        /// How many there are.
+        count: usize,
+        /// Bytes of theirs of which nothing could be read.
+        lost: usize,
+    },
+    /// Not all that is said in the file was understood.
+    Missed {
+        /// Bytes of entries that were not.
+        missed: usize,
+        /// Bytes of all entries that say something.
+        all: usize,
+    },
+    /// An entry says that nothing stands before it, so what stands before it in the file was left out.
+    BegunAnew {
+        /// How many entries that say something.
+        left: usize,
+    },
+    /// Entries name one before them that is not in the file; they were taken to follow what stands before them.
+    ParentGuessed {
+        /// How many.
+        count: usize,
+    },
     /// Bytes that are no UTF-8 were replaced.
     InvalidUtf8 {
         /// The offset of the first one.
@@ -57,6 +83,11 @@ pub enum Warning {
     KeptByVendor {
         /// The field or item that says so.
         by: &'static str,
+    },
+    /// An earlier part of the conversation is in another file.
+    EarlierElsewhere {
+        /// What names that file: a path, or an id; empty where nothing does.
+        at: String,
     },
     /// It was compacted before, so handles in it are those of another file.
     Compacted,
@@ -99,6 +130,23 @@ impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Warning::CutLastLine { line } => write!(f, "line {line} is incomplete and was skipped (still being written?)"),
+            Warning::BrokenLines { first, count: 1, lost } => {
+                write!(f, "line {first} is not one whole entry; {}", Lost(*lost))
+            }
+            Warning::BrokenLines { first, count, lost } => {
+                write!(f, "{count} lines are not one whole entry each, first line {first}; {}", Lost(*lost))
+            }
+            Warning::Missed { missed, all } => {
+                write!(f, "{missed} of {all} bytes of what is said in this file could not be read")
+            }
+            Warning::BegunAnew { left } => write!(
+                f,
+                "the conversation starts over in this file: {left} earlier entries are left out"
+            ),
+            Warning::ParentGuessed { count } => write!(
+                f,
+                "{count} entries continue an entry that is not in this file; they are assumed to follow the entry before them"
+            ),
             Warning::InvalidUtf8 { offset } => {
                 write!(f, "replaced invalid UTF-8, first at byte {offset}")
             }
@@ -109,6 +157,12 @@ impl std::fmt::Display for Warning {
                 f,
                 "the provider stores an earlier part of this conversation ({by}), which cannot be compacted here"
             ),
+            Warning::EarlierElsewhere { at } if at.is_empty() => {
+                f.write_str("an earlier part of this conversation is in another file, which is not read here")
+            }
+            Warning::EarlierElsewhere { at } => {
+                write!(f, "an earlier part of this conversation is elsewhere ({at}) and is not read here")
+            }
             Warning::Compacted => f.write_str(
                 "this conversation was compacted before; keep the file that --removed wrote then, which contains the texts of its handles",
             ),
@@ -126,6 +180,18 @@ impl std::fmt::Display for Warning {
             Warning::UnknownEntry { line, kind } => {
                 write!(f, "line {line}: an entry of unknown kind {kind:?} was left out")
             }
+        }
+    }
+}
+
+/// What became of broken lines.
+struct Lost(usize);
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            0 => f.write_str("nothing is lost"),
+            bytes => write!(f, "{bytes} bytes could not be read"),
         }
     }
 }

@@ -72,6 +72,16 @@ pub enum ReadError {
         /// Entries, or messages, that could not be read.
         unread: usize,
     },
+    /// Less than nine tenths of what is said was understood, by bytes.
+    #[error("this looks like {format}, but {missed} of {all} bytes of what is said in it could not be read")]
+    TooLittle {
+        /// The form that the file seems to have.
+        format: Format,
+        /// Bytes that could not be read.
+        missed: usize,
+        /// Bytes of all that is said.
+        all: usize,
+    },
     /// The messages are in the words of a program or vendor that is not read.
     #[error("line 1: the messages are those of {of}, which are not read, expected one of the forms that are read")]
     Foreign {
@@ -115,6 +125,7 @@ impl ReadError {
             | ReadError::NothingFound(_)
             | ReadError::NothingRead(_)
             | ReadError::MostUnread { .. }
+            | ReadError::TooLittle { .. }
             | ReadError::Foreign { .. }
             | ReadError::NotReadable(_) => true,
             ReadError::Empty { .. }

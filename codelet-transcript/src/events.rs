@@ -70,7 +70,7 @@ pub(crate) fn each(bytes: &[u8], mut take: impl FnMut(Entry, &mut Notes)) -> Res
     for (at, value) in entries.into_iter().enumerate() {
         let line = at + 1;
         match value {
-            Value::Object(fields) => take(Entry { line, fields }, &mut Notes::List(&mut warnings)),
+            Value::Object(fields) => take(Entry::of_list(line, fields), &mut Notes::List(&mut warnings)),
             _ => Notes::List(&mut warnings).unread(line, "no object"),
         }
     }

@@ -64,6 +64,7 @@ mod gather;
 mod gemini;
 mod gemini_cli;
 mod gemini_stream;
+mod glued;
 mod goose;
 mod harness;
 pub mod ids;
@@ -82,12 +83,14 @@ mod openhands;
 pub mod origin;
 mod pi;
 pub mod pictures;
+mod program;
 mod qwen_code;
 mod recording;
 mod refused;
 mod request;
 mod responses;
 pub mod shape;
+mod share;
 mod sharegpt;
 #[cfg(test)]
 mod sketch;
@@ -144,6 +147,18 @@ pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadErr
     }
 }
 
+/// Reads a conversation as [`record`] does, however little of it is understood: its warnings say how much is missing.
+///
+/// # Errors
+/// When nothing can be read of it.
+pub fn record_anyway(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
+    let found = || detect(bytes).ok_or_else(|| source::unknown(bytes));
+    let format = format.map_or_else(found, Ok)?;
+    let recording = read_as(bytes, format)?;
+    unread::check_any(bytes, format, &recording.document)?;
+    Ok(recording)
+}
+
 fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let recording = read_as(bytes, format)?;
     unread::check(bytes, format, &recording.document)?;
@@ -152,6 +167,9 @@ fn record_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
 
 fn read_as(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     let mut recording = read_form(bytes, format)?;
+    if matches!(format, Format::Codex | Format::Responses) {
+        program::follow(&mut recording.document.messages);
+    }
     windowed::name_files(&mut recording.document.messages);
     refused::tell(&mut recording.document.messages, format);
     success::tell(&mut recording.document.messages, format);

@@ -1,8 +1,9 @@
 //! JSON lines as agents write them: one entry a line, perhaps with a byte order mark, CRLF, a cut end or broken UTF-8.
 
-use crate::source;
+use crate::share::{self, Share};
 use crate::take::Fields;
 use crate::{ReadError, Warning};
+use crate::{glued, source};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,6 +14,15 @@ pub(crate) struct Entry {
     pub line: usize,
     /// The entry itself; always an object.
     pub fields: Fields,
+    /// How many bytes of the file it takes.
+    bytes: usize,
+}
+
+impl Entry {
+    /// An entry of a list: `line` is its number there, from 1.
+    pub(crate) fn of_list(line: usize, fields: Fields) -> Self {
+        Entry { line, fields, bytes: 0 }
+    }
 }
 
 /// Reads a session file entry by entry, so that only what a reader keeps stays in memory.
@@ -20,8 +30,30 @@ pub(crate) struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
     line: usize,
+    /// Entries of a line that holds several, or parts of some, still to be given out: the last one first.
+    waiting: Vec<Entry>,
+    /// How the whole lines of this file begin; looked for once a line is broken.
+    beginnings: Option<Vec<&'a [u8]>>,
+    broken: Broken,
+    /// What is wrong with the first line, until there is an entry.
+    problem: Option<ReadError>,
+    has_entry: bool,
+    share: Share,
+    /// The bytes of the entry given out last, until they are counted as missed, and whether it says anything.
+    newest: usize,
+    speaks: bool,
     warnings: Vec<Warning>,
     unknown: HashSet<String>,
+}
+
+/// Lines that are not one whole entry each.
+#[derive(Default)]
+struct Broken {
+    /// The first of them, counted from 1.
+    first: usize,
+    count: usize,
+    /// Bytes of theirs that no entry was read from.
+    lost: usize,
 }
 
 const ENTRY: &str = "a session entry as one JSON object a line";
@@ -40,57 +72,116 @@ impl<'a> Lines<'a> {
             bytes,
             at,
             line: 0,
+            waiting: Vec::new(),
+            beginnings: None,
+            broken: Broken::default(),
+            problem: None,
+            has_entry: false,
+            share: Share::default(),
+            newest: 0,
+            speaks: false,
             warnings: Vec::new(),
             unknown: HashSet::new(),
         })
     }
 
-    /// The next entry, or `None` at the end. An end that breaks off is a warning: the file is still being written.
+    /// The next entry, or `None` at the end. A line that is no entry is passed over and counted; of one that holds several, or
+    /// the beginning of one before a whole one, each whole entry is read.
     ///
     /// # Errors
-    /// When a line is no JSON object.
+    /// When no line at all is an entry, the error says what is wrong with the first.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, ReadError> {
-        while self.at < self.bytes.len() {
+        loop {
+            if let Some(entry) = self.waiting.pop() {
+                return Ok(Some(self.given(entry)));
+            }
+            if self.at >= self.bytes.len() {
+                // Of a file without one entry, what is wrong with its first line says most.
+                return self.problem.take().map_or(Ok(None), Err);
+            }
             let start = self.at;
             let rest = &self.bytes[start..];
-            let length = memchr(b'\n', rest).unwrap_or(rest.len());
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             self.at = (start + length + 1).min(self.bytes.len());
             self.line += 1;
-            let line = &rest[..length];
+            let line = trim_zeros(&rest[..length]);
             if is_blank(line) {
                 continue;
             }
-            if let Some(entry) = self.entry(start, line)? {
-                return Ok(Some(entry));
+            if let Some(entry) = self.entry(start, line) {
+                return Ok(Some(self.given(entry)));
             }
         }
-        Ok(None)
     }
 
-    fn entry(&mut self, start: usize, line: &[u8]) -> Result<Option<Entry>, ReadError> {
-        let (text, broken) = decode(line);
-        let problem = match source::parse(&text) {
+    fn given(&mut self, entry: Entry) -> Entry {
+        self.has_entry = true;
+        self.problem = None;
+        self.newest = entry.bytes;
+        self.speaks = share::speaks(&entry.fields);
+        if self.speaks {
+            self.share.all += entry.bytes;
+        }
+        entry
+    }
+
+    fn entry(&mut self, start: usize, line: &[u8]) -> Option<Entry> {
+        let (text, wrong) = decode(line);
+        let is_last = is_blank(&self.bytes[self.at..]);
+        let (problem, breaks_off) = match source::parse(&text) {
             Ok((Value::Object(fields), half)) => {
-                self.note_utf8(broken.map(|offset| start + offset));
+                self.note_utf8(wrong.map(|offset| start + offset));
                 self.note_half(half.map(|offset| start + offset));
-                let line = self.line;
-                return Ok(Some(Entry { line, fields }));
+                let (line, bytes) = (self.line, line.len());
+                return Some(Entry { line, fields, bytes });
             }
             Ok((other, _)) => {
-                return Err(ReadError::Unexpected {
+                let problem = ReadError::Unexpected {
                     line: self.line,
                     place: String::from("the entry"),
                     found: String::from(kind_of(&other)),
                     expected: ENTRY,
-                });
+                };
+                (problem, false)
             }
-            Err(problem) => problem,
+            Err(problem) => {
+                let breaks_off = problem.is_eof();
+                (broken_json(self.line, line, start, &problem, ENTRY), breaks_off)
+            }
         };
-        if problem.is_eof() && is_blank(&self.bytes[self.at..]) {
+        self.waiting = self.parts(&text, breaks_off);
+        self.waiting.reverse();
+        if breaks_off && is_last && self.waiting.is_empty() {
             self.warnings.push(Warning::CutLastLine { line: self.line });
-            return Ok(None);
+            return None;
         }
-        Err(broken_json(self.line, line, start, &problem, ENTRY))
+        if !self.has_entry {
+            self.problem.get_or_insert(problem);
+        }
+        self.note_broken(line.len());
+        self.waiting.pop()
+    }
+
+    /// Counts a line of so many bytes that is not one entry. What of it was lost may have been said.
+    fn note_broken(&mut self, bytes: usize) {
+        let read: usize = self.waiting.iter().map(|entry| entry.bytes).sum();
+        let lost = bytes.saturating_sub(read);
+        self.share.all += lost;
+        self.share.missed += lost;
+        if self.broken.count == 0 {
+            self.broken.first = self.line;
+        }
+        self.broken.count += 1;
+        self.broken.lost += lost;
+    }
+
+    /// The whole entries within a line that is none.
+    fn parts(&mut self, text: &str, breaks_off: bool) -> Vec<Entry> {
+        let bytes = self.bytes;
+        let beginnings = self.beginnings.get_or_insert_with(|| glued::beginnings(bytes));
+        let line = self.line;
+        let parts = glued::parts(text, beginnings, breaks_off).into_iter();
+        parts.map(|(fields, bytes)| Entry { line, fields, bytes }).collect()
     }
 
     fn note_utf8(&mut self, offset: Option<usize>) {
@@ -113,6 +204,7 @@ impl<'a> Lines<'a> {
 
     /// Notes an entry of a kind that this version does not know; each kind is mentioned once.
     pub(crate) fn note_unknown(&mut self, line: usize, kind: &str) {
+        self.note_missed();
         // A hostile file may call every line something else; nobody reads more than a few such warnings.
         const MOST: usize = 100;
         if self.unknown.len() < MOST && !self.unknown.contains(kind) {
@@ -124,6 +216,12 @@ impl<'a> Lines<'a> {
 
     /// Notes an entry that should hold something that was said and does not.
     pub(crate) fn note_unread(&mut self, line: usize, kind: &str) {
+        // It should say something, whatever its fields are called.
+        if !self.speaks {
+            self.share.all += self.newest;
+        }
+        self.speaks = true;
+        self.note_missed();
         for warning in &mut self.warnings {
             if let Warning::UnreadEntry { count, .. } = warning {
                 *count += 1;
@@ -134,8 +232,20 @@ impl<'a> Lines<'a> {
         self.warnings.push(Warning::UnreadEntry { line, kind, count: 1 });
     }
 
+    /// What the entry given out last says was not understood.
+    fn note_missed(&mut self) {
+        if self.speaks {
+            self.share.missed += std::mem::take(&mut self.newest);
+        }
+    }
+
     /// What was odd in the lines read so far.
-    pub(crate) fn into_warnings(self) -> Vec<Warning> {
+    pub(crate) fn into_warnings(mut self) -> Vec<Warning> {
+        let Broken { first, count, lost } = self.broken;
+        if count > 0 {
+            self.warnings.push(Warning::BrokenLines { first, count, lost });
+        }
+        self.warnings.extend(self.share.warning());
         self.warnings
     }
 }
@@ -146,7 +256,7 @@ impl<'a> Lines<'a> {
 /// When it is empty, breaks off, or is something else.
 pub(crate) fn whole(bytes: &[u8], expected: &'static str) -> Result<(Fields, Vec<Warning>), ReadError> {
     let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-    let bytes = &bytes[start..];
+    let bytes = trim_zeros(&bytes[start..]);
     if is_blank(bytes) {
         return Err(ReadError::Empty { expected });
     }
@@ -169,6 +279,14 @@ pub(crate) fn whole(bytes: &[u8], expected: &'static str) -> Result<(Fields, Vec
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
+/// A line without the zeros that a crash leaves where a program had not written yet.
+pub(crate) fn trim_zeros(line: &[u8]) -> &[u8] {
+    let is_said = |byte: &u8| *byte != 0;
+    let first = line.iter().position(is_said).unwrap_or(line.len());
+    let end = line.iter().rposition(is_said).map_or(first, |last| last + 1);
+    &line[first..end]
+}
+
 /// White space, and the zeros that a crash leaves at the end of a file.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0)
@@ -181,10 +299,6 @@ fn decode(bytes: &[u8]) -> (Cow<'_, str>, Option<usize>) {
     }
 }
 
-fn memchr(wanted: u8, bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == wanted)
-}
-
 fn broken_json(
     first: usize,
     bytes: &[u8],
@@ -193,7 +307,7 @@ fn broken_json(
     expected: &'static str,
 ) -> ReadError {
     let line = first + problem.line().saturating_sub(1);
-    if let Some(offset) = memchr(0, bytes) {
+    if let Some(offset) = memchr::memchr(0, bytes) {
         let offset = start + offset;
         return ReadError::Binary { line, offset };
     }
@@ -267,19 +381,50 @@ mod tests {
         assert_eq!((seen.len(), warnings.len()), (1, 0));
     }
 
-    #[test]
-    fn a_broken_line_in_the_middle_is_named_with_its_place() {
-        let error = read(b"{\"a\":1}\n{\"b\":}\n{\"c\":3}\n").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "line 2, column 6: expected value, expected a session entry as one JSON object a line"
-        );
+    fn broken(first: usize, count: usize, lost: usize) -> Warning {
+        Warning::BrokenLines { first, count, lost }
     }
 
     #[test]
-    fn a_line_that_is_no_object_is_named() {
-        let error = read(b"{\"a\":1}\n[1]\n").unwrap_err();
-        assert!(error.to_string().starts_with("line 2: the entry is a list"), "{error}");
+    fn lines_that_are_no_entries_are_passed_over_and_told_of_once() {
+        let (seen, warnings) = read(b"{\"a\":1}\n{\"b\":}\n[1]\nnothing\n{\"c\":3}\n").unwrap();
+        assert_eq!(seen, [(1, r#"{"a":1}"#.into()), (5, r#"{"c":3}"#.into())]);
+        assert_eq!(warnings[0], broken(2, 3, 16));
+    }
+
+    #[test]
+    fn whole_entries_within_a_broken_line_are_read() {
+        let glued = b"{\"a\":1}{\"a\":2}\n\0\0{\"a\":3}\0\n{\"a\":\"cut{\"a\":4}\n{\"a\":5";
+        let (seen, warnings) = read(glued).unwrap();
+        let entries: Vec<&str> = seen.iter().map(|(_, entry)| entry.as_str()).collect();
+        assert_eq!(entries, [r#"{"a":1}"#, r#"{"a":2}"#, r#"{"a":3}"#, r#"{"a":4}"#]);
+        let cut = Warning::CutLastLine { line: 4 };
+        let missed = Warning::Missed { missed: 9, all: 9 };
+        assert_eq!(warnings, [cut, broken(1, 2, 9), missed]);
+    }
+
+    #[test]
+    fn of_a_file_without_an_entry_the_first_line_is_named_with_its_place() {
+        let error = read(b"{\"b\":}\n{\"c\":\n[1]\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1, column 6: expected value, expected a session entry as one JSON object a line"
+        );
+        let error = read(b"[1]\n[2]\n").unwrap_err();
+        assert!(error.to_string().starts_with("line 1: the entry is a list"), "{error}");
+    }
+
+    #[test]
+    fn what_is_said_in_entries_that_nobody_understands_is_counted() {
+        let mut lines = Lines::new(b"{\"content\":\"a\"}\n{\"text\":\"bc\"}\n{\"n\":1}\n").unwrap();
+        for kind in ["", "novelty", "count"] {
+            let entry = lines.next().unwrap().unwrap();
+            if !kind.is_empty() {
+                lines.note_unknown(entry.line, kind);
+            }
+        }
+        let missed = Warning::Missed { missed: 13, all: 28 };
+        assert_eq!(lines.into_warnings().last(), Some(&missed));
     }
 
     #[test]
@@ -300,7 +445,7 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_an_error_and_no_overflow() {
-        let deep = format!("{{\"a\":{}1{}}}\n{{}}\n", "[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!("{{\"a\":{}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000));
         assert!(matches!(read(deep.as_bytes()), Err(ReadError::Json { line: 1, .. })));
     }
 

@@ -5,6 +5,7 @@ use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines;
 use crate::refused;
+use crate::share::{self, Share};
 use crate::take::{self, Fields};
 use crate::{Document, Format, ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -42,6 +43,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             break;
         }
     }
+    session.warnings.extend(session.share.warning());
     Ok(session.gather.finish(Format::Opencode, session.warnings))
 }
 
@@ -53,6 +55,7 @@ struct Session {
     until_part: Option<String>,
     warnings: Vec<Warning>,
     unknown: HashSet<String>,
+    share: Share,
 }
 
 impl Session {
@@ -70,6 +73,7 @@ impl Session {
                 .position(|part| self.until_part.as_deref() == Some(take::str(part, "id")));
             parts.truncate(cut.unwrap_or_default());
         }
+        self.share.all += parts.iter().map(share::size).sum::<usize>();
         match take::str(&info, "role") {
             "assistant" => {
                 // The answer to a compaction is the summary.
@@ -101,7 +105,7 @@ impl Session {
             "compaction" => Some(Part::text_from(Origin::Injected, "What did we do so far?")),
             "subtask" => gather::text(Origin::Injected, take::string(&mut part, "prompt")?),
             _ => {
-                self.note_unknown(kind);
+                self.note_unknown(kind, &part);
                 None
             }
         }
@@ -126,7 +130,7 @@ impl Session {
                     results.extend(result);
                 }
                 "file" => said.extend(file(part).filter(|part| matches!(part, Part::Image(_)))),
-                _ => self.note_unknown(kind),
+                _ => self.note_unknown(kind, &part),
             }
         }
         self.step(&mut said, &mut results);
@@ -141,7 +145,7 @@ impl Session {
         }
     }
 
-    fn note_unknown(&mut self, kind: String) {
+    fn note_unknown(&mut self, kind: String, part: &Fields) {
         const KNOWN: &[&str] = &[
             "agent",
             "patch",
@@ -153,7 +157,11 @@ impl Session {
             "subtask",
         ];
         const MOST: usize = 100;
-        if !KNOWN.contains(&kind.as_str()) && self.unknown.len() < MOST && self.unknown.insert(kind.clone()) {
+        if KNOWN.contains(&kind.as_str()) {
+            return;
+        }
+        self.share.missed += share::size(part);
+        if self.unknown.len() < MOST && self.unknown.insert(kind.clone()) {
             let kind = kind.chars().take(80).collect();
             // The parts of an exported session know no lines.
             self.warnings.push(Warning::UnknownEntry { line: 1, kind });

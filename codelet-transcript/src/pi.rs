@@ -49,15 +49,17 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         .iter()
         .map(|node| match &node.parent {
             Some(id) => places.get(id).map_or(Parent::Lost, |place| Parent::After(*place)),
-            None if node.is_listed => Parent::Lost,
+            None if node.is_listed => Parent::Listed,
             None => Parent::Start,
         })
         .collect();
-    let on = branch::ending_at(nodes.len().saturating_sub(1), &parents);
+    let branch = branch::ending_at(nodes.len().saturating_sub(1), &parents);
+    let mut warnings = lines.into_warnings();
+    warnings.extend(branch.warnings(|at| !matches!(nodes[at].said, Said::Nothing)));
     let mut gather = Gather::default();
     let mut requests = Vec::new();
     let mut latest = None;
-    for (node, _) in nodes.into_iter().zip(on).filter(|(_, on)| *on) {
+    for (node, _) in nodes.into_iter().zip(branch.on).filter(|(_, on)| *on) {
         match node.said {
             Said::Nothing => continue,
             Said::Message(role, parts) => {
@@ -79,7 +81,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         latest = node.time.or(latest);
     }
     Ok(Recording {
-        document: gather.finish(Format::Pi, lines.into_warnings()),
+        document: gather.finish(Format::Pi, warnings),
         requests,
     })
 }

@@ -2,7 +2,7 @@
 //! words. A rewind leaves a branch behind.
 
 use crate::attachment;
-use crate::branch::{self, Parent};
+use crate::branch::{self, Branch, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::take::{self, Fields};
@@ -34,7 +34,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         };
         session.entry(fields, said);
     }
-    Ok(session.finish().finish(Format::QwenCode, lines.into_warnings()))
+    let branch = session.branch();
+    let mut warnings = lines.into_warnings();
+    warnings.extend(branch.warnings(|at| !matches!(session.nodes[at].2, Said::Nothing)));
+    Ok(session.finish(branch.on).finish(Format::QwenCode, warnings))
 }
 
 #[derive(Default)]
@@ -54,14 +57,18 @@ impl Session {
     fn entry(&mut self, mut fields: Fields, said: Said) {
         let parent = take::string(&mut fields, "parentUuid");
         let is_first = fields.get("parentUuid").is_some_and(Value::is_null);
+        let first = match takes_nothing_back(&fields) {
+            true => Parent::Listed,
+            false => Parent::Start,
+        };
         if let Some(id) = take::string(&mut fields, "uuid") {
             self.places.entry(id).or_insert(self.nodes.len());
         }
-        self.nodes.push((is_first.then_some(Parent::Start), parent, said));
+        self.nodes.push((is_first.then_some(first), parent, said));
     }
 
-    /// The conversation on the branch that ends at the last entry.
-    fn finish(self) -> Gather {
+    /// The branch that ends at the last entry.
+    fn branch(&self) -> Branch {
         let place = |id: &String| self.places.get(id).map(|place| Parent::After(*place));
         let parents: Vec<Parent> = self
             .nodes
@@ -73,10 +80,14 @@ impl Session {
             .nodes
             .iter()
             .any(|(start, parent, _)| start.is_none() && parent.is_none());
-        let on = match is_tree {
+        match is_tree {
             true => branch::ending_at(parents.len().saturating_sub(1), &parents),
-            false => vec![true; parents.len()],
-        };
+            false => Branch::of_all(parents.len()),
+        }
+    }
+
+    /// The conversation on a branch.
+    fn finish(self, on: Vec<bool>) -> Gather {
         let mut gather = Gather::default();
         let mut calls = Calls::default();
         for ((.., said), _) in self.nodes.into_iter().zip(on).filter(|(_, on)| *on) {
@@ -99,6 +110,14 @@ impl Session {
         }
         gather
     }
+}
+
+/// Whether an entry is a rewind by no prompt at all: it names nothing to go on from, and is no start.
+fn takes_nothing_back(fields: &Fields) -> bool {
+    let count = fields
+        .get("systemPayload")
+        .and_then(|payload| payload.get("truncatedCount"));
+    take::str(fields, "subtype") == "rewind" && count.and_then(Value::as_u64) == Some(0)
 }
 
 /// Gives ids to calls that have none, and to their answers, which follow in the same order.
@@ -216,7 +235,8 @@ fn printed(mut response: Fields) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sketch::check;
+    use crate::Warning;
+    use crate::sketch::{check, check_odd};
 
     fn entry(id: u32, parent: u32, kind: &str, rest: &str) -> String {
         let parent = if parent == 0 {
@@ -286,6 +306,28 @@ mod tests {
             &file.concat(),
             "user: go\nassistant: gone\nuser: on\nassistant: done",
         );
+    }
+
+    #[test]
+    fn a_rewind_by_no_prompt_takes_nothing_back() {
+        let rewind = |count: u32| {
+            entry(
+                3,
+                0,
+                "system",
+                &format!(r#""subtype":"rewind","systemPayload":{{"truncatedCount":{count}}}"#),
+            )
+        };
+        let file = |count: u32| {
+            let before = [
+                says(1, 0, "user", r#"{"text":"go"}"#),
+                says(2, 1, "assistant", r#"{"text":"gone"}"#),
+            ];
+            let after = says(4, 3, "user", r#"{"text":"on"}"#);
+            [before.concat(), rewind(count), after].concat()
+        };
+        check(read, &file(0), "user: go\nassistant: gone\nuser: on");
+        check_odd(read, &file(1), "user: on", &[Warning::BegunAnew { left: 2 }]);
     }
 
     #[test]

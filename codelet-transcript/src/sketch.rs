@@ -1,16 +1,27 @@
 //! What tests see of a conversation: one line for each part.
 
-use crate::{Document, ReadError};
+use crate::{Document, ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role};
 use std::fmt::Write;
 
 /// Reads with a reader and checks the lines; white space at the ends of lines does not count.
 #[track_caller]
 pub(crate) fn check(read: fn(&[u8]) -> Result<Document, ReadError>, file: &str, expected: &str) {
+    check_odd(read, file, expected, &[]);
+}
+
+/// Checks the lines of a file that is odd, and what is told of it.
+#[track_caller]
+pub(crate) fn check_odd(
+    read: fn(&[u8]) -> Result<Document, ReadError>,
+    file: &str,
+    expected: &str,
+    warnings: &[Warning],
+) {
     let document = read(file.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let trim = |text: &str| text.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n");
     assert_eq!(trim(&sketch(&document)), trim(expected));
-    assert_eq!(document.warnings, []);
+    assert_eq!(document.warnings, warnings);
 }
 
 /// One line a part: whose it is, where the words come from, and the words. A message that follows one of the same role is

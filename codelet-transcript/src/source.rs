@@ -68,6 +68,9 @@ impl<'a> Source<'a> {
     /// Makes text of bytes: skips a byte order mark, replaces what is no UTF-8.
     pub(crate) fn new(bytes: &'a [u8], expected: &'static str) -> Result<Self, ReadError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        // A crash leaves zeros behind the end.
+        let end = bytes.iter().rposition(|byte| *byte != 0);
+        let bytes = end.map_or(bytes, |end| &bytes[..=end]);
         if let Some(offset) = bytes.iter().take(PROBE).position(|byte| *byte == 0) {
             let line = 1 + bytes[..offset].iter().filter(|byte| **byte == b'\n').count();
             return Err(ReadError::Binary { line, offset });

@@ -1,9 +1,11 @@
 //! Whether a file was understood: a reader passes over what it does not know, so one that knows nothing of a file would
 //! make an empty conversation of it, or a mixture that no vendor takes. Both are errors.
 
+use crate::share::Share;
 use crate::skim::Skim;
 use crate::{Document, Format, ReadError, Warning};
 use codelet_context::message::{Message, Nature, Opaque, Part};
+use codelet_context::tokens::estimate_message;
 use serde_json::Value;
 
 /// Checks what was read of a file.
@@ -15,11 +17,9 @@ pub(crate) fn check(bytes: &[u8], format: Format, document: &Document) -> Result
     if let Some(of) = document.messages.iter().find_map(foreign) {
         return Err(ReadError::Foreign { of });
     }
+    check_any(bytes, format, document)?;
     let messages = document.messages.len();
     let unread = entries_not_read(document);
-    if messages == 0 && unread + unknown_entries(document) + listed(bytes, format) > 0 {
-        return Err(ReadError::NothingRead(format));
-    }
     let strange = document
         .messages
         .iter()
@@ -31,7 +31,60 @@ pub(crate) fn check(bytes: &[u8], format: Format, document: &Document) -> Result
             unread: unread.max(strange),
         });
     }
+    let Share { all, missed } = share(document);
+    if missed.saturating_mul(MOST_MISSED) > all {
+        return Err(ReadError::TooLittle { format, missed, all });
+    }
     Ok(())
+}
+
+/// Checks that anything at all was read.
+///
+/// # Errors
+/// When nothing was found although the file has entries.
+pub(crate) fn check_any(bytes: &[u8], format: Format, document: &Document) -> Result<(), ReadError> {
+    let unread = || entries_not_read(document) + unknown_entries(document) + listed(bytes, format);
+    match document.messages.is_empty() && unread() > 0 {
+        true => Err(ReadError::NothingRead(format)),
+        false => Ok(()),
+    }
+}
+
+/// Of the bytes of what is said, one in so many may be missed.
+const MOST_MISSED: usize = 10;
+
+/// How much of what is said was understood: of entries as their readers say, of messages by the blocks in them that nobody read.
+fn share(document: &Document) -> Share {
+    let told = document.warnings.iter().find_map(|warning| match warning {
+        Warning::Missed { missed, all } => Some(Share {
+            all: *all,
+            missed: *missed,
+        }),
+        _ => None,
+    });
+    let mut share = told.unwrap_or_default();
+    let blocks = document.messages.iter().flat_map(opaque);
+    let strange = blocks.filter(|block| lacks_its_kind(block));
+    share.missed += strange.map(|block| block.json().len()).sum::<usize>();
+    // Where entries were counted, these are bytes of theirs.
+    if told.is_none() && share.missed > 0 {
+        let tokens: u64 = document.messages.iter().map(estimate_message).sum();
+        share.all = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES);
+    }
+    share
+}
+
+/// Bytes of an estimated token.
+const BYTES: usize = 4;
+
+/// Whether a block has a name that is read, and not what blocks of that name need: words of another program that looks alike.
+fn lacks_its_kind(block: &Opaque) -> bool {
+    block.nature == Nature::Unknown
+        && block.value.get("type").is_some_and(Value::is_string)
+        && matches!(
+            &*block.kind,
+            "text" | "tool_use" | "tool_result" | "function_call" | "custom_tool_call"
+        )
 }
 
 /// One block of a new kind is not yet another form.

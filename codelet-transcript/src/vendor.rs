@@ -6,6 +6,7 @@ mod check;
 mod models;
 mod settle;
 pub(crate) mod shell;
+pub(crate) mod words;
 
 pub use blocks::loaders;
 pub(crate) use blocks::{is_item, server_pairs, stays};

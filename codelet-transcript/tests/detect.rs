@@ -13,6 +13,16 @@ fn check(text: &str, format: Option<Format>) {
 }
 
 #[test]
+fn a_session_whose_first_lines_are_broken_shows_in_the_others() {
+    let entry = r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"go"}}"#;
+    for broken in [r#"{"type":"user","uuid":"0","mess"#, r#"ge":"cut"}"#, "\0\0\0", "[]"] {
+        let file = format!("{broken}\n{entry}\n");
+        assert_eq!(detect(file.as_bytes()), Some(Format::ClaudeCode), "{file}");
+    }
+    assert_eq!(detect(b"words\nand more words\n"), None);
+}
+
+#[test]
 fn requests_are_told_apart_by_their_fields_and_blocks() {
     check(r#"{"contents":[{"parts":[{"text":"x"}]}]}"#, Some(Format::Gemini));
     check(r#"{"model":"m","input":"hello"}"#, Some(Format::Responses));

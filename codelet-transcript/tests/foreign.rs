@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use codelet_transcript::{Format, ReadError, Warning, detect, read};
+use codelet_transcript::{Format, ReadError, Warning, detect, read, record_anyway};
 
 #[track_caller]
 fn refused(file: &str) -> ReadError {
@@ -97,18 +97,25 @@ fn what_could_not_be_read_among_much_that_could_is_told_with_its_number() {
         .replace("null", &if id == 1 { "null".to_owned() } else { format!("\"{}\"", id - 1) })
     };
     let odd = "{\"type\":\"user\",\"uuid\":\"x\",\"message\":{\"role\":\"user\",\"words\":\"hello\"}}\n";
-    let few = [odd, odd, &said(1), &said(2), &said(3)].concat();
+    let little = [odd, odd, &said(1), &said(2), &said(3)].concat();
+    let error = refused(&little);
+    assert!(matches!(error, ReadError::TooLittle { missed: 136, .. }), "{error:?}");
+    let anyway = record_anyway(little.as_bytes(), None).unwrap().document;
+    assert_eq!(anyway.messages.len(), 3);
+    let few: String = [odd.to_owned(), odd.to_owned()]
+        .into_iter()
+        .chain((1..20).map(said))
+        .collect();
     let document = read(few.as_bytes(), None).unwrap();
-    assert_eq!(document.messages.len(), 3);
+    assert_eq!(document.messages.len(), 19);
     let kind = String::from("user");
-    assert_eq!(
-        document.warnings,
-        [Warning::UnreadEntry {
-            line: 1,
-            kind,
-            count: 2
-        }]
-    );
+    let unread = Warning::UnreadEntry {
+        line: 1,
+        kind,
+        count: 2,
+    };
+    assert_eq!(document.warnings[0], unread);
+    assert!(matches!(document.warnings[1], Warning::Missed { missed: 136, .. }));
     let most = [odd, odd, odd, odd, &said(1), &said(2)].concat();
     let format = Format::ClaudeCode;
     assert_eq!(refused(&most), ReadError::MostUnread { format, unread: 4 });

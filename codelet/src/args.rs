@@ -372,9 +372,13 @@ pub struct Compact {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// Of a data set with one conversation a line, the one with this number, counted from 0 [default: all]
+    /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
+
+    /// Continue although less than 90 % of the messages could be read
+    #[arg(long)]
+    pub force: bool,
 
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
@@ -423,9 +427,13 @@ pub struct Inspect {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// Of a data set with one conversation a line, the one with this number, counted from 0 [default: all]
+    /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
+
+    /// Continue although less than 90 % of the messages could be read
+    #[arg(long)]
+    pub force: bool,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -484,9 +492,13 @@ pub struct Replay {
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
 
-    /// Of data sets with one conversation a line, the one with this number, counted from 0 [default: all]
+    /// Of data sets with one conversation per line, only the one with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
+
+    /// Continue although less than 90 % of the messages could be read
+    #[arg(long)]
+    pub force: bool,
 
     /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
@@ -547,6 +559,10 @@ pub struct Report {
     /// Input format: `auto`, or a name from `codelet formats`
     #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
     pub from: Source,
+
+    /// Continue although less than 90 % of the messages could be read
+    #[arg(long)]
+    pub force: bool,
 
     /// Context window in tokens (200000, 200k, 1M) [default: 200k, or 1M if the recording did not fit into 200k]
     #[arg(long, value_name = "TOKENS", value_parser = window)]

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::paint::{self, Ink, count};
-use codelet_transcript::{Document, Format, ReadError};
+use codelet_transcript::{Document, Format, ReadError, Recording};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -170,6 +170,24 @@ impl Input {
                 Err(Failure::at(&self.name, format!("{wrong} of {held} could not be read")))
             }
         }
+    }
+
+    /// Reads the conversation in it with what was recorded of its requests; with `force`, however little of it is understood.
+    ///
+    /// # Errors
+    /// When it is none in this form, or less than nine tenths of it is understood and that is not enough.
+    pub fn record(&self, from: Option<Format>, force: bool) -> Result<Recording, Failure> {
+        let read = match force {
+            true => codelet_transcript::record_anyway(&self.bytes, from),
+            false => codelet_transcript::record(&self.bytes, from),
+        };
+        read.map_err(|error| {
+            let hint = match error {
+                ReadError::TooLittle { .. } => "; --force continues with the rest",
+                _ => "",
+            };
+            Failure::at(&self.name, format!("{}{hint}", self.unread(&error)))
+        })
     }
 
     /// The name, without the bytes.
@@ -346,6 +364,13 @@ fn too_large(name: &str) -> Failure {
     Failure::at(name, format!("is larger than {limit}, expected one conversation"))
 }
 
+/// What a text begins with, behind white space and zeros.
+fn begins(head: &[u8]) -> Option<u8> {
+    head.iter()
+        .copied()
+        .find(|byte| *byte != 0 && !byte.is_ascii_whitespace())
+}
+
 /// What the first bytes say about a file that is no text.
 fn foreign(head: &[u8]) -> Option<String> {
     let kind = match head {
@@ -356,6 +381,8 @@ fn foreign(head: &[u8]) -> Option<String> {
         b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
             "is an SQLite database, expected an exported conversation (OpenCode: opencode export ID; Goose: goose session export --session-id ID --format json)"
         }
+        // Zeros among entries are what a crash left of some; the reader tells what is lost.
+        _ if matches!(begins(head), Some(b'{' | b'[')) => return None,
         _ => {
             let at = head.iter().position(|&byte| byte == 0)?;
             let line = 1 + head[..at].iter().filter(|&&byte| byte == b'\n').count();

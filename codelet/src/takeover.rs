@@ -6,7 +6,9 @@ use crate::paint::{clean, count, number};
 use crate::place::Place;
 use codelet_agent::session::Session;
 use codelet_context::conversation::Signals;
-use codelet_context::message::{ActionKind, ChangeKind, Message, Origin, Parameters, Part, Role, Text, ToolCall};
+use codelet_context::message::{
+    ActionKind, ChangeKind, Message, Origin, Parameters, Part, Role, Text, ToolCall, Words,
+};
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_transcript::{Document, Maker};
@@ -142,7 +144,16 @@ fn hide(part: &mut Part, session: &Session) {
                 call.parameters = Parameters::new(map);
             }
         }
-        Part::Thinking(_) | Part::Image(_) | Part::Opaque(_) => {}
+        // What can be read in a block may be quoted.
+        Part::Opaque(opaque) => {
+            if let Some(Words::Call { body, .. } | Words::Output(body)) = &mut opaque.words {
+                let hidden = session.hidden(body.as_str());
+                if hidden != body.as_str() {
+                    *body = hidden.into();
+                }
+            }
+        }
+        Part::Thinking(_) | Part::Image(_) => {}
     }
 }
 

@@ -349,6 +349,56 @@ fn what_was_wrong_with_a_conversation_is_told() {
 }
 
 #[test]
+fn what_an_agent_recorded_is_not_called_invalid() {
+    let entry = |id: u32, parent: Value, role: &str, content: Value| {
+        let message = serde_json::json!({"role": role, "content": content});
+        let entry = serde_json::json!({"type": role, "uuid": id.to_string(), "parentUuid": parent, "message": message});
+        format!("{entry}\n")
+    };
+    let call = serde_json::json!([{"type": "text", "text": "\n"}, {"type": "tool_use", "id": "a", "name": "Read", "input": {}}]);
+    let result = serde_json::json!([{"type": "tool_result", "tool_use_id": "a", "content": "text"}]);
+    let session = [
+        entry(1, Value::Null, "user", "go".into()),
+        entry(2, "1".into(), "assistant", call),
+        entry(3, "2".into(), "user", "and be quick".into()),
+        entry(4, "3".into(), "user", result),
+    ];
+    let output = run_with(&["compact", "--budget", "1M"], session.concat().as_bytes());
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(
+        told.starts_with("Nothing to compact") && !told.to_lowercase().contains("mended"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+    ended(&run_with(&["check"], stdout(&output).as_bytes()), 0);
+}
+
+#[test]
+fn a_file_of_which_too_little_is_understood_is_refused_unless_it_is_forced() {
+    let prompt = r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"go"}}"#;
+    let session = format!(
+        "{prompt}\n{}\n{}\n",
+        &prompt[..70],
+        prompt.replace("\"user\",\"uuid\"", "\"novelty\",\"uuid\"")
+    );
+    let refused = run_with(&["compact", "--budget", "1M"], session.as_bytes());
+    ended(&refused, 2);
+    assert!(
+        stderr(&refused).contains("could not be read") && stderr(&refused).contains("--force"),
+        "{}",
+        stderr(&refused)
+    );
+    let forced = run_with(&["compact", "--budget", "1M", "--force"], session.as_bytes());
+    ended(&forced, 0);
+    assert!(
+        stdout(&forced).contains("go") && stderr(&forced).contains("were not understood"),
+        "{}",
+        stderr(&forced)
+    );
+}
+
+#[test]
 fn where_it_was_only_mended_a_summary_from_before_is_not_told_as_a_new_one() {
     let text = r#"{"messages":[{"role":"user","content":"go"},
         {"role":"user","content":[

@@ -3,7 +3,7 @@
 use crate::message::cut;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
-use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall};
+use crate::message::{Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, ToolCall, Words};
 use crate::strategy::thinking_prune;
 use crate::text::body::Body;
 use serde_json::Value;
@@ -477,6 +477,11 @@ pub(crate) fn archive_part(part: &Part, tool: &str, archive: &mut Archive) {
                 archive_part(block, tool, archive);
             }
         }
-        Part::Opaque(opaque) => keep(opaque.json(), &opaque.kind),
+        Part::Opaque(opaque) => {
+            keep(opaque.json(), &opaque.kind);
+            if let Some(Words::Output(words)) = &opaque.words {
+                keep(words, &opaque.kind);
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::kind::{self, CallKind};
 use crate::message::harness;
-use crate::message::{ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use crate::message::{ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Words};
 use crate::text::body::Body;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -72,6 +72,10 @@ pub(crate) fn told(message: &Message, number: usize) -> Option<Told> {
         (Part::Thinking(thinking), _) => (Speaker::Thinking, thinking.body.clone()),
         (Part::ToolCall(call), _) => (Speaker::Call, Body::from(words_of(call))),
         (Part::ToolResult(result), _) => (Speaker::Tool, output(result)?),
+        (Part::Opaque(opaque), _) => match opaque.words.as_ref()? {
+            Words::Call { body, .. } => (Speaker::Call, body.clone()),
+            Words::Output(body) => (Speaker::Tool, body.clone()),
+        },
         _ => return None,
     };
     (!text.is_blank()).then_some(Told {

@@ -4,9 +4,9 @@
 //! line that begins like one of the record's own gets a space in front.
 
 use crate::history::History;
-use crate::message::Part;
 use crate::message::cut;
 use crate::message::recall::Handle;
+use crate::message::{Part, Words};
 use crate::ranking::labels;
 use crate::ranking::posing;
 use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
@@ -169,6 +169,10 @@ impl Record<'_> {
         let block = &self.index().blocks[number as usize];
         match &self.history.messages()[block.message as usize].parts[block.part as usize] {
             Part::ToolCall(call) => &call.tool,
+            Part::Opaque(opaque) => match &opaque.words {
+                Some(Words::Call { tool, .. }) => tool,
+                _ => "",
+            },
             _ => "",
         }
     }

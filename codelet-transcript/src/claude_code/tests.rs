@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::sketch::{check, sketch};
+use crate::sketch::{check, check_odd, sketch};
 use crate::{Document, Warning};
 
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {
@@ -109,7 +109,7 @@ fn what_a_rewind_left_behind_is_left_out() {
         "user: go\nassistant: going\nuser: right\nassistant: went right",
     );
     let anew = [prompt(1, 0, "go"), text(2, 1, "m1", "going"), prompt(3, 0, "again")];
-    check(read, &anew.concat(), "user: again");
+    check_odd(read, &anew.concat(), "user: again", &[Warning::BegunAnew { left: 2 }]);
 }
 
 #[test]
@@ -120,11 +120,12 @@ fn a_lost_parent_cuts_nothing_off() {
         prompt(4, 3, "on"),
         text(5, 4, "m2", "gone on"),
     ];
-    check(
-        read,
-        &file.concat(),
-        "user: go\nassistant: going\nuser: on\nassistant: gone on",
-    );
+    let guessed = [Warning::ParentGuessed { count: 1 }];
+    let all = "user: go\nassistant: going\nuser: on\nassistant: gone on";
+    check_odd(read, &file.concat(), all, &guessed);
+    let unnamed = file.concat().replace(r#""parentUuid":"u3","#, "");
+    assert!(!unnamed.contains("u3"), "{unnamed}");
+    check_odd(read, &unnamed, all, &guessed);
 }
 
 #[test]

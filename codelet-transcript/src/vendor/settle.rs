@@ -2,12 +2,11 @@
 
 use super::binds_thinking;
 use super::blocks::{is_server_call, is_server_result};
-use crate::convert::said;
 use crate::format::Format;
 use crate::request::is_inline;
 use codelet_context::body::Body;
 use codelet_context::cut;
-use codelet_context::message::{Message, Nature, Origin, Part, Role};
+use codelet_context::message::{Message, Nature, Origin, Part, Role, Words};
 use codelet_context::recall::Archive;
 use codelet_context::view::View;
 use serde_json::{Map, Value};
@@ -107,12 +106,10 @@ fn tell_orphans(view: &mut View) -> bool {
         for at in orphans.into_iter().rev() {
             let Part::Opaque(opaque) = &parts[at] else { continue };
             let handle = view.archive.keep(opaque.json(), &opaque.kind, "its call was removed");
-            let words = opaque
-                .value
-                .get("content")
-                .and_then(said)
-                .filter(|words| words.len() < MOST_TOLD);
-            let words = words.map(|words| format!("\n{words}")).unwrap_or_default();
+            let words = match &opaque.words {
+                Some(Words::Output(words)) if words.len() < MOST_TOLD => format!("\n{words}"),
+                _ => String::new(),
+            };
             let text = format!(
                 "[{} · recall {}]{words}",
                 cut::plain_name(&opaque.kind),

@@ -185,7 +185,7 @@ struct Compacted {
 }
 
 fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compacted, Failure> {
-    let mut document = input.parse(args.from.0)?;
+    let mut document = input.record(args.from.0, args.force)?.document;
     let format = document.format;
     let own = Some(format).filter(|format| format.is_written());
     let to = args.to.or(own).unwrap_or(Format::Anthropic);
@@ -207,6 +207,11 @@ fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compac
         ..Options::new(target)
     };
     let mut done = ManuallyDrop::new(compact_with(&history, &options));
+    if vendor::list_of(format).is_empty() {
+        // Blank texts, and prompts between a call and its output, are how an agent writes its file; what it sent was taken by its
+        // vendor, as the replies behind it show. Only a request shows what a vendor would see.
+        done.warnings.retain(|warning| !is_mended(warning));
+    }
     if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {
         done.after = Size::of(&done.view.messages);
     }
@@ -229,6 +234,10 @@ fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compac
         warnings,
         elapsed,
     })
+}
+
+fn is_mended(warning: &Warning) -> bool {
+    matches!(warning, Warning::Mended { .. })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -422,7 +431,8 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
     };
     let before = number(done.before.tokens);
     if !done.compacted {
-        if done.after.tokens < done.before.tokens {
+        let is_mended = done.warnings.iter().any(is_mended);
+        if is_mended && done.after.tokens < done.before.tokens {
             return format!(
                 "{} {before} → {} tokens, removed what providers reject · {took}",
                 look.ink(Ink::Green, "Repaired:"),
@@ -436,7 +446,7 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
             Target::Window(window) => format!("in a window of {}", number(window)),
             _ => format!("in {}", count(done.turns.total, "turn")),
         };
-        let mended = if done.changed { " · repaired" } else { "" };
+        let mended = if is_mended { " ·  repaired" } else { "" };
         return format!(
             "{} {before} tokens {why}{mended} · {took}",
             look.ink(Ink::Green, "Nothing to compact:")
@@ -481,7 +491,7 @@ mod tests {
             notice(&look, Target::Budget(200_000), &done, Duration::ZERO),
             "Nothing to compact: 182,300 tokens within the budget of 200,000 · under 1 ms"
         );
-        done.changed = true;
+        done.warnings.push(Warning::Mended { places: 2 });
         assert!(
             notice(&look, Target::Select, &done, took)
                 .starts_with("Nothing to compact: 182,300 tokens in 0 turns · repaired")

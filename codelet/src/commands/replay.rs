@@ -219,7 +219,7 @@ fn play_all(
     let threads = args.jobs.map_or_else(cores, usize::from);
     let done = AtomicUsize::new(0);
     side_by_side(files.len(), threads, |at| {
-        let results = play_file(&files[at], args.index, args.from.0, policies, settings);
+        let results = play_file(&files[at], args, policies, settings);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         let look = Look::stderr();
         let bar = look.bar(done as u64, files.len() as u64, 30);
@@ -232,31 +232,29 @@ fn play_all(
 }
 
 /// Plays the conversation of a file, or those of a data set.
-fn play_file(
-    file: &Path,
-    index: Option<usize>,
-    from: Option<Format>,
-    policies: &[Policy],
-    settings: &Settings,
-) -> Vec<Result<Played, String>> {
-    let told = |failure: Failure| match failure {
-        Failure::Told(words) => words,
-        Failure::PipeClosed => format!("{}: nothing could be read", clean(&file.display().to_string())),
-    };
-    let input = match Input::read(Some(file)).and_then(|input| input.conversations(index)) {
+fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Vec<Result<Played, String>> {
+    let input = match Input::read(Some(file)).and_then(|input| input.conversations(args.index)) {
         Ok(Conversations::One(input)) => input,
         Ok(Conversations::Many(input)) => {
             let mut played = Vec::new();
             let done = input.each(|at, one| {
-                played.push(play(file, Some(at), one, from, policies, settings));
+                played.push(play(file, Some(at), one, args, policies, settings));
                 Ok(())
             });
             debug_assert!(done.is_ok(), "what is wrong with one is told with it");
             return played;
         }
-        Err(failure) => return vec![Err(told(failure))],
+        Err(failure) => return vec![Err(words_of(file, failure))],
     };
-    vec![play(file, index, input, from, policies, settings)]
+    vec![play(file, args.index, input, args, policies, settings)]
+}
+
+/// What a failure says of a file.
+fn words_of(file: &Path, failure: Failure) -> String {
+    match failure {
+        Failure::Told(words) => words,
+        Failure::PipeClosed => format!("{}: nothing could be read", clean(&file.display().to_string())),
+    }
 }
 
 /// Plays one conversation; `index` is its number where the file is a data set.
@@ -264,13 +262,15 @@ fn play(
     file: &Path,
     index: Option<usize>,
     input: Input,
-    from: Option<Format>,
+    args: &Replay,
     policies: &[Policy],
     settings: &Settings,
 ) -> Result<Played, String> {
     let number = index.map_or(String::new(), |at| format!("#{at}"));
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}{number}: {problem}", file.display()));
-    let recording = codelet_transcript::record(&input.bytes, from).map_err(|error| at(&input.unread(&error)))?;
+    let recording = input
+        .record(args.from.0, args.force)
+        .map_err(|failure| words_of(file, failure))?;
     drop(input);
     let format = recording.document.format;
     let source = match format {

@@ -1,0 +1,114 @@
+//! Whole entries within a line that is none: two that were glued together, or the beginning of one before a whole one, as
+//! programs leave them that were ended while they wrote.
+
+use serde_json::{Map, Value};
+
+/// Different beginnings that are looked for: writers name the fields of their entries in few orders.
+const MOST: usize = 16;
+/// How often the bytes of a line are looked at, at most, whatever it holds.
+const LOOKS: usize = 16;
+
+/// How entries of this file begin: a brace and the first key, as far as lines begin so.
+pub(crate) fn beginnings(file: &[u8]) -> Vec<&[u8]> {
+    let mut found: Vec<&[u8]> = Vec::new();
+    for line in file.split(|byte| *byte == b'\n') {
+        let Some(rest) = line.strip_prefix(b"{\"") else {
+            continue;
+        };
+        if let Some(end) = memchr::memchr2(b'"', b'\\', rest)
+            && !found.contains(&&line[..end + 3])
+        {
+            found.push(&line[..end + 3]);
+        }
+        if found.len() == MOST {
+            break;
+        }
+    }
+    found
+}
+
+/// The whole entries within a line, and how many bytes each takes. An entry begins like others of its file, and ends where the
+/// line does or another object begins. In a line that only breaks off, what stands where a value may stand is a value.
+pub(crate) fn parts(line: &str, beginnings: &[&[u8]], breaks_off: bool) -> Vec<(Map<String, Value>, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    let mut left = line.len().saturating_mul(LOOKS);
+    while let Some(start) = next(line, at, beginnings) {
+        if breaks_off && line[..start].trim_end().ends_with([':', ',', '[']) {
+            at = start + 1;
+            continue;
+        }
+        let mut values = serde_json::Deserializer::from_str(&line[start..]).into_iter::<Value>();
+        let value = values.next();
+        let length = values.byte_offset();
+        let rest = line[start + length..].trim_matches(is_nothing);
+        at = match value {
+            Some(Ok(Value::Object(fields))) if rest.is_empty() || rest.starts_with('{') => {
+                found.push((fields, length));
+                start + length
+            }
+            _ => start + 1,
+        };
+        // Where it was no entry, the parser has looked at no more than the rest of the line.
+        left = left.saturating_sub(length.max(1));
+        if left == 0 {
+            break;
+        }
+    }
+    found
+}
+
+fn is_nothing(c: char) -> bool {
+    c.is_whitespace() || c == '\0'
+}
+
+/// Where the next entry may begin.
+fn next(line: &str, at: usize, beginnings: &[&[u8]]) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let braces = memchr::memchr_iter(b'{', &bytes[at..]).map(|offset| at + offset);
+    let begins = |start: &usize| beginnings.iter().any(|one| bytes[*start..].starts_with(one));
+    braces.into_iter().find(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &[u8] = b"{\"type\":\"a\",\"n\":1}\n{\"id\":7}\nnothing\n{\"type\":\"b\"}\n";
+
+    fn check(line: &str, expected: &[&str]) {
+        let breaks_off = serde_json::from_str::<Value>(line).is_err_and(|problem| problem.is_eof());
+        let parts = parts(line, &beginnings(FILE), breaks_off);
+        let texts: Vec<String> = parts
+            .iter()
+            .map(|(part, _)| Value::Object(part.clone()).to_string())
+            .collect();
+        assert_eq!(texts, expected, "{line}");
+    }
+
+    #[test]
+    fn entries_begin_as_lines_of_their_file_do() {
+        assert_eq!(beginnings(FILE), [&b"{\"type\""[..], b"{\"id\""]);
+        assert!(beginnings(b"[1]\n{}\n{ \"type\": 1}\n").is_empty());
+    }
+
+    #[test]
+    fn whole_entries_are_found_and_parts_of_them_are_not() {
+        let [one, two] = [r#"{"type":"a","n":{"x":1}}"#, r#"{"id":7}"#];
+        check(&format!("{one}{two}"), &[one, two]);
+        check(&format!("{one}\0\0 {two}\0"), &[one, two]);
+        check(&format!(r#"{{"type":"a","text":"cut he{one}"#), &[one]);
+        check(&format!(r#"{{"type":"a","data":{one}"#), &[]);
+        check(&format!(r#"{{"type":"a","da{one}{two}"#), &[one, two]);
+        check(&format!(r#"{one}{{"type":"a","text":"cut"#), &[one]);
+        check(r#"{"type":"a","data":{"x":1}"#, &[]);
+        check(r#"{"type":"a","data":[{"type":"x"},{"y"#, &[]);
+        check("{\"type\"", &[]);
+    }
+
+    #[test]
+    fn a_line_of_nothing_but_beginnings_is_given_up_soon() {
+        let line = r#"{"type":"#.repeat(200_000);
+        check(&line, &[]);
+    }
+}

@@ -1,0 +1,265 @@
+//! Texts, numbers, lists and objects as they stand in a program in JavaScript.
+
+use serde_json::{Map, Number, Value};
+use std::collections::HashMap;
+
+/// How deep values may stand in one another.
+const DEEPEST: usize = 32;
+
+/// The constants of a program that hold what can be read.
+#[derive(Default)]
+pub(super) struct Scope(HashMap<String, Value>);
+
+impl Scope {
+    /// Reads `name = value` behind the word that begins a declaration.
+    pub(super) fn bind(&mut self, cursor: &mut Cursor<'_>) {
+        let Some(name) = cursor.name().map(str::to_owned) else {
+            return;
+        };
+        let before = cursor.at;
+        let value = if cursor.eats("=") { cursor.value(self) } else { None };
+        match value {
+            Some(value) => drop(self.0.insert(name, value)),
+            // What it holds may have calls in it.
+            None => {
+                self.0.remove(&name);
+                cursor.at = before;
+            }
+        }
+    }
+}
+
+/// A place in a program.
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Cursor { text, at: 0 }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// The next word of the program itself, over texts and comments.
+    pub(super) fn word(&mut self) -> Option<&'a str> {
+        loop {
+            self.space();
+            match self.peek()? {
+                '"' | '\'' | '`' => {
+                    // A template may hold calls, which are worked out.
+                    let (before, quote) = (self.at, self.peek()?);
+                    if self.text(quote).is_none() {
+                        self.at = before + 1;
+                    }
+                }
+                c if is_name(c) => return self.name(),
+                c => self.at += c.len_utf8(),
+            }
+        }
+    }
+
+    /// A name, where one stands.
+    pub(super) fn name(&mut self) -> Option<&'a str> {
+        self.space();
+        let rest = self.rest();
+        let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        self.at += end;
+        (end > 0).then(|| &rest[..end])
+    }
+
+    /// The name of the tool that is called here, up to the bracket: `.exec_command(`, `["exec_command"](`.
+    pub(super) fn called(&mut self) -> Option<String> {
+        let name = match self.eats(".") {
+            true => self.name()?.to_owned(),
+            false => {
+                self.eats("[").then_some(())?;
+                let quote = self.peek().filter(|c| matches!(c, '"' | '\''))?;
+                let name = self.text(quote)?;
+                self.eats("]").then_some(name)?
+            }
+        };
+        self.eats("(").then_some(name)
+    }
+
+    /// The value that stands here as such, if all of it does.
+    pub(super) fn value(&mut self, scope: &Scope) -> Option<Value> {
+        let value = self.sum(scope, 0)?;
+        self.space();
+        // What goes on is worked out.
+        matches!(self.peek(), None | Some(',' | ')' | ']' | '}' | ';'))
+            .then_some(())
+            .or_else(|| self.is_at_line_start().then_some(()))?;
+        Some(value)
+    }
+
+    /// Whether nothing but white space stands between the last line break and here.
+    fn is_at_line_start(&self) -> bool {
+        let before = self.text[..self.at].trim_end_matches([' ', '\t', '\r']);
+        before.ends_with('\n') && !matches!(self.peek(), Some('.' | '?' | '+' | '-' | '*' | '[' | '(' | '`'))
+    }
+
+    fn sum(&mut self, scope: &Scope, depth: usize) -> Option<Value> {
+        let mut value = self.one(scope, depth)?;
+        while self.eats("+") {
+            let (Value::String(mut text), Value::String(more)) = (value, self.one(scope, depth)?) else {
+                return None;
+            };
+            text.push_str(&more);
+            value = Value::String(text);
+        }
+        Some(value)
+    }
+
+    fn one(&mut self, scope: &Scope, depth: usize) -> Option<Value> {
+        self.space();
+        let depth = depth + 1;
+        if depth > DEEPEST {
+            return None;
+        }
+        match self.peek()? {
+            quote @ ('"' | '\'' | '`') => self.text(quote).map(Value::String),
+            '{' => self.object(scope, depth).map(Value::Object),
+            '[' => self.list(scope, depth),
+            '(' => {
+                self.at += 1;
+                let value = self.sum(scope, depth)?;
+                self.eats(")").then_some(value)
+            }
+            c if c.is_ascii_digit() => {
+                let digits: String = self.name()?.chars().filter(|c| *c != '_').collect();
+                digits
+                    .parse::<u64>()
+                    .ok()
+                    .map(|number| Value::Number(Number::from(number)))
+            }
+            c if is_name(c) => match self.name()? {
+                "true" => Some(Value::Bool(true)),
+                "false" => Some(Value::Bool(false)),
+                "null" | "undefined" => Some(Value::Null),
+                "String" if self.eats(".raw`") => self.raw().map(Value::String),
+                name => scope.0.get(name).cloned(),
+            },
+            _ => None,
+        }
+    }
+
+    /// A list, or a list of texts joined.
+    fn list(&mut self, scope: &Scope, depth: usize) -> Option<Value> {
+        self.at += 1;
+        let mut items = Vec::new();
+        while !self.eats("]") {
+            items.push(self.sum(scope, depth)?);
+            if !self.eats(",") {
+                self.eats("]").then_some(())?;
+                break;
+            }
+        }
+        if !self.eats(".join(") {
+            return Some(Value::Array(items));
+        }
+        let Value::String(between) = self.sum(scope, depth)? else {
+            return None;
+        };
+        self.eats(")").then_some(())?;
+        let texts: Vec<&str> = items.iter().map(Value::as_str).collect::<Option<_>>()?;
+        Some(Value::String(texts.join(&between)))
+    }
+
+    fn object(&mut self, scope: &Scope, depth: usize) -> Option<Map<String, Value>> {
+        self.at += 1;
+        let mut fields = Map::new();
+        while !self.eats("}") {
+            self.space();
+            let name = match self.peek()? {
+                quote @ ('"' | '\'') => self.text(quote)?,
+                _ => self.name()?.to_owned(),
+            };
+            let value = match self.eats(":") {
+                true => self.sum(scope, depth)?,
+                false => scope.0.get(&name)?.clone(),
+            };
+            fields.insert(name, value);
+            if !self.eats(",") {
+                self.eats("}").then_some(())?;
+                break;
+            }
+        }
+        Some(fields)
+    }
+
+    /// A text up to its closing quote; none with a place in it that is worked out.
+    fn text(&mut self, quote: char) -> Option<String> {
+        let mut text = String::new();
+        let mut chars = self.rest().char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            match c {
+                _ if c == quote => {
+                    self.at += at + c.len_utf8();
+                    return Some(text);
+                }
+                '\n' if quote != '`' => return None,
+                '$' if quote == '`' && self.rest()[at..].starts_with("${") => return None,
+                '\\' => match chars.next()?.1 {
+                    'n' => text.push('\n'),
+                    't' => text.push('\t'),
+                    'r' => text.push('\r'),
+                    '\n' => {}
+                    escape @ ('u' | 'x') => {
+                        let length = if escape == 'u' { 4 } else { 2 };
+                        let digits: String = chars.by_ref().take(length).map(|(_, c)| c).collect();
+                        // Half a character, or another spelling, is not worth a table.
+                        text.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
+                    }
+                    other => text.push(other),
+                },
+                c => text.push(c),
+            }
+        }
+        None
+    }
+
+    /// A template in which backslashes are themselves.
+    fn raw(&mut self) -> Option<String> {
+        let rest = self.rest();
+        let end = rest.find('`')?;
+        self.at += end + 1;
+        let text = &rest[..end];
+        (!text.contains("${") && !text.ends_with('\\')).then(|| text.to_owned())
+    }
+
+    fn eats(&mut self, what: &str) -> bool {
+        self.space();
+        let found = self.rest().starts_with(what);
+        if found {
+            self.at += what.len();
+        }
+        found
+    }
+
+    /// Over white space and comments.
+    fn space(&mut self) {
+        loop {
+            let rest = self.rest();
+            let trimmed = rest.trim_start();
+            self.at += rest.len() - trimmed.len();
+            let end = match () {
+                () if trimmed.starts_with("//") => trimmed.find('\n'),
+                () if trimmed.starts_with("/*") => trimmed.find("*/").map(|end| end + 2),
+                () => return,
+            };
+            self.at += end.unwrap_or(trimmed.len());
+        }
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}

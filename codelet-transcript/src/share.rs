@@ -1,0 +1,59 @@
+//! How much of what is said in a file was understood, in bytes. Readers only say which entries they could not read.
+
+use crate::Warning;
+use crate::take::Fields;
+use serde_json::Value;
+
+/// How deep in an entry its words stand at most.
+const DEPTH: usize = 3;
+
+/// Bytes of entries that say something.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Share {
+    /// All of them.
+    pub(crate) all: usize,
+    /// Those that were not understood.
+    pub(crate) missed: usize,
+}
+
+impl Share {
+    /// What there is to tell.
+    pub(crate) fn warning(self) -> Option<Warning> {
+        let Share { all, missed } = self;
+        (missed > 0).then_some(Warning::Missed { missed, all })
+    }
+}
+
+/// Whether something is said in an entry, whatever its kind: it has one of the fields in which agents keep words.
+pub(crate) fn speaks(fields: &Fields) -> bool {
+    fn within(fields: &Fields, depth: usize) -> bool {
+        fields.iter().any(|(name, value)| match value {
+            Value::String(text) => is_words(name) && !text.is_empty(),
+            Value::Array(items) => is_words(name) && !items.is_empty(),
+            Value::Object(inner) => depth > 1 && within(inner, depth - 1),
+            _ => false,
+        })
+    }
+    within(fields, DEPTH)
+}
+
+/// The bytes of all texts in an object.
+pub(crate) fn size(fields: &Fields) -> usize {
+    fields.values().map(of_value).sum()
+}
+
+fn of_value(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(of_value).sum(),
+        Value::Object(fields) => size(fields),
+        _ => 0,
+    }
+}
+
+fn is_words(name: &str) -> bool {
+    matches!(
+        name,
+        "content" | "text" | "parts" | "message" | "output" | "thinking" | "arguments" | "summary"
+    )
+}
