@@ -4,14 +4,13 @@
 //! only fall as more is taken, so a segment that still leads when it is looked at again is the best there is (lazy greedy,
 //! Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
 
-use super::features::Whole;
+use super::features::{self, Whole};
 use super::focus::Focus;
 use super::index::RankingIndex;
 use super::look::bit;
-use super::weights::{Score, Weights};
+use super::queue::{Queue, Waiting};
+use super::weights::{self, Score, Weights};
 use crate::text::hash::{self, ByHash};
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::LazyLock;
 
 /// A word that was taken so many times counts 1 ÷ (1 + so many times this).
@@ -55,31 +54,6 @@ enum Open {
     Known { turn: bool, call: bool },
 }
 
-/// A segment that waits, with the gain that it had when it was last looked at.
-struct Waiting {
-    gain: f32,
-    segment: u32,
-    block: u32,
-    worth: f32,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.gain.total_cmp(&other.gain).then(other.segment.cmp(&self.segment))
-    }
-}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl Eq for Waiting {}
-
 /// Chooses in one go; the segments ascend.
 pub(crate) fn choose(task: &Task<'_>, bytes: usize) -> Vec<u32> {
     let mut packing = Packing::new(task);
@@ -99,14 +73,37 @@ fn price(bytes: usize) -> f32 {
     POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
+/// What of a word is taken.
+struct Cover {
+    rarity: f32,
+    /// What is left of it.
+    new: f32,
+    taken: u32,
+}
+
+impl Cover {
+    fn of(rarity: f32) -> Self {
+        Cover {
+            rarity,
+            new: rarity,
+            taken: 0,
+        }
+    }
+
+    fn take(&mut self) {
+        self.taken += 1;
+        self.new = self.rarity / (1.0 + REPETITION * self.taken as f32);
+    }
+}
+
 /// A choice under way.
 pub(crate) struct Packing<'a> {
     task: &'a Task<'a>,
-    rarity: Vec<f32>,
-    /// By word: how often it was taken.
-    covered: Vec<u32>,
+    /// By word.
+    words: Vec<Cover>,
     opened: Opened,
-    heap: BinaryHeap<Waiting>,
+    queue: Queue,
+    worths: Worths<'a>,
     /// Lines that were taken where they came again, by their hash.
     said: ByHash<()>,
     /// By block: what stands above its first segment, and what was open when that was worked out.
@@ -120,49 +117,57 @@ impl<'a> Packing<'a> {
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
-        let mut heap = Vec::new();
-        // Whether the block that is looked at belongs to a file which the user wants to read of.
-        let mut named = (None, false);
-        whole.each(
-            |block| task.open[block],
-            || Score::new(task.weights),
-            |block, segment, score| {
-                let bytes = index.segments[segment as usize].bytes;
-                if bytes == 0 || task.shown.binary_search(&segment).is_ok() {
-                    return;
+        let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
+        let mut queue = Queue::new();
+        let mut scores = vec![0.0; index.segments.len()];
+        let names_file = |focus: &Focus| {
+            (0..index.blocks.len() as u32)
+                .map(|block| focus.names_file_of(index, block))
+                .collect()
+        };
+        let named = task.focus.map_or_else(Vec::new, names_file);
+        let mut shown = task.shown.iter().peekable();
+        for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
+            let mut of_block = Score::new(task.weights);
+            whole.block(&mut of_block, number);
+            for (place, segment) in block.segments.clone().enumerate() {
+                while shown.next_if(|&&shown| shown < segment).is_some() {}
+                let known = &index.segments[segment as usize];
+                if known.bytes == 0 || shown.peek() == Some(&&segment) {
+                    continue;
                 }
-                let mut worth = score.worth();
-                if let Some(focus) = task.focus {
-                    if named.0 != Some(block) {
-                        named = (Some(block), focus.names_file_of(index, block));
-                    }
-                    worth *= focus.factor(index.text_of(block, segment), named.1);
+                let mut score = Score::new(task.weights);
+                match is_built_in {
+                    true => score.sum = known.score,
+                    false => features::of_text(&mut score, block, place, known),
                 }
-                let gain = worth / price(usize::from(bytes));
-                heap.push(Waiting {
-                    gain,
-                    segment,
-                    block,
-                    worth,
-                });
-            },
-        );
+                score.sum += of_block.sum;
+                whole.words(&mut score, number as u32, segment);
+                scores[segment as usize] = score.sum;
+                let most = match task.focus {
+                    // What the user asks for may be worth any number of times as much.
+                    Some(_) => f32::MAX,
+                    None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes)),
+                };
+                queue.add(most, segment, number as u32);
+            }
+        }
         let mut packing = Packing {
             task,
-            covered: vec![0; index.known.len()],
-            rarity: whole.rarity,
+            words: whole.rarities().map(Cover::of).collect(),
             opened: Opened {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            heap: BinaryHeap::from(heap),
+            queue,
+            worths: Worths { task, scores, named },
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
             order: Vec::new(),
         };
         task.shown.iter().for_each(|&segment| packing.cover(segment));
         for &word in task.beside {
-            packing.covered[word as usize] += 1;
+            packing.words[word as usize].take();
         }
         packing
     }
@@ -171,12 +176,12 @@ impl<'a> Packing<'a> {
     pub fn fill(&mut self, bytes: usize) -> bool {
         let (mut room, taken) = (bytes, self.order.len());
         let mut too_large = Vec::new();
-        while let Some(mut next) = self.heap.pop() {
+        while let Some(mut next) = self.next() {
             let cost = self.cost(&next);
             let gain = self.gain(&next) / price(cost);
-            if gain < next.gain * STALE && self.heap.peek().is_some_and(|other| gain < other.gain) {
+            if gain < next.gain * STALE && self.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
-                self.heap.push(next);
+                self.queue.push(next);
                 continue;
             }
             if self.is_taken_again(&next) {
@@ -192,7 +197,7 @@ impl<'a> Packing<'a> {
             room -= cost;
             self.take(&next);
         }
-        self.heap.extend(too_large);
+        too_large.into_iter().for_each(|waiting| self.queue.push(waiting));
         self.order.len() > taken
     }
 
@@ -213,9 +218,17 @@ impl<'a> Packing<'a> {
         taken
     }
 
+    fn peek(&mut self) -> Option<&Waiting> {
+        self.queue.peek(|segment, block| self.worths.look(segment, block))
+    }
+
+    fn next(&mut self) -> Option<Waiting> {
+        self.queue.pop(|segment, block| self.worths.look(segment, block))
+    }
+
     fn cover(&mut self, segment: u32) {
-        for &word in self.task.index.words_of(segment) {
-            self.covered[word as usize] += 1;
+        for word in self.task.index.words_of(segment) {
+            self.words[word.number()].take();
         }
     }
 
@@ -270,11 +283,37 @@ impl<'a> Packing<'a> {
     /// The worth of a segment, by how much of what it says is new.
     fn gain(&self, next: &Waiting) -> f32 {
         let (mut new, mut all) = (0.0_f32, 0.0);
-        for &word in self.task.index.words_of(next.segment) {
-            let rarity = self.rarity[word as usize];
-            all += rarity;
-            new += rarity / (1.0 + REPETITION * self.covered[word as usize] as f32);
+        for word in self.task.index.words_of(next.segment) {
+            let word = &self.words[word.number()];
+            all += word.rarity;
+            new += word.new;
         }
         if all > 0.0 { next.worth * new / all } else { next.worth }
+    }
+}
+
+/// What the segments are worth that may be taken.
+struct Worths<'a> {
+    task: &'a Task<'a>,
+    /// By segment.
+    scores: Vec<f32>,
+    /// By block: whether it belongs to a file that the user wants to read of; empty where nothing is asked for.
+    named: Vec<bool>,
+}
+
+impl Worths<'_> {
+    /// A segment of a block as it waits before anything is taken.
+    fn look(&self, segment: u32, block: u32) -> Waiting {
+        let index = self.task.index;
+        let mut worth = weights::worth(self.scores[segment as usize]);
+        if let Some(focus) = self.task.focus {
+            worth *= focus.factor(index.text_of(block, segment), self.named[block as usize]);
+        }
+        Waiting {
+            gain: worth / price(usize::from(index.segments[segment as usize].bytes)),
+            segment,
+            block,
+            worth,
+        }
     }
 }
