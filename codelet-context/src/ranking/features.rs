@@ -49,10 +49,13 @@ pub(crate) trait Sink {
 struct Now {
     /// How rare it is, in nats; 0 for a common one.
     rarity: f32,
-    /// The last block in which the model used it.
-    last_of_model: u32,
-    /// It stands in the last two prompts.
-    is_asked: bool,
+    /// The last block in which the model used it, and whether it stands in the last two prompts: each word is asked for often, and
+    /// many of them at once.
+    used: u32,
+}
+
+impl Now {
+    const ASKED: u32 = 1 << 31;
 }
 
 /// What the features need to know of the whole history.
@@ -78,15 +81,14 @@ impl<'a> Whole<'a> {
                     .unwrap_or_else(|| rarity(known.blocks)),
                 _ => 0.0,
             },
-            last_of_model: known.last_of_model,
-            is_asked: false,
+            used: known.last_of_model,
         };
         let mut words: Vec<Now> = index.known.iter().zip(0..).map(now).collect();
         let prompts = index.blocks.iter().filter(|block| block.speaker == Speaker::User);
         let newest = prompts.clone().map(|block| block.turn).max().unwrap_or(0);
         for block in prompts.filter(|block| block.turn + 1 >= newest) {
             let asked = block.segments.clone().flat_map(|segment| index.words_of(segment));
-            asked.for_each(|word| words[word.number()].is_asked = true);
+            asked.for_each(|word| words[word.number()].used |= Now::ASKED);
         }
         let mut is_closing = vec![false; index.blocks.len()];
         let mut next = None;
@@ -178,10 +180,10 @@ impl<'a> Whole<'a> {
             let now = self.words[word.number()];
             let share = |holds: bool| if holds { now.rarity } else { 0.0 };
             all += now.rarity;
-            reuse += share(now.last_of_model > number);
+            reuse += share(now.used & !Now::ASKED > number);
             of_user += share(word.is_of_user());
             follow += share(word.is_followed());
-            asked += share(now.is_asked);
+            asked += share(now.used & Now::ASKED != 0);
         }
         let whole = if all > 0.0 { all } else { 1.0 };
         sink.add(const { at("reuse") }, reuse / whole);

@@ -8,7 +8,7 @@ use super::features::{self, Whole};
 use super::focus::Focus;
 use super::index::RankingIndex;
 use super::look::bit;
-use super::queue::{Queue, Waiting};
+use super::queue::{self, Queue, Waiting};
 use super::weights::{self, Score, Weights};
 use crate::text::hash::{self, ByHash};
 use std::sync::LazyLock;
@@ -18,6 +18,8 @@ const REPETITION: f32 = 0.7;
 /// The power of the bytes that a worth is divided by, and what is added to them, so that short segments don't win by shortness.
 const POWER: f32 = 0.8;
 const FRAME: f32 = 12.0;
+/// Bytes of the line break and the mark of what is left out beside a segment.
+const LINE: usize = 3;
 /// A segment whose gain has fallen by less than this is taken without another look at the others.
 const STALE: f32 = 0.98;
 /// So many segments that don't fit end the search.
@@ -70,7 +72,13 @@ static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collec
 
 /// What the worth of something of so many bytes is divided by.
 fn price(bytes: usize) -> f32 {
-    POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
+    prices()(bytes)
+}
+
+/// The same, to be asked for again and again.
+fn prices() -> impl Fn(usize) -> f32 {
+    let powers: &[f32] = &POWERS;
+    |bytes| powers.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
 /// What of a word is taken.
@@ -117,8 +125,9 @@ impl<'a> Packing<'a> {
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
+        let (price, at_most) = (prices(), weights::worth_at_most());
         let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
-        let mut queue = Queue::new();
+        let mut waiting = Vec::with_capacity(index.segments.len());
         let mut scores = vec![0.0; index.segments.len()];
         let names_file = |focus: &Focus| {
             (0..index.blocks.len() as u32)
@@ -147,9 +156,9 @@ impl<'a> Packing<'a> {
                 let most = match task.focus {
                     // What the user asks for may be worth any number of times as much.
                     Some(_) => f32::MAX,
-                    None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes)),
+                    None => at_most(score.sum) / price(usize::from(known.bytes)),
                 };
-                queue.add(most, segment, number as u32);
+                waiting.push((segment, number as u32, queue::level(most)));
             }
         }
         let mut packing = Packing {
@@ -159,7 +168,7 @@ impl<'a> Packing<'a> {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            queue,
+            queue: Queue::of(&waiting),
             worths: Worths { task, scores, named },
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
@@ -176,7 +185,9 @@ impl<'a> Packing<'a> {
     pub fn fill(&mut self, bytes: usize) -> bool {
         let (mut room, taken) = (bytes, self.order.len());
         let mut too_large = Vec::new();
-        while let Some(mut next) = self.next() {
+        while self.peek().is_some()
+            && let Some(mut next) = self.queue.pop()
+        {
             let cost = self.cost(&next);
             let gain = self.gain(&next) / price(cost);
             if gain < next.gain * STALE && self.peek().is_some_and(|other| gain < other.gain) {
@@ -218,12 +229,21 @@ impl<'a> Packing<'a> {
         taken
     }
 
+    /// What has the highest gain.
     fn peek(&mut self) -> Option<&Waiting> {
-        self.queue.peek(|segment, block| self.worths.look(segment, block))
-    }
-
-    fn next(&mut self) -> Option<Waiting> {
-        self.queue.pop(|segment, block| self.worths.look(segment, block))
+        while self.queue.peek().is_none() {
+            for (segment, block) in self.queue.lower()? {
+                let worth = self.worths.of(segment, block);
+                let bytes = self.task.index.segments[segment as usize].bytes;
+                self.queue.push(Waiting {
+                    gain: worth / price(usize::from(bytes)),
+                    segment,
+                    block,
+                    worth,
+                });
+            }
+        }
+        self.queue.peek()
     }
 
     fn cover(&mut self, segment: u32) {
@@ -263,7 +283,6 @@ impl<'a> Packing<'a> {
 
     /// Bytes that a segment takes: of its own with a line break and a mark of what is left out, and of what has to stand above it.
     fn cost(&mut self, next: &Waiting) -> usize {
-        const LINE: usize = 3;
         let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
@@ -302,18 +321,10 @@ struct Worths<'a> {
 }
 
 impl Worths<'_> {
-    /// A segment of a block as it waits before anything is taken.
-    fn look(&self, segment: u32, block: u32) -> Waiting {
-        let index = self.task.index;
-        let mut worth = weights::worth(self.scores[segment as usize]);
-        if let Some(focus) = self.task.focus {
-            worth *= focus.factor(index.text_of(block, segment), self.named[block as usize]);
-        }
-        Waiting {
-            gain: worth / price(usize::from(index.segments[segment as usize].bytes)),
-            segment,
-            block,
-            worth,
-        }
+    /// The worth of a segment of a block.
+    fn of(&self, segment: u32, block: u32) -> f32 {
+        let worth = weights::worth(self.scores[segment as usize]);
+        let factor = |focus: &Focus| focus.factor(self.task.index.text_of(block, segment), self.named[block as usize]);
+        worth * self.task.focus.map_or(1.0, factor)
     }
 }

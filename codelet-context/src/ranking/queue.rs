@@ -34,58 +34,66 @@ const LOWEST: u32 = 19;
 /// A queue in the order of the gains. Most of what waits is never looked at: it lies on levels, unsorted, and only what is above the
 /// highest of them is in order.
 pub(crate) struct Queue {
-    levels: Vec<Level>,
+    /// Segments that nobody has looked at, with their blocks, the lowest level first; and where each level ends.
+    unseen: Vec<(u32, u32)>,
+    ends: Vec<usize>,
+    /// What waits on each level and was looked at.
+    levels: Vec<Vec<Waiting>>,
     top: BinaryHeap<Waiting>,
 }
 
-/// What has about the same gain.
-#[derive(Default)]
-struct Level {
-    /// Segments with their blocks of which it is only known that their gain is no higher.
-    unseen: Vec<(u32, u32)>,
-    seen: Vec<Waiting>,
-}
-
-fn level(gain: f32) -> usize {
-    (gain.to_bits() >> LOWEST) as usize
+/// The level of a gain, or of what is known to be no lower.
+pub(crate) fn level(gain: f32) -> u16 {
+    (gain.min(1.0).to_bits() >> LOWEST) as u16
 }
 
 impl Queue {
-    pub fn new() -> Self {
+    /// Segments with their blocks and levels wait to be looked at.
+    pub fn of(segments: &[(u32, u32, u16)]) -> Self {
+        let levels = usize::from(level(1.0)) + 1;
+        let mut ends = vec![0; levels];
+        segments.iter().for_each(|(.., level)| ends[usize::from(*level)] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        let mut unseen = vec![(0, 0); segments.len()];
+        for &(segment, block, level) in segments {
+            let end = &mut ends[usize::from(level)];
+            unseen[*end] = (segment, block);
+            *end += 1;
+        }
         Queue {
-            levels: (0..=level(1.0)).map(|_| Level::default()).collect(),
+            unseen,
+            ends,
+            levels: (0..levels).map(|_| Vec::new()).collect(),
             top: BinaryHeap::new(),
         }
     }
 
-    /// Adds a segment of a block that has no higher gain than this.
-    pub fn add(&mut self, most: f32, segment: u32, block: u32) {
-        let level = level(most).min(self.levels.len() - 1);
-        self.levels[level].unseen.push((segment, block));
-    }
-
+    /// Adds what was looked at.
     pub fn push(&mut self, waiting: Waiting) {
-        match self.levels.get_mut(level(waiting.gain)) {
-            Some(level) => level.seen.push(waiting),
+        match self.levels.get_mut(usize::from(level(waiting.gain))) {
+            Some(level) => level.push(waiting),
             None => self.top.push(waiting),
         }
     }
 
-    /// What has the highest gain; `look` tells of a segment and its block what it waits with.
-    pub fn peek(&mut self, look: impl Fn(u32, u32) -> Waiting) -> Option<&Waiting> {
-        while self.top.is_empty() {
-            let level = self.levels.pop()?;
-            self.top = BinaryHeap::from(level.seen);
-            for (segment, block) in level.unseen {
-                self.push(look(segment, block));
-            }
-        }
+    /// What has the highest gain, of what is in order.
+    pub fn peek(&self) -> Option<&Waiting> {
         self.top.peek()
     }
 
-    /// Takes out what has the highest gain; see [`peek`](Self::peek).
-    pub fn pop(&mut self, look: impl Fn(u32, u32) -> Waiting) -> Option<Waiting> {
-        self.peek(look)?;
+    /// Takes out what has the highest gain, of what is in order.
+    pub fn pop(&mut self) -> Option<Waiting> {
         self.top.pop()
+    }
+
+    /// Brings what lies on the highest level into order. What is unseen there is given back: it is to be looked at, and pushed.
+    /// `None` if there is no level left.
+    pub fn lower(&mut self) -> Option<Vec<(u32, u32)>> {
+        self.top.extend(self.levels.pop()?);
+        self.ends.pop();
+        Some(self.unseen.split_off(self.ends.last().copied().unwrap_or(0)))
     }
 }
