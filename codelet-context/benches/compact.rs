@@ -12,7 +12,24 @@ use std::time::{Duration, Instant};
 
 fn main() {
     divan::main();
-    tails();
+    if is_asked_for("tails") {
+        tails();
+    }
+    if is_asked_for("files") {
+        files();
+    }
+}
+
+/// Whether what no table shows is measured too: by a run of everything, or of this. A run that only lists the benches, or
+/// tests that they run, measures nothing.
+fn is_asked_for(name: &str) -> bool {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut filters = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with('-'))
+        .peekable();
+    arguments.iter().any(|argument| argument == "--bench")
+        && (filters.peek().is_none() || filters.any(|filter| filter == name))
 }
 
 const SIZES: [u64; 3] = [200_000, 1_000_000, 3_000_000];
@@ -74,10 +91,6 @@ fn under_way(tokens: u64) -> (Conversation, Due) {
 /// The 99th percentile, which the table above does not have.
 #[allow(clippy::print_stdout)]
 fn tails() {
-    // A run that only lists the benches, or tests that they run, measures nothing.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
     for tokens in SIZES {
         let history: History = sessions::of_tokens(tokens);
         let mut times: Vec<Duration> = (0..100)
@@ -93,6 +106,43 @@ fn tails() {
         println!(
             "{tokens} tokens for a window of 200,000: median {:.1?}, p99 {:.1?}",
             times[50], times[98]
+        );
+    }
+}
+
+/// Every compaction of an agent that reads 300 files of 20,000 bytes.
+#[allow(clippy::print_stdout)]
+fn files() {
+    for window in [200_000, 32_000] {
+        let mut session = Conversation::new(
+            CompactionConfig::new(window).reserving(window / 6),
+            20_000.min(window / 8),
+        );
+        let mut times = Vec::new();
+        let mut appends = Vec::new();
+        let mut shown = 0;
+        for message in sessions::of_files(300) {
+            let began = Instant::now();
+            session.append(message);
+            let due = session.decide(Signals::default());
+            appends.push(began.elapsed());
+            if let Some(due) = due {
+                let began = Instant::now();
+                let done = session.compact(due);
+                times.push(began.elapsed());
+                drop(done);
+                shown += session.shown().bytes;
+            }
+        }
+        times.sort_unstable();
+        appends.sort_unstable();
+        println!(
+            "{} compactions of an agent that reads files, in a window of {window}: median {:.1?}, slowest {:.1?}; append and decide: median {:.1?}, slowest {:.1?} ({shown} bytes shown)",
+            times.len(),
+            times[times.len() / 2],
+            times[times.len() - 1],
+            appends[appends.len() * 3 / 4],
+            appends[appends.len() - 1],
         );
     }
 }

@@ -34,7 +34,6 @@ pub use crate::history::Size;
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
-use crate::evidence::Facts;
 use crate::evidence::anchor::Anchor;
 use crate::history::{History, is_earlier_summary, stands};
 use crate::message::pending;
@@ -52,7 +51,6 @@ use fold::Fold;
 use mended::Mended;
 use select::Kept;
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -320,8 +318,6 @@ struct Work<'a> {
     strategies: StrategyStats,
     /// Messages of which nothing is shortened, ascending.
     spared: Vec<usize>,
-    /// What its calls and their answers state, gathered when it is first asked for.
-    facts: OnceCell<Facts>,
 }
 
 impl<'a> Work<'a> {
@@ -347,7 +343,6 @@ impl<'a> Work<'a> {
             cut: None,
             strategies: StrategyStats::default(),
             spared: Vec::new(),
-            facts: OnceCell::new(),
         }
     }
 

@@ -4,7 +4,8 @@
 pub mod anchor;
 mod check;
 mod facts;
+mod gathered;
 
 pub use check::{Check, CheckKind};
-pub(crate) use check::{check_of, passed};
 pub use facts::{CheckRun, Decision, Facts, FileFact};
+pub(crate) use gathered::Evidence;

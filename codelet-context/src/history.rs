@@ -1,8 +1,8 @@
 //! Everything that was ever said, in order. It only grows.
 
 pub(crate) mod course;
-use crate::evidence::Facts;
 use crate::evidence::anchor::{self, Anchor, LONG_TURN};
+use crate::evidence::{Evidence, Facts};
 use crate::history::course::Course;
 pub use crate::history::course::Size;
 pub(crate) use crate::history::course::{is_earlier_summary, stands};
@@ -20,6 +20,7 @@ pub struct History {
     estimates: Vec<Tokens>,
     ranking: RankingIndex,
     course: Course,
+    evidence: Evidence,
 }
 
 impl History {
@@ -47,6 +48,7 @@ impl History {
 
     fn note(&mut self, message: Arc<Message>) {
         self.ranking.append(&message);
+        self.evidence.append(&message);
         let estimate = tokens::estimate_message(&message);
         self.course.append(&message, estimate);
         self.estimates.push(estimate);
@@ -64,8 +66,8 @@ impl History {
     }
 
     /// What is known of files, checks, errors and plans.
-    pub fn facts(&self) -> Facts {
-        Facts::gather(&self.messages)
+    pub fn facts(&self) -> &Facts {
+        &self.evidence.facts
     }
 
     /// The sentences and lines of what was said with their features, oldest first: what weights are learned from.
@@ -83,7 +85,8 @@ impl History {
 
     /// The turns and steps that finished something; `pins` are messages.
     pub fn anchors(&self, turns: &[Turn], pins: &[usize]) -> Vec<Anchor> {
-        anchor::find(&self.messages, turns, pins, LONG_TURN)
+        let (events, messages) = (&self.evidence.events, &self.messages);
+        anchor::find_among(events, messages, &self.estimates, turns, pins, LONG_TURN)
     }
 }
 

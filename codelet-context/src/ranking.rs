@@ -19,6 +19,7 @@ pub(crate) mod labels;
 mod look;
 mod pack;
 pub(crate) mod posing;
+mod queue;
 mod samples;
 mod weights;
 mod word;

@@ -165,7 +165,7 @@ pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
 
 /// The list of what is to be done.
 pub fn todo(look: &Look, session: &Session) -> Vec<Line<'static>> {
-    fitting(look, told::todo(&session.conversation().todo(), look))
+    fitting(look, told::todo(session.conversation().todo(), look))
 }
 
 /// A handle as somebody may have copied it: bare, or with what stands around it in a marker.

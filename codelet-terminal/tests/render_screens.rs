@@ -483,7 +483,7 @@ fn the_answers_to_commands() {
         lines.extend(why(handle.as_str(), conversation.why(handle.as_str()).as_ref(), &look));
         lines.extend(why("nothing", None, &look));
         lines.push(Line::from("---"));
-        lines.extend(todo(&conversation.todo(), &look));
+        lines.extend(todo(conversation.todo(), &look));
         lines.push(Line::from("---"));
         lines.extend(pins(&conversation, &look));
         lines

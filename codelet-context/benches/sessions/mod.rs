@@ -2,6 +2,7 @@
 
 use codelet_context::history::History;
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall, ToolResult};
+use std::path::PathBuf;
 
 /// A small deterministic generator of numbers.
 pub struct Numbers(pub u64);
@@ -129,4 +130,58 @@ pub fn of_messages(messages: usize) -> History {
         number += 1;
     }
     history
+}
+
+/// A prompt and steps that each read 20,000 bytes of this workspace's sources, no two alike: what `cargo xtask bench-agent` has an
+/// agent do.
+#[allow(dead_code)]
+pub fn of_files(steps: usize) -> Vec<Message> {
+    const BYTES: usize = 20_000;
+    let mut messages = vec![Message::user("Read all files.")];
+    let source = sources();
+    let mut names = String::from("_");
+    while messages.len() <= steps * 2 {
+        let mut text = String::new();
+        for line in source.split_inclusive('\n') {
+            text.push_str(&line.replace('_', &names));
+            if text.len() >= BYTES && messages.len() <= steps * 2 {
+                messages.extend(reading(messages.len() / 2, &std::mem::take(&mut text)));
+            }
+        }
+        names.push_str("of_");
+    }
+    messages
+}
+
+fn reading(number: usize, text: &str) -> [Message; 2] {
+    let (id, file) = (format!("toolu_{number:06}"), format!("file_{number}.rs"));
+    let lines: String = (1..)
+        .zip(text.lines())
+        .map(|(number, line)| format!("{number:>6}\t{line}\n"))
+        .collect();
+    let parameters = [("file_path".to_owned(), file.as_str().into())].into_iter().collect();
+    let call = ToolCall::new(&*id, "Read", parameters).doing(Action::on(ActionKind::Read, [file.as_str()]));
+    [
+        Message::new(Role::Assistant, vec![Part::ToolCall(call)]),
+        Message::results(vec![ToolResult::new(&*id, Some(true), lines)]),
+    ]
+}
+
+/// The sources of this workspace in the order of their names, one behind the other.
+fn sources() -> String {
+    let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() && name != "target" && name != ".git" {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files.iter().flat_map(std::fs::read_to_string).collect()
 }

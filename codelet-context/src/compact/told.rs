@@ -3,7 +3,6 @@
 
 use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
-use crate::evidence::Facts;
 use crate::evidence::anchor::Anchor;
 use crate::message::cut;
 use crate::message::recall::Handle;
@@ -68,10 +67,10 @@ impl<'a> Work<'a> {
             summary.push('\n');
             beside = self.history.ranking().words.known_in(written);
         }
-        let stands = state::list_bytes(self.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
+        let stands = state::list_bytes(self.history.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
         let state = state::tell(
             self.history.ranking(),
-            self.facts(),
+            self.history.facts(),
             stands.min(bytes.saturating_sub(summary.len() + labels::STATE.len())),
         );
         let mut behind = headed(labels::STATE, &state);
@@ -158,10 +157,6 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn facts(&self) -> &Facts {
-        self.facts.get_or_init(|| self.history.facts())
-    }
-
     /// By turn of the record: what was finished in it.
     fn marks(&self) -> QuickMap<u32, String> {
         let index = self.history.ranking();
@@ -193,7 +188,7 @@ impl<'a> Work<'a> {
     /// What the summary takes at least beside its record: the open list and the pinned texts, as far as
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {
-        let list = state::list_bytes(self.facts());
+        let list = state::list_bytes(self.history.facts());
         let notes: usize = self.options.notes.iter().map(|note| note.len() + HEADER).sum();
         tokens::estimate_bytes((4 * list + notes).max(2 * notes))
     }

@@ -11,10 +11,11 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use super::Evidence;
 use crate::message::Message;
-use crate::message::exchange::Exchanges;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{self, Turn};
+pub(crate) use came::{Event, weigh};
 use search::Search;
 use std::ops::Range;
 use std::sync::Arc;
@@ -103,25 +104,33 @@ impl Anchor {
 /// It resolved an error if, before the change, the step or turn before had ended in a failure. `pins` are the indices of
 /// messages that the user pinned; the turn that holds one, or the step of a long turn, is a checkpoint.
 pub fn find(messages: &[Arc<Message>], turns: &[Turn], pins: &[usize], long: Tokens) -> Vec<Anchor> {
-    let mut exchanges = Exchanges::default();
-    let mut events = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        exchanges.next(message, |call, result| {
-            events.extend(came::weigh(call, result).into_iter().flatten().map(|event| (at, event)))
-        });
-    }
+    let mut evidence = Evidence::default();
+    messages.iter().for_each(|message| evidence.append(message));
+    let estimates: Vec<Tokens> = messages
+        .iter()
+        .map(|message| tokens::estimate_message(message))
+        .collect();
+    find_among(&evidence.events, messages, &estimates, turns, pins, long)
+}
+
+/// The same where it is known what calls came to, and what each message weighs.
+pub(crate) fn find_among(
+    events: &[(usize, Event)],
+    messages: &[Arc<Message>],
+    estimates: &[Tokens],
+    turns: &[Turn],
+    pins: &[usize],
+    long: Tokens,
+) -> Vec<Anchor> {
     let mut search = Search::default();
     let mut anchors = Vec::new();
     for (number, Turn(range)) in turns.iter().enumerate() {
         let range = range.start..range.end.min(messages.len());
-        search.read_to(&events, range.start);
+        search.read_to(events, range.start);
         search.begin_turn();
-        let weight: Tokens = messages[range.clone()]
-            .iter()
-            .map(|message| tokens::estimate_message(message))
-            .sum();
+        let weight: Tokens = estimates[range.clone()].iter().sum();
         for span in spans(messages, &range, weight > long) {
-            search.read_to(&events, span.end);
+            search.read_to(events, span.end);
             if let Some((kind, description)) = search.finished() {
                 anchors.push(Anchor::new(kind, number, span.clone(), description));
             }

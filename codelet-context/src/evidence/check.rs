@@ -91,11 +91,6 @@ enum Between {
     Other,
 }
 
-/// The check that a command line runs, if it runs one: a test, or else a build, or else a linter.
-pub(crate) fn check_of(line: &str) -> Option<Check> {
-    checks_of(line).into_iter().find(|check| check.kind.judges())
-}
-
 /// What a command line runs of each kind, in the order of the kinds.
 pub(crate) fn checks_of(line: &str) -> Vec<Check> {
     let commands = commands(line);
@@ -282,6 +277,11 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
 mod tests {
     use super::*;
     use crate::ranking::{labels, posing};
+
+    /// The check of a line: a test, or else a build, or else a linter.
+    fn check_of(line: &str) -> Option<Check> {
+        checks_of(line).into_iter().find(|check| check.kind.judges())
+    }
 
     #[test]
     fn every_row_of_the_table_is_of_a_kind_and_no_quoted_line_begins_as_one_that_tells_of_it() {

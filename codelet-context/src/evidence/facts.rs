@@ -1,10 +1,9 @@
 //! What has come of a conversation, as its calls and their recorded answers state it.
 
-use super::check::{CheckKind, checks_of};
-use crate::message::exchange::Calls;
+use super::check::{Check, CheckKind};
 use crate::message::refusal::Refusal;
 use crate::message::todo::TodoList;
-use crate::message::{ActionKind, ChangeKind, Message, Part, ToolCall, ToolResult, values_within};
+use crate::message::{ActionKind, ChangeKind, ToolCall, ToolResult, values_within};
 use codelet_text::short::clip_bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -68,27 +67,8 @@ pub struct Decision {
 }
 
 impl Facts {
-    /// The facts of a conversation, in one pass over its calls and their answers.
-    pub fn gather(messages: &[Arc<Message>]) -> Facts {
-        let mut facts = Facts::default();
-        let mut calls: Calls<Arc<str>, &ToolCall> = Calls::default();
-        for (at, message) in messages.iter().enumerate() {
-            for (number, part) in message.parts.iter().enumerate() {
-                match part {
-                    Part::ToolCall(call) => calls.called(call.id.clone(), call),
-                    Part::ToolResult(result) => {
-                        if let Some(call) = calls.answered(result) {
-                            facts.take(call, result, (at, number));
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        facts
-    }
-
-    fn take(&mut self, call: &ToolCall, result: &ToolResult, place: (usize, usize)) {
+    /// Takes in a call with what its command line runs, and its answer, which stands at this message and part.
+    pub(super) fn take(&mut self, call: &ToolCall, checks: &[Check], result: &ToolResult, place: (usize, usize)) {
         if let Some(refusal) = &result.refusal {
             if let Refusal::User(words) = refusal {
                 self.decide(described(call), words, true);
@@ -117,7 +97,7 @@ impl Facts {
                     self.changed(&action.paths, true);
                 }
                 let line = action.command.as_ref().map_or("", |command| command.as_str());
-                for check in checks_of(line) {
+                for check in checks {
                     let own = check.own_success(result);
                     if check.kind == CheckKind::Commit && own.or(result.success) != Some(false) {
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);

@@ -1,10 +1,9 @@
-//! Which result answers which call, and calls with their answers in the order in which the answers come.
+//! Which result answers which call.
 
-use crate::message::{Message, Part, ToolCall, ToolResult};
+use crate::message::ToolResult;
 use crate::text::hash::QuickMap;
 use std::borrow::Borrow;
 use std::hash::Hash;
-use std::sync::Arc;
 
 /// The calls of a list of messages that is read from its beginning, each with what is known of it.
 ///
@@ -42,34 +41,10 @@ impl<Id: Borrow<str> + Eq + Hash, T> Calls<Id, T> {
     }
 }
 
-/// Calls with their answers; each has one at most.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Exchanges {
-    open: Calls<Arc<str>, (Arc<Message>, usize)>,
-}
-
-impl Exchanges {
-    /// Takes the next message, and gives each of its results with the call that it answers to `answered`.
-    pub fn next(&mut self, message: &Arc<Message>, mut answered: impl FnMut(&ToolCall, &ToolResult)) {
-        for (index, part) in message.parts.iter().enumerate() {
-            match part {
-                Part::ToolCall(call) => self.open.called(call.id.clone(), (message.clone(), index)),
-                Part::ToolResult(result) => {
-                    if let Some((caller, index)) = self.open.answered(result)
-                        && let Part::ToolCall(call) = &caller.parts[index]
-                    {
-                        answered(call, result);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::ToolCall;
     use serde_json::Map;
 
     /// Of results among calls, both by their ids, the number of the call that each answers: any number of times, and once.

@@ -1,10 +1,11 @@
 //! The features of a segment: what the scorer looks at.
 
 use super::block::{Block, Speaker};
-use super::index::{NONE, RankingIndex, Segment};
+use super::index::{Known, RankingIndex, Segment};
 use super::kind::CallKind;
 use super::look::{self, LOOKS};
 use super::word::{COMMON, LISTS};
+use std::sync::LazyLock;
 
 /// The names of the features, in the order of their values. `R_` is of what tools said, by the kind of the call; `C_` of calls.
 /// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the
@@ -32,6 +33,8 @@ const LONG_PROMPT: usize = 25;
 const SHORT: usize = 6;
 /// The share of common words from which a line that a tool printed reads like prose.
 const PROSE: f32 = 0.2;
+/// Of so many numbers from 0 on what is asked for again and again is worked out once.
+const FEW: u32 = 512;
 /// From where on a conversation is in its last tenth.
 const LATE: f32 = 0.9;
 
@@ -41,115 +44,78 @@ pub(crate) trait Sink {
     fn add(&mut self, feature: usize, value: f32);
 }
 
+/// What is known of a word when all was said.
+#[derive(Clone, Copy)]
+struct Now {
+    /// How rare it is, in nats; 0 for a common one.
+    rarity: f32,
+    /// The last block in which the model used it, and whether it stands in the last two prompts: each word is asked for often, and
+    /// many of them at once.
+    used: u32,
+}
+
+impl Now {
+    const ASKED: u32 = 1 << 31;
+}
+
 /// What the features need to know of the whole history.
 pub(crate) struct Whole<'a> {
     index: &'a RankingIndex,
-    /// By the number of a word: how rare it is, in nats; 0 for a common one.
-    pub rarity: Vec<f32>,
+    /// By the number of a word.
+    words: Vec<Now>,
     /// By block: whether it is the last that the model says in its turn.
     is_closing: Vec<bool>,
-    /// Words of the last two prompts.
-    asked: Vec<bool>,
-    /// Logarithms of small numbers, since the lengths of most segments are such.
-    logs: Vec<f32>,
 }
 
 impl<'a> Whole<'a> {
     pub fn of(index: &'a RankingIndex) -> Self {
         let blocks = index.blocks.len().max(1) as f32;
-        let known = index.known.iter().zip(0..);
-        let rarity = known.map(|(known, word)| {
-            let is_common = index.words.lists(word) & COMMON != 0;
-            if is_common {
-                0.0
-            } else {
-                libm::logf(1.0 + blocks / known.blocks.max(1) as f32)
-            }
-        });
-        let mut is_closing = vec![false; index.blocks.len()];
-        let mut next = None;
-        for (at, block) in index
-            .blocks
-            .iter()
-            .enumerate()
-            .rev()
-            .filter(|(_, block)| block.speaker == Speaker::Model)
-        {
-            is_closing[at] = next.replace(block.turn) != Some(block.turn);
-        }
-        let mut asked = vec![false; index.known.len()];
+        let rarity = |held: u32| libm::logf(1.0 + blocks / held.max(1) as f32);
+        // Most words stand in few blocks.
+        let rarities: Vec<f32> = (0..FEW).map(rarity).collect();
+        let now = |(known, word): (&Known, u32)| Now {
+            rarity: match index.words.lists(word) & COMMON {
+                0 => rarities
+                    .get(known.blocks as usize)
+                    .copied()
+                    .unwrap_or_else(|| rarity(known.blocks)),
+                _ => 0.0,
+            },
+            used: known.last_of_model,
+        };
+        let mut words: Vec<Now> = index.known.iter().zip(0..).map(now).collect();
         let prompts = index.blocks.iter().filter(|block| block.speaker == Speaker::User);
         let newest = prompts.clone().map(|block| block.turn).max().unwrap_or(0);
         for block in prompts.filter(|block| block.turn + 1 >= newest) {
-            for segment in block.segments.clone() {
-                index
-                    .words_of(segment)
-                    .iter()
-                    .for_each(|&word| asked[word as usize] = true);
-            }
+            let asked = block.segments.clone().flat_map(|segment| index.words_of(segment));
+            asked.for_each(|word| words[word.number()].used |= Now::ASKED);
+        }
+        let mut is_closing = vec![false; index.blocks.len()];
+        let mut next = None;
+        let said = index.blocks.iter().enumerate().rev();
+        for (at, block) in said.filter(|(_, block)| block.speaker == Speaker::Model) {
+            is_closing[at] = next.replace(block.turn) != Some(block.turn);
         }
         Whole {
             index,
-            rarity: rarity.collect(),
+            words,
             is_closing,
-            asked,
-            logs: (0..512).map(|bytes| libm::logf(bytes as f32 + 10.0)).collect(),
         }
     }
 
-    /// Gives the features of each segment for which `wanted` holds, the newest block first: `begin` makes what takes them, and
-    /// `end` is given it with the block and the segment. Asked newest first, since what is said next tells what a block was for.
-    pub fn each<S: Sink>(
-        &self,
-        mut wanted: impl FnMut(usize) -> bool,
-        mut begin: impl FnMut() -> S,
-        mut end: impl FnMut(u32, u32, S),
-    ) {
-        // By word: the block said after this one that holds it.
-        let mut next = vec![NONE; self.index.known.len()];
-        let mut following = NONE;
-        for (at, block) in self.index.blocks.iter().enumerate().rev() {
-            if wanted(at) {
-                let of_block = self.block(at, block);
-                for (number, segment) in block.segments.clone().enumerate() {
-                    let mut sink = begin();
-                    of_block.iter().for_each(|&(feature, value)| sink.add(feature, value));
-                    let is_next = |word: u32| following != NONE && next[word as usize] == following;
-                    self.segment(&mut sink, at as u32, number, segment, is_next);
-                    end(at as u32, segment, sink);
-                }
-            }
-            let says = match block.speaker {
-                Speaker::User | Speaker::Model => true,
-                Speaker::Thinking => block.segments.len() > 1,
-                _ => false,
-            };
-            if says {
-                following = at as u32;
-                for segment in block.segments.clone() {
-                    self.index
-                        .words_of(segment)
-                        .iter()
-                        .for_each(|&word| next[word as usize] = following);
-                }
-            }
-        }
-    }
-
-    fn log(&self, bytes: usize) -> f32 {
-        self.logs
-            .get(bytes)
-            .copied()
-            .unwrap_or_else(|| libm::logf(bytes as f32 + 10.0))
+    /// By the number of a word: how rare it is, in nats; 0 for a common one.
+    pub fn rarities(&self) -> impl Iterator<Item = f32> {
+        self.words.iter().map(|word| word.rarity)
     }
 
     /// The features that all segments of a block share.
-    fn block(&self, number: usize, block: &Block) -> Vec<(usize, f32)> {
+    pub fn block(&self, sink: &mut impl Sink, number: usize) {
+        let block = &self.index.blocks[number];
         let segments = length(block);
-        let mut found = vec![(const { at("one") }, 1.0)];
+        sink.add(const { at("one") }, 1.0);
         let mut mark = |feature: usize, holds: bool| {
             if holds {
-                found.push((feature, 1.0));
+                sink.add(feature, 1.0);
             }
         };
         let is_said = block.speaker.says();
@@ -187,11 +153,11 @@ impl<'a> Whole<'a> {
         mark(const { at("err") }, block.failed);
         let position = block.message as f32 / self.index.messages.saturating_sub(1).max(1) as f32;
         mark(const { at("late") }, position > LATE);
-        found.push((const { at("pos") }, position));
+        sink.add(const { at("pos") }, position);
         let length = libm::logf(segments.max(1) as f32) / 3.0;
-        found.push((const { at("blklen") }, length));
+        sink.add(const { at("blklen") }, length);
         if is_said {
-            found.push((const { at("blklen_talk") }, length));
+            sink.add(const { at("blklen_talk") }, length);
         }
         let own = match (block.speaker, block.kind) {
             (Speaker::Model, _) => const { at("blklen_said") },
@@ -201,83 +167,80 @@ impl<'a> Whole<'a> {
             (Speaker::Tool, CallKind::Read | CallKind::Edit | CallKind::Document | CallKind::Find | CallKind::Todo) => {
                 const { at("blklen_file") }
             }
-            (Speaker::Thinking | Speaker::Tool, _) => return found,
+            (Speaker::Thinking | Speaker::Tool, _) => return,
         };
-        found.push((own, length));
-        found
+        sink.add(own, length);
     }
 
-    fn segment(&self, sink: &mut impl Sink, number: u32, place: usize, segment: u32, is_next: impl Fn(u32) -> bool) {
-        let block = &self.index.blocks[number as usize];
-        let Segment {
-            start,
-            end,
-            lists,
-            prose,
-            codeness,
-            ..
-        } = self.index.segments[segment as usize];
-        let mut looks = self.index.segments[segment as usize].looks;
-        while looks != 0 {
-            sink.add(LOOK + looks.trailing_zeros() as usize, 1.0);
-            looks &= looks - 1;
-        }
-        let is_said = block.speaker.says();
-        if block.speaker == Speaker::Call && place == 0 {
-            sink.add(const { at("C_head") }, 1.0);
-        }
-        let reads_like_prose = is_said || prose > PROSE;
-        let mut listed = |on: u8, feature| {
-            if lists & on != 0 {
-                sink.add(feature, 1.0);
-            }
-        };
-        listed(const { list("decide") }, const { at("w_decide") });
-        listed(const { list("wish") }, const { at("w_wish") });
-        if reads_like_prose {
-            listed(const { list("find") }, const { at("w_find") });
-            listed(const { list("fail") }, const { at("w_fail") });
-            listed(const { list("done") }, const { at("w_done") });
-        } else {
-            listed(const { list("fail") }, const { at("o_fail") });
-        }
-        let segments = length(block);
-        let place = if block.speaker == Speaker::Record { 0 } else { place };
-        if segments > 3 && place + 3 > segments {
-            sink.add(const { at("last2") }, 1.0);
-        }
-        sink.add(const { at("deep") }, libm::logf(1.0 + place as f32) / 3.0);
-        sink.add(const { at("codey") }, codeness);
-        sink.add(const { at("prose") }, prose * 2.0);
-        let length = self.log((end - start) as usize) - 4.3;
-        sink.add(const { at("len") }, length);
-        sink.add(const { at("len2") }, length * length);
+    /// The features that the words of a segment have among all that was said; the segment stands in this block.
+    pub fn words(&self, sink: &mut impl Sink, number: u32, segment: u32) {
         let words = self.index.words_of(segment);
         let (mut all, mut reuse, mut of_user, mut follow, mut asked) = (0.0_f32, 0.0, 0.0, 0.0, 0.0);
-        for &word in words {
-            let rarity = self.rarity[word as usize];
-            if rarity <= 0.0 {
-                continue;
-            }
-            let known = self.index.known[word as usize];
-            all += rarity;
-            let share = |holds: bool| if holds { rarity } else { 0.0 };
-            reuse += share(known.last_of_model != NONE && known.last_of_model > number);
-            of_user += share(known.first_of_user < number);
-            follow += share(is_next(word));
-            asked += share(self.asked[word as usize]);
+        for word in words {
+            let now = self.words[word.number()];
+            let share = |holds: bool| if holds { now.rarity } else { 0.0 };
+            all += now.rarity;
+            reuse += share(now.used & !Now::ASKED > number);
+            of_user += share(word.is_of_user());
+            follow += share(word.is_followed());
+            asked += share(now.used & Now::ASKED != 0);
         }
         let whole = if all > 0.0 { all } else { 1.0 };
         sink.add(const { at("reuse") }, reuse / whole);
         sink.add(const { at("userw") }, of_user / whole);
         sink.add(const { at("follow") }, follow / whole);
         sink.add(const { at("lastq") }, asked / whole);
-        if !is_said {
+        if !self.index.blocks[number as usize].speaker.says() {
             sink.add(const { at("reuse_out") }, reuse / whole);
             sink.add(const { at("follow_out") }, follow / whole);
         }
         sink.add(const { at("rarity") }, all / (words.len() + 1) as f32 / 3.0);
     }
+}
+
+/// The features of a segment, the so manieth of its block, that its block tells: they never change.
+pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment: &Segment) {
+    let mut looks = segment.looks;
+    while looks != 0 {
+        sink.add(LOOK + looks.trailing_zeros() as usize, 1.0);
+        looks &= looks - 1;
+    }
+    if block.speaker == Speaker::Call && place == 0 {
+        sink.add(const { at("C_head") }, 1.0);
+    }
+    let reads_like_prose = block.speaker.says() || segment.prose > PROSE;
+    let mut listed = |on: u8, feature| {
+        if segment.lists & on != 0 {
+            sink.add(feature, 1.0);
+        }
+    };
+    listed(const { list("decide") }, const { at("w_decide") });
+    listed(const { list("wish") }, const { at("w_wish") });
+    if reads_like_prose {
+        listed(const { list("find") }, const { at("w_find") });
+        listed(const { list("fail") }, const { at("w_fail") });
+        listed(const { list("done") }, const { at("w_done") });
+    } else {
+        listed(const { list("fail") }, const { at("o_fail") });
+    }
+    let segments = length(block);
+    let place = if block.speaker == Speaker::Record { 0 } else { place };
+    if segments > 3 && place + 3 > segments {
+        sink.add(const { at("last2") }, 1.0);
+    }
+    sink.add(const { at("deep") }, log(1 + place) / 3.0);
+    sink.add(const { at("codey") }, segment.codeness);
+    sink.add(const { at("prose") }, segment.prose * 2.0);
+    let length = log((segment.end - segment.start) as usize + 10) - 4.3;
+    sink.add(const { at("len") }, length);
+    sink.add(const { at("len2") }, length * length);
+}
+
+/// Logarithms of small numbers, since most segments are short, and most blocks have few.
+static LOGS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..FEW).map(|number| libm::logf(number as f32)).collect());
+
+fn log(number: usize) -> f32 {
+    LOGS.get(number).copied().unwrap_or_else(|| libm::logf(number as f32))
 }
 
 /// The segments of a block, as far as its length tells against it: those of an earlier record were chosen from all of its part.

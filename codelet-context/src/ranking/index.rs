@@ -2,9 +2,11 @@
 
 use super::block::{self, Block, Speaker};
 use super::cut::{self, Piece};
+use super::features;
 use super::kind::{self, CallKind};
 use super::labels;
 use super::look::{self, Looks, bit};
+use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
@@ -47,6 +49,32 @@ pub(crate) struct Segment {
     /// The share of common words, and how much of it is signs of code.
     pub prose: f32,
     pub codeness: f32,
+    /// What its block tells of it, by the built-in weights.
+    pub score: f32,
+}
+
+/// A word in a segment: its number, and what is known of it there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Word(u32);
+
+impl Word {
+    const FOLLOWED: u32 = 1 << 31;
+    const OF_USER: u32 = 1 << 30;
+
+    /// The number, by which words are listed.
+    pub fn number(self) -> usize {
+        (self.0 & !(Word::FOLLOWED | Word::OF_USER)) as usize
+    }
+
+    /// The next thing said holds it too.
+    pub fn is_followed(self) -> bool {
+        self.0 & Word::FOLLOWED != 0
+    }
+
+    /// The user said it before.
+    pub fn is_of_user(self) -> bool {
+        self.0 & Word::OF_USER != 0
+    }
 }
 
 /// What is known of a word.
@@ -54,9 +82,9 @@ pub(crate) struct Segment {
 pub(crate) struct Known {
     /// Blocks that hold it.
     pub blocks: u32,
-    /// The first block, the first of the user's, and the last in which the model used it other than in a file.
+    /// The first block, the first of the user's, and the last in which the model used it other than in a file, or 0.
     pub first: u32,
-    pub first_of_user: u32,
+    first_of_user: u32,
     pub last_of_model: u32,
     /// The last block that was counted.
     counted: u32,
@@ -70,7 +98,11 @@ pub(crate) struct RankingIndex {
     pub words: Words,
     /// By the number of a word.
     pub known: Vec<Known>,
-    segment_words: Vec<u32>,
+    segment_words: Vec<Word>,
+    /// The words of the segment that is looked at.
+    scanned: Vec<u32>,
+    /// From which block on nothing was said yet behind a block.
+    unfollowed: u32,
     /// Segments that were said before, by the hash of what is quoted of them.
     seen: ByHash<()>,
     /// Lines that tools have printed, by the hash of what they are without their numbers: how many outputs have one, and the last
@@ -141,6 +173,7 @@ impl RankingIndex {
         if matches!(block.speaker, Speaker::Model | Speaker::Thinking | Speaker::Call) {
             self.note_used(&block);
         }
+        self.mark_followed(&block, at);
         self.blocks.push(block);
     }
 
@@ -152,25 +185,16 @@ impl RankingIndex {
 
     fn note_used(&mut self, block: &Block) {
         let seldom = (self.blocks.len() as u32 / SELDOM).max(SELDOM_LEAST);
-        let first = block
-            .segments
-            .start
-            .checked_sub(1)
-            .map_or(0, |before| self.segments[before as usize].words);
-        let last = block
-            .segments
-            .end
-            .checked_sub(1)
-            .map_or(0, |last| self.segments[last as usize].words);
-        let mut words = self.segment_words[first as usize..last.max(first) as usize].to_vec();
+        let words = self.words_before(block.segments.start)..self.words_before(block.segments.end);
+        let mut words: Vec<usize> = self.segment_words[words].iter().map(|word| word.number()).collect();
         words.sort_unstable();
         words.dedup();
         for word in words {
-            let known = self.known[word as usize];
+            let known = self.known[word];
             let Some(source) = self.blocks.get(known.first as usize) else {
                 continue;
             };
-            if source.speaker != Speaker::Tool || known.blocks > seldom || self.words.lists(word) & COMMON != 0 {
+            if source.speaker != Speaker::Tool || known.blocks > seldom || self.words.lists(word as u32) & COMMON != 0 {
                 continue;
             }
             let place = (source.message, source.part);
@@ -216,6 +240,11 @@ impl RankingIndex {
             self.segments.push(segment);
         }
         block.segments.end = self.segments.len() as u32;
+        for (place, segment) in self.segments[block.segments.start as usize..].iter_mut().enumerate() {
+            let mut score = Score::new(Weights::built_in());
+            features::of_text(&mut score, block, place, segment);
+            segment.score = score.sum;
+        }
     }
 
     fn segment(&mut self, block: &Block, at: u32, piece: Piece, numbered: bool) -> Segment {
@@ -228,20 +257,21 @@ impl RankingIndex {
         let start = piece.start + number;
         let text = &whole[number..];
         let is_said = block.speaker.says();
-        let first = self.segment_words.len();
-        self.words.scan(text, &mut self.segment_words);
-        let words = &self.segment_words[first..];
+        let mut words = std::mem::take(&mut self.scanned);
+        words.clear();
+        self.words.scan(text, &mut words);
+        let count = words.len();
         let (mut lists, mut common) = (0, 0);
-        for &word in words {
+        for &word in &words {
             let on = self.words.lists(word);
             lists |= on;
             common += usize::from(on & COMMON != 0);
+            let is_of_user = self.count(word, block, at);
+            self.segment_words
+                .push(Word(word | if is_of_user { Word::OF_USER } else { 0 }));
         }
-        let prose = common as f32 / (words.len() + 1) as f32;
-        let count = words.len();
-        for at_word in first..self.segment_words.len() {
-            self.count(self.segment_words[at_word], block, at);
-        }
+        self.scanned = words;
+        let prose = common as f32 / (count + 1) as f32;
         let mut looks = look::looks(text, is_said);
         let mut mark = |name: Looks, holds: bool| looks |= if holds { name } else { 0 };
         mark(const { bit("fence") }, piece.fenced);
@@ -273,39 +303,65 @@ impl RankingIndex {
             joined: piece.joined,
             prose,
             codeness: look::codeness(text),
+            score: 0.0,
         }
     }
 
-    /// Counts a word of a segment of the block at `at`.
-    fn count(&mut self, word: u32, block: &Block, at: u32) {
+    /// Counts a word of a segment of the block at `at`; whether the user said it before.
+    fn count(&mut self, word: u32, block: &Block, at: u32) -> bool {
         if word as usize == self.known.len() {
             self.known.push(Known {
                 blocks: 0,
                 first: at,
                 first_of_user: NONE,
-                last_of_model: NONE,
+                last_of_model: 0,
                 counted: NONE,
             });
         }
         let known = &mut self.known[word as usize];
-        if known.counted == at {
+        if known.counted != at {
+            known.counted = at;
+            known.blocks += 1;
+            match block.speaker {
+                Speaker::User if known.first_of_user == NONE => known.first_of_user = at,
+                Speaker::Model | Speaker::Thinking => known.last_of_model = at,
+                Speaker::Call if !matches!(block.kind, CallKind::Edit | CallKind::Document) => known.last_of_model = at,
+                _ => {}
+            }
+        }
+        known.first_of_user < at
+    }
+
+    /// Marks the words that this block, which is the next thing said, has in common with each of those that it follows.
+    fn mark_followed(&mut self, block: &Block, at: u32) {
+        let is_said = match block.speaker {
+            Speaker::User | Speaker::Model => true,
+            Speaker::Thinking => block.segments.len() > 1,
+            _ => false,
+        };
+        if !is_said {
             return;
         }
-        known.counted = at;
-        known.blocks += 1;
-        match block.speaker {
-            Speaker::User if known.first_of_user == NONE => known.first_of_user = at,
-            Speaker::Model | Speaker::Thinking => known.last_of_model = at,
-            Speaker::Call if !matches!(block.kind, CallKind::Edit | CallKind::Document) => known.last_of_model = at,
-            _ => {}
+        let first = self.blocks.get(self.unfollowed as usize);
+        let words =
+            first.map_or(0, |first| self.words_before(first.segments.start))..self.words_before(block.segments.start);
+        for word in &mut self.segment_words[words] {
+            if self.known[word.number()].counted == at {
+                word.0 |= Word::FOLLOWED;
+            }
         }
+        self.unfollowed = at;
     }
 
     /// The words of a segment, each once.
-    pub fn words_of(&self, segment: u32) -> &[u32] {
-        let segment = segment as usize;
-        let start = segment.checked_sub(1).map_or(0, |before| self.segments[before].words);
-        &self.segment_words[start as usize..self.segments[segment].words as usize]
+    pub fn words_of(&self, segment: u32) -> &[Word] {
+        &self.segment_words[self.words_before(segment)..self.words_before(segment + 1)]
+    }
+
+    /// How many words the segments before this one have.
+    fn words_before(&self, segment: u32) -> usize {
+        let before = segment.checked_sub(1);
+        before.map_or(0, |before| self.segments[before as usize].words as usize)
     }
 
     /// A segment of this block as it is quoted: on one line, and nothing that could pose as more than a quotation.

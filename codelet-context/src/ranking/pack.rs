@@ -4,14 +4,13 @@
 //! only fall as more is taken, so a segment that still leads when it is looked at again is the best there is (lazy greedy,
 //! Minoux 1978, "Accelerated greedy algorithms for maximizing submodular set functions").
 
-use super::features::Whole;
+use super::features::{self, Whole};
 use super::focus::Focus;
 use super::index::RankingIndex;
 use super::look::bit;
-use super::weights::{Score, Weights};
+use super::queue::{self, Queue, Waiting};
+use super::weights::{self, Score, Weights};
 use crate::text::hash::{self, ByHash};
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::LazyLock;
 
 /// A word that was taken so many times counts 1 ÷ (1 + so many times this).
@@ -19,6 +18,8 @@ const REPETITION: f32 = 0.7;
 /// The power of the bytes that a worth is divided by, and what is added to them, so that short segments don't win by shortness.
 const POWER: f32 = 0.8;
 const FRAME: f32 = 12.0;
+/// Bytes of the line break and the mark of what is left out beside a segment.
+const LINE: usize = 3;
 /// A segment whose gain has fallen by less than this is taken without another look at the others.
 const STALE: f32 = 0.98;
 /// So many segments that don't fit end the search.
@@ -55,31 +56,6 @@ enum Open {
     Known { turn: bool, call: bool },
 }
 
-/// A segment that waits, with the gain that it had when it was last looked at.
-struct Waiting {
-    gain: f32,
-    segment: u32,
-    block: u32,
-    worth: f32,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.gain.total_cmp(&other.gain).then(other.segment.cmp(&self.segment))
-    }
-}
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl Eq for Waiting {}
-
 /// Chooses in one go; the segments ascend.
 pub(crate) fn choose(task: &Task<'_>, bytes: usize) -> Vec<u32> {
     let mut packing = Packing::new(task);
@@ -96,17 +72,46 @@ static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collec
 
 /// What the worth of something of so many bytes is divided by.
 fn price(bytes: usize) -> f32 {
-    POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
+    prices()(bytes)
+}
+
+/// The same, to be asked for again and again.
+fn prices() -> impl Fn(usize) -> f32 {
+    let powers: &[f32] = &POWERS;
+    |bytes| powers.get(bytes).copied().unwrap_or_else(|| power(bytes))
+}
+
+/// What of a word is taken.
+struct Cover {
+    rarity: f32,
+    /// What is left of it.
+    new: f32,
+    taken: u32,
+}
+
+impl Cover {
+    fn of(rarity: f32) -> Self {
+        Cover {
+            rarity,
+            new: rarity,
+            taken: 0,
+        }
+    }
+
+    fn take(&mut self) {
+        self.taken += 1;
+        self.new = self.rarity / (1.0 + REPETITION * self.taken as f32);
+    }
 }
 
 /// A choice under way.
 pub(crate) struct Packing<'a> {
     task: &'a Task<'a>,
-    rarity: Vec<f32>,
-    /// By word: how often it was taken.
-    covered: Vec<u32>,
+    /// By word.
+    words: Vec<Cover>,
     opened: Opened,
-    heap: BinaryHeap<Waiting>,
+    queue: Queue,
+    worths: Worths<'a>,
     /// Lines that were taken where they came again, by their hash.
     said: ByHash<()>,
     /// By block: what stands above its first segment, and what was open when that was worked out.
@@ -120,49 +125,58 @@ impl<'a> Packing<'a> {
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
-        let mut heap = Vec::new();
-        // Whether the block that is looked at belongs to a file which the user wants to read of.
-        let mut named = (None, false);
-        whole.each(
-            |block| task.open[block],
-            || Score::new(task.weights),
-            |block, segment, score| {
-                let bytes = index.segments[segment as usize].bytes;
-                if bytes == 0 || task.shown.binary_search(&segment).is_ok() {
-                    return;
+        let (price, at_most) = (prices(), weights::worth_at_most());
+        let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
+        let mut waiting = Vec::with_capacity(index.segments.len());
+        let mut scores = vec![0.0; index.segments.len()];
+        let names_file = |focus: &Focus| {
+            (0..index.blocks.len() as u32)
+                .map(|block| focus.names_file_of(index, block))
+                .collect()
+        };
+        let named = task.focus.map_or_else(Vec::new, names_file);
+        let mut shown = task.shown.iter().peekable();
+        for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
+            let mut of_block = Score::new(task.weights);
+            whole.block(&mut of_block, number);
+            for (place, segment) in block.segments.clone().enumerate() {
+                while shown.next_if(|&&shown| shown < segment).is_some() {}
+                let known = &index.segments[segment as usize];
+                if known.bytes == 0 || shown.peek() == Some(&&segment) {
+                    continue;
                 }
-                let mut worth = score.worth();
-                if let Some(focus) = task.focus {
-                    if named.0 != Some(block) {
-                        named = (Some(block), focus.names_file_of(index, block));
-                    }
-                    worth *= focus.factor(index.text_of(block, segment), named.1);
+                let mut score = Score::new(task.weights);
+                match is_built_in {
+                    true => score.sum = known.score,
+                    false => features::of_text(&mut score, block, place, known),
                 }
-                let gain = worth / price(usize::from(bytes));
-                heap.push(Waiting {
-                    gain,
-                    segment,
-                    block,
-                    worth,
-                });
-            },
-        );
+                score.sum += of_block.sum;
+                whole.words(&mut score, number as u32, segment);
+                scores[segment as usize] = score.sum;
+                let most = match task.focus {
+                    // What the user asks for may be worth any number of times as much.
+                    Some(_) => f32::MAX,
+                    None => at_most(score.sum) / price(usize::from(known.bytes)),
+                };
+                waiting.push((segment, number as u32, queue::level(most)));
+            }
+        }
         let mut packing = Packing {
             task,
-            covered: vec![0; index.known.len()],
-            rarity: whole.rarity,
+            words: whole.rarities().map(Cover::of).collect(),
             opened: Opened {
                 blocks: vec![false; index.blocks.len()],
                 turns: vec![false; index.blocks.last().map_or(0, |block| block.turn as usize + 1)],
             },
-            heap: BinaryHeap::from(heap),
+            queue: Queue::of(&waiting),
+            worths: Worths { task, scores, named },
             said: ByHash::default(),
             frames: vec![(Open::Unknown, 0); index.blocks.len()],
             order: Vec::new(),
         };
         task.shown.iter().for_each(|&segment| packing.cover(segment));
         for &word in task.beside {
-            packing.covered[word as usize] += 1;
+            packing.words[word as usize].take();
         }
         packing
     }
@@ -171,12 +185,14 @@ impl<'a> Packing<'a> {
     pub fn fill(&mut self, bytes: usize) -> bool {
         let (mut room, taken) = (bytes, self.order.len());
         let mut too_large = Vec::new();
-        while let Some(mut next) = self.heap.pop() {
+        while self.peek().is_some()
+            && let Some(mut next) = self.queue.pop()
+        {
             let cost = self.cost(&next);
             let gain = self.gain(&next) / price(cost);
-            if gain < next.gain * STALE && self.heap.peek().is_some_and(|other| gain < other.gain) {
+            if gain < next.gain * STALE && self.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
-                self.heap.push(next);
+                self.queue.push(next);
                 continue;
             }
             if self.is_taken_again(&next) {
@@ -192,7 +208,7 @@ impl<'a> Packing<'a> {
             room -= cost;
             self.take(&next);
         }
-        self.heap.extend(too_large);
+        too_large.into_iter().for_each(|waiting| self.queue.push(waiting));
         self.order.len() > taken
     }
 
@@ -213,9 +229,26 @@ impl<'a> Packing<'a> {
         taken
     }
 
+    /// What has the highest gain.
+    fn peek(&mut self) -> Option<&Waiting> {
+        while self.queue.peek().is_none() {
+            for (segment, block) in self.queue.lower()? {
+                let worth = self.worths.of(segment, block);
+                let bytes = self.task.index.segments[segment as usize].bytes;
+                self.queue.push(Waiting {
+                    gain: worth / price(usize::from(bytes)),
+                    segment,
+                    block,
+                    worth,
+                });
+            }
+        }
+        self.queue.peek()
+    }
+
     fn cover(&mut self, segment: u32) {
-        for &word in self.task.index.words_of(segment) {
-            self.covered[word as usize] += 1;
+        for word in self.task.index.words_of(segment) {
+            self.words[word.number()].take();
         }
     }
 
@@ -250,7 +283,6 @@ impl<'a> Packing<'a> {
 
     /// Bytes that a segment takes: of its own with a line break and a mark of what is left out, and of what has to stand above it.
     fn cost(&mut self, next: &Waiting) -> usize {
-        const LINE: usize = 3;
         let own = usize::from(self.task.index.segments[next.segment as usize].bytes) + LINE;
         if self.opened.blocks[next.block as usize] {
             return own;
@@ -270,11 +302,29 @@ impl<'a> Packing<'a> {
     /// The worth of a segment, by how much of what it says is new.
     fn gain(&self, next: &Waiting) -> f32 {
         let (mut new, mut all) = (0.0_f32, 0.0);
-        for &word in self.task.index.words_of(next.segment) {
-            let rarity = self.rarity[word as usize];
-            all += rarity;
-            new += rarity / (1.0 + REPETITION * self.covered[word as usize] as f32);
+        for word in self.task.index.words_of(next.segment) {
+            let word = &self.words[word.number()];
+            all += word.rarity;
+            new += word.new;
         }
         if all > 0.0 { next.worth * new / all } else { next.worth }
+    }
+}
+
+/// What the segments are worth that may be taken.
+struct Worths<'a> {
+    task: &'a Task<'a>,
+    /// By segment.
+    scores: Vec<f32>,
+    /// By block: whether it belongs to a file that the user wants to read of; empty where nothing is asked for.
+    named: Vec<bool>,
+}
+
+impl Worths<'_> {
+    /// The worth of a segment of a block.
+    fn of(&self, segment: u32, block: u32) -> f32 {
+        let worth = weights::worth(self.scores[segment as usize]);
+        let factor = |focus: &Focus| focus.factor(self.task.index.text_of(block, segment), self.named[block as usize]);
+        worth * self.task.focus.map_or(1.0, factor)
     }
 }

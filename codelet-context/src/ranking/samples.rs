@@ -1,6 +1,6 @@
 //! The segments of a history as a teacher sees them.
 
-use super::features::{FEATURES, Sink, Whole};
+use super::features::{self, FEATURES, Sink, Whole};
 use super::index::RankingIndex;
 
 /// One segment with its features.
@@ -22,17 +22,20 @@ impl Sink for Vec<f32> {
 
 /// The segments of a history, oldest first.
 pub(crate) fn samples(index: &RankingIndex) -> Vec<Sample> {
+    let whole = Whole::of(index);
     let mut found = Vec::with_capacity(index.segments.len());
-    Whole::of(index).each(
-        |_| true,
-        || vec![0.0; FEATURES.len()],
-        |block, segment, features| found.push((segment, block, features)),
-    );
-    found.sort_unstable_by_key(|(segment, ..)| *segment);
-    let sample = |(segment, block, features): (u32, u32, Vec<f32>)| Sample {
-        block: block as usize,
-        text: index.quoted(block, segment).into_owned(),
-        features,
-    };
-    found.into_iter().map(sample).collect()
+    for (number, block) in index.blocks.iter().enumerate() {
+        for (place, segment) in block.segments.clone().enumerate() {
+            let mut features = vec![0.0; FEATURES.len()];
+            features::of_text(&mut features, block, place, &index.segments[segment as usize]);
+            whole.block(&mut features, number);
+            whole.words(&mut features, number as u32, segment);
+            found.push(Sample {
+                block: number,
+                text: index.quoted(number as u32, segment).into_owned(),
+                features,
+            });
+        }
+    }
+    found
 }

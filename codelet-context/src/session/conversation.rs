@@ -500,12 +500,12 @@ impl Conversation {
     }
 
     /// What is known of files, checks, errors and decisions.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> &Facts {
         self.history.facts()
     }
 
     /// What is to be done, as last noted.
-    pub fn todo(&self) -> TodoList {
-        self.history.facts().todo
+    pub fn todo(&self) -> &TodoList {
+        &self.history.facts().todo
     }
 }

@@ -1,12 +1,12 @@
 //! What a call came to, as far as it tells whether something was finished.
 
-use crate::evidence::{CheckKind, check_of, passed};
+use crate::evidence::check::{Check, CheckKind, passed};
 use crate::message::{ActionKind, ToolCall, ToolResult};
 use std::sync::Arc;
 
 /// What a call came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// Files were changed, these if they are named.
     Changed(Vec<Arc<str>>),
     /// A test run succeeded.
@@ -21,15 +21,15 @@ pub(super) enum Event {
 
 /// What had failed before files were changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Build,
     Tests,
     /// Some other command or tool.
     Other,
 }
 
-/// What a call came to, by its recorded status.
-pub(super) fn weigh(call: &ToolCall, result: &ToolResult) -> [Option<Event>; 2] {
+/// What a call came to, by its recorded status; these checks are what its command line runs.
+pub(crate) fn weigh(call: &ToolCall, checks: &[Check], result: &ToolResult) -> [Option<Event>; 2] {
     let action = &call.action;
     // What never ran has failed at nothing, and a change that could not be made breaks nothing: everything is as it was.
     let has_changed =
@@ -38,19 +38,20 @@ pub(super) fn weigh(call: &ToolCall, result: &ToolResult) -> [Option<Event>; 2] 
         true => [None, None],
         false => [
             has_changed.then(|| Event::Changed(action.paths.clone())),
-            came(call, result),
+            came(call, checks, result),
         ],
     }
 }
 
 /// What a call came to beside changes of files.
-fn came(call: &ToolCall, result: &ToolResult) -> Option<Event> {
+fn came(call: &ToolCall, checks: &[Check], result: &ToolResult) -> Option<Event> {
     let action = &call.action;
     let other = || result.success.map(|success| Event::Other { success });
     match action.kind {
         ActionKind::Command => {
-            let line = action.command.as_ref().map_or("", |command| command.as_str());
-            let Some(check) = check_of(line) else { return other() };
+            let Some(&check) = checks.iter().find(|check| check.kind.judges()) else {
+                return other();
+            };
             let is_test = check.kind == CheckKind::Test;
             match passed(check, result)? {
                 true if is_test => Some(Event::TestsPassed),

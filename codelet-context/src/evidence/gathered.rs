@@ -1,0 +1,45 @@
+//! What calls and their answers state, taken in as they are said.
+
+use super::anchor::{Event, weigh};
+use super::check::checks_of;
+use super::facts::Facts;
+use crate::message::exchange::Calls;
+use crate::message::{Message, Part};
+use std::sync::Arc;
+
+/// What a conversation states so far. Grows with it, and reads each message once.
+#[derive(Clone, Default)]
+pub(crate) struct Evidence {
+    messages: usize,
+    /// Calls that have no answer yet, with the message and the part.
+    open: Calls<Arc<str>, (Arc<Message>, usize)>,
+    pub facts: Facts,
+    /// What calls came to, by the messages of their answers.
+    pub events: Vec<(usize, Event)>,
+}
+
+impl Evidence {
+    /// Takes in the next message.
+    pub fn append(&mut self, message: &Arc<Message>) {
+        for (number, part) in message.parts.iter().enumerate() {
+            match part {
+                Part::ToolCall(call) => self.open.called(call.id.clone(), (message.clone(), number)),
+                Part::ToolResult(result) => {
+                    let Some((caller, called)) = self.open.answered(result) else {
+                        continue;
+                    };
+                    let Part::ToolCall(call) = &caller.parts[called] else {
+                        continue;
+                    };
+                    let line = call.action.command.as_ref();
+                    let checks = line.map_or_else(Vec::new, |line| checks_of(line.as_str()));
+                    self.facts.take(call, &checks, result, (self.messages, number));
+                    let events = weigh(call, &checks, result).into_iter().flatten();
+                    self.events.extend(events.map(|event| (self.messages, event)));
+                }
+                _ => {}
+            }
+        }
+        self.messages += 1;
+    }
+}
