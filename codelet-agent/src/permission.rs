@@ -4,9 +4,10 @@ mod builtin;
 mod line;
 mod looks;
 mod proposed;
+mod redirected;
 
 pub use looks::{Looks, looks};
-pub(crate) use proposed::{patterns, proposal};
+pub(crate) use proposed::{pattern_for, patterns, proposal};
 
 use crate::orders;
 use crate::tool::{Looking, Need, Owner};
@@ -200,12 +201,13 @@ impl Gate for Rules {
 }
 
 /// Whether a command of a line matches a pattern that denies it: from any of its words on, since some only start the rest (`env`,
-/// `nice`), by the program's last name (`/usr/bin/git`), and with options between the program and what it does (`git -C . push`). Of a line
-/// that cannot be judged, each place is one where the words of the pattern may stand.
+/// `nice`), by the program's last name (`/usr/bin/git`), with options between the program and what it does (`git -C . push`), and with
+/// redirections anywhere (`git >x push`). Of a line that cannot be judged, each place is one where the words of the pattern may stand.
 fn denies(pattern: &str, line: &str) -> bool {
-    if pattern == "*" {
-        return true;
-    }
+    pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &redirected::without_redirections(line))
+}
+
+fn denies_words(pattern: &str, line: &str) -> bool {
     match split(line) {
         Some(commands) => commands.iter().any(|words| match words.is_empty() {
             true => may_hold(pattern, line),
@@ -296,103 +298,8 @@ pub fn is_of_calls(pattern: &str) -> bool {
     pattern.starts_with(CALL)
 }
 
-/// Programs whose first argument says what they do, so that a pattern names it too.
-const WITH_SUBCOMMANDS: &str = "cargo git go npm pnpm yarn bun deno pip uv poetry docker podman kubectl make just mvn gradle gradlew mvnw \
-    dotnet swift rustup gh brew apt apt-get systemctl terraform bundle rake composer mix";
-/// Shells, languages, and whatever else reads a program that it is given. Names here have no version and no capitals.
-const LANGUAGES: &str = "sh bash zsh fish dash ksh mksh ash csh tcsh pwsh powershell nu busybox toybox python ipython pypy node \
-    nodejs ts-node tsx perl ruby irb php lua luajit tclsh wish expect guile sbcl clisp julia r rscript ghci \
-    runghc runhaskell scala groovy java jshell osascript erl escript elixir iex octave awk gawk mawk nawk sed \
-    gsed gdb lldb vim nvim vi emacs ed ex sqlite psql mysql";
-/// Programs that start another one.
-const STARTERS: &str = "env sudo doas su pkexec runuser setpriv systemd-run xargs find fd fdfind parallel eval exec source . \
-    trap nohup nice ionice chrt taskset timeout watch entr setsid stdbuf unbuffer script flock \
-    strace ltrace valgrind perf unshare nsenter chroot bwrap firejail fakeroot tmux screen crontab at batch npx \
-    pnpx bunx uvx pipx conda mamba nix-shell direnv asdf mise ssh";
-/// Programs that change, destroy or send anything.
-const BLUNT: &str = "rm dd mkfs shred chmod chown kill pkill killall curl wget nc ncat netcat socat rsync scp sftp tee mv cp ln \
-    install tar truncate";
-/// Subcommands that run whatever they are given, or what the next ones say.
-const UNBOUNDED_SUBCOMMANDS: &str = "exec run x dlx config alias eval repl shell console sh ruby cmd do task generate tool script bisect \
-    submodule rebase difftool mergetool filter-branch for-each-repo hook compose container machine debug \
-    extension";
-
-/// Modules that check or build what lies in the project, as `cargo test` does: what Python is given with them is no program.
-const MODULES: &str =
-    "pytest unittest doctest mypy pyright ruff black isort flake8 pylint bandit build compileall coverage";
-
-/// The words of a command up to what says what it does, where its first two do not: `python3 -m pytest`.
-fn of_module(words: &[Word]) -> Option<String> {
-    let [program, option, module] = words.get(..3)? else {
-        return None;
-    };
-    let is_module = option.text == "-m" && is_among(MODULES, &module.text) && is_plain(&program.text);
-    (is_module && is_one_of("python pypy", &program.text)).then(|| format!("{} -m {} *", program.text, module.text))
-}
-
-/// The patterns that permit this command line and those like it; `None` where it can only be permitted as it is.
-pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
-    let commands = split(line)?;
-    let mut patterns: Vec<String> = Vec::new();
-    for words in &commands {
-        // Nobody is asked about these.
-        if looks::below(words).is_some() || looks::only_looks(words, false) {
-            continue;
-        }
-        if let Some(pattern) = of_module(words) {
-            if !patterns.contains(&pattern) {
-                patterns.push(pattern);
-            }
-            continue;
-        }
-        let program = words
-            .first()
-            .map(|word| word.text.as_str())
-            .filter(|word| is_plain(word))?;
-        // A pattern for these would permit anything.
-        if [LANGUAGES, STARTERS, builtin::BEFORE_A_COMMAND, BLUNT]
-            .iter()
-            .any(|names| is_one_of(names, program))
-        {
-            return None;
-        }
-        let pattern = match words.get(1).map(|word| word.text.as_str()) {
-            second if is_one_of(WITH_SUBCOMMANDS, program) => {
-                let second = second.filter(|word| is_plain(word) && !word.starts_with(['-', '+']))?;
-                let runs_anything = is_among(UNBOUNDED_SUBCOMMANDS, second) && !is_one_of("cargo", program);
-                if runs_anything {
-                    return None;
-                }
-                format!("{program} {second} *")
-            }
-            _ => format!("{program} *"),
-        };
-        if !patterns.contains(&pattern) {
-            patterns.push(pattern);
-        }
-    }
-    // A pattern that would not permit this very line helps nobody.
-    (!patterns.is_empty() && allows(&patterns, line, false, true)).then_some(patterns)
-}
-
-/// Whether a program is one of these, wherever it lies and whichever version it is: `/usr/bin/python3.12` is `python`.
-fn is_one_of(names: &str, program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program).to_ascii_lowercase();
-    let version = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
-    let stem = name[..version].trim_end_matches(['-', '.', '_']);
-    is_among(names, &name) || is_among(names, stem)
-}
-
 fn is_among(names: &str, name: &str) -> bool {
     names.split(' ').any(|other| other == name)
-}
-
-/// A word that stands for itself in a pattern.
-fn is_plain(word: &str) -> bool {
-    !word.is_empty()
-        && word
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ':'))
 }
 
 fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {
@@ -785,6 +692,13 @@ mod tests {
             ("git push *", "/usr/bin/git push"),
             ("git push *", "exec git push"),
             ("git push *", "timeout 9 env A=b git push"),
+            ("git push *", "git >x push o m"),
+            ("git push *", "git <<< x push o m"),
+            ("git push *", "git < README.md push"),
+            ("git push *", "git &> x push"),
+            ("git push *", "git <<E push o m\nE"),
+            ("git push *", "git {f}>x push o m"),
+            ("git push *", "gi't' 3>&1 >\"$(echo a b)\" -C . push"),
             ("rm *", "ls | xargs rm -rf"),
             ("cat .env", "cat .env"),
             ("*", "ls"),
@@ -831,16 +745,29 @@ mod tests {
             ("cargo test -p x", &["cargo test *"][..]),
             ("mkdir -p src", &["mkdir *"]),
             ("cargo fmt && cargo test | tail -n 5", &["cargo fmt *", "cargo test *"]),
-            ("./check.sh", &["./check.sh *"]),
             ("/usr/bin/git status -s", &["/usr/bin/git status *"]),
-            ("./gradlew build", &["./gradlew build *"]),
-            ("b3sum a", &["b3sum *"]),
+            ("git commit -qm x", &["git commit *"]),
             ("python3 -m pytest -q a.py", &["python3 -m pytest *"]),
             ("/usr/bin/python3.12 -m mypy .", &["/usr/bin/python3.12 -m mypy *"]),
         ] {
             assert_eq!(pattern_for(line).unwrap(), patterns, "{line}");
         }
         for line in [
+            // An option may start a program, or write.
+            "sort -o y x",
+            "gcc -c a.c",
+            "zip -r a.zip x",
+            "git log --output=x",
+            "git diff --stat",
+            "git push",
+            "go build ./...",
+            "make test",
+            "./check.sh",
+            "./gradlew build",
+            "./git status",
+            "sub/cargo test",
+            "cargo install x",
+            "cargo test; sort -o y x",
             "rm -rf target",
             "bash -c 'ls'",
             "/usr/bin/python3 x.py",

@@ -11,7 +11,7 @@ use crate::files;
 use crate::handed::{self, Numbers};
 use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program, Unstarted};
-use crate::sandbox::{SYSTEM, Sandbox};
+use crate::sandbox::{Sandbox, is_program_of_the_system};
 use crate::secrets::Hiding;
 use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use codelet_agent::model::ToolSpec;
@@ -43,6 +43,25 @@ const MANNERS: [(&str, &str); 6] = [
     ("GIT_EDITOR", "true"),
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
+/// What commands that only look get besides. They have no home: settings there could not be read, and programs, git before all, fail
+/// at files that are there and cannot be read. Git looks at a repository whoever owns it, since its settings can do nothing here.
+const LOOKING: [(&str, &str); 8] = [
+    ("HOME", "/dev/null"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_KEY_0", "safe.directory"),
+    ("GIT_CONFIG_VALUE_0", "*"),
+];
+
+/// Whether commands that only look get this variable: where programs are, who asks, and how text and times are written. All others may
+/// name files, or programs.
+fn is_for_looks(name: &str) -> bool {
+    matches!(name, "PATH" | "USER" | "LOGNAME" | "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
+}
+
 /// Files that a shell would read first, variables of the last directory and of others than those where the shell stands, and marks of another session.
 const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::family::MARK];
 
@@ -158,6 +177,10 @@ impl Bash {
             environment.retain(|(name, _)| name != LC_ALL);
             environment.push((LC_ALL.into(), "C.UTF-8".into()));
         }
+        if sandbox.as_ref().is_some_and(Sandbox::only_looks) {
+            environment.retain(|(name, _)| is_for_looks(&name.to_string_lossy()));
+            environment.extend(LOOKING.map(|(name, value)| (name.into(), value.into())));
+        }
         environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
         environment.push(("PWD".into(), directory.clone().into()));
         if let Some(sandbox) = sandbox.as_ref().filter(|sandbox| !sandbox.only_looks())
@@ -219,10 +242,19 @@ impl Bash {
     /// the shell stands. What this does not see, their sandbox refuses.
     fn looks_outside(&self, looks: &Looks, at: &Path) -> bool {
         let is_program = |name: &String| {
-            is_word_of_the_shell(name) || self.found(name).is_some_and(|program| is_of_the_system(&program))
+            is_word_of_the_shell(name)
+                || self
+                    .found(name)
+                    .is_some_and(|program| is_program_of_the_system(&program))
         };
         let is_git = looks.programs.iter().any(|program| program == "git");
-        !is_of_the_system(&self.shell)
+        let is_bounded = match looks.is_all {
+            true => self.desk.looks_stay_inside(),
+            // Beside other commands nothing keeps them from the dot files of a home.
+            false => !self.desk.owned.holds_home(),
+        };
+        !is_bounded
+            || !is_program_of_the_system(&self.shell)
             || !looks.programs.iter().all(is_program)
             || is_git && !self.has_plain_repository(at)
             || looks.operands.iter().any(|operand| self.is_outside(operand, at))
@@ -238,10 +270,8 @@ impl Bash {
             _ => Path::new(word).components().any(|piece| piece == Component::ParentDir),
         };
         let is_inside = || {
-            self.desk
-                .paths
-                .resolve(&path.to_string_lossy())
-                .is_ok_and(|place| place.is_inside)
+            let place = self.desk.paths.resolve(&path.to_string_lossy());
+            place.is_ok_and(|place| place.is_inside && !self.desk.owned.is_of_home(&place.path))
         };
         (leads || path.symlink_metadata().is_ok()) && !is_inside()
     }
@@ -272,14 +302,6 @@ impl Bash {
 /// Commands of the shell's own, whatever `PATH` says.
 fn is_word_of_the_shell(name: &str) -> bool {
     matches!(name, "echo" | "printf" | "true" | "false" | ":" | "pwd")
-}
-
-/// Whether a program lies, without links, where only the system's are.
-fn is_of_the_system(program: &Path) -> bool {
-    program.is_absolute()
-        && program
-            .canonicalize()
-            .is_ok_and(|real| SYSTEM.iter().any(|folder| real.starts_with(folder)))
 }
 
 impl Drop for Bash {

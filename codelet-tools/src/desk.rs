@@ -6,7 +6,7 @@ use crate::caches;
 use crate::files;
 use crate::owned::Owned;
 use crate::path::{Paths, Place};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, is_open_to_all};
 use crate::scratch::{self, Scratch};
 use crate::secrets::Secrets;
 use crate::seen::Seen;
@@ -123,7 +123,11 @@ impl Desk {
     /// When the name can be no place.
     pub(crate) fn to_look_at(&self, name: &str) -> Result<Vec<Need>, String> {
         let Place { path, is_inside } = self.paths.judge(name)?;
-        let is_file = path.is_file();
+        let is_of_home = self.owned.is_of_home(&path);
+        // Who permits a dot file has not permitted the home that it lies in.
+        let is_file =
+            path.is_file() && !(is_of_home && path.parent().is_some_and(|folder| !self.owned.is_of_home(folder)));
+        let is_inside = is_inside && !is_of_home;
         Ok(vec![Need::Read {
             path,
             is_inside,
@@ -154,11 +158,16 @@ impl Desk {
         }
     }
 
-    /// The one for commands that only look, in the workspace. Of the user's files git reads its settings.
+    /// The one for commands that only look: in the workspace, and there at nothing that is kept from commands.
     pub(crate) fn looking(&self) -> Sandbox {
-        let home = self.options.home.iter();
-        let settings = home.flat_map(|home| [".gitconfig", ".config/git"].map(|name| home.join(name)));
-        Sandbox::looking_at(settings.chain(self.paths.roots().cloned()))
+        let files = self.paths.roots().flat_map(|root| self.owned.writable_of(root));
+        Sandbox::looking_at(self.paths.roots().cloned().collect(), files.collect())
+    }
+
+    /// Whether it shows nothing of the user's but the workspace: neither that nor the home lies among the system's files.
+    pub(crate) fn looks_stay_inside(&self) -> bool {
+        let home = self.options.home.as_ref().and_then(|home| home.canonicalize().ok());
+        !self.paths.roots().chain(&home).any(|place| is_open_to_all(place))
     }
 
     /// The one in which a command may write the most.

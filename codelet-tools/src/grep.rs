@@ -209,6 +209,11 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
         if asked.glob.as_ref().is_some_and(|glob| !glob.matches(root, path)) {
             return true;
         }
+        // Who searches a home has not asked for the keys in it.
+        if desk.owned.is_of_home(path) && !desk.owned.is_of_home(root) {
+            unread.file(path);
+            return true;
+        }
         let file = match files::open(path) {
             Ok((file, _)) => file,
             Err(why) => {

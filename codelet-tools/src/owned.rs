@@ -102,19 +102,29 @@ impl Owned {
         None
     }
 
+    /// Whether the workspace holds the user's home.
+    pub(crate) fn holds_home(&self) -> bool {
+        self.home.is_some()
+    }
+
+    /// Whether a resolved place is, or lies in, what begins with a dot in such a home, or is what that leads to. A repository there is
+    /// the workspace's.
+    pub(crate) fn is_of_home(&self, path: &Path) -> bool {
+        let below = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        let first = below.and_then(|below| below.iter().next());
+        first.is_some_and(|name| name.as_bytes().starts_with(b".") && name != ".git")
+            || self.dotted.iter().any(|kept| path.starts_with(kept))
+    }
+
     fn by_name(&self, path: &Path) -> Option<Owner> {
-        let is_of_home = || {
-            let below = path.strip_prefix(self.home.as_ref()?).ok()?;
-            below.iter().next().filter(|name| name.as_bytes().starts_with(b"."))
-        };
         if git::is_gits(path) {
             Some(Owner::Git)
         } else if self.settings.iter().any(|settings| path.starts_with(settings)) {
             Some(Owner::Codelet)
-        } else if self.dotted.iter().any(|kept| path.starts_with(kept)) {
+        } else if self.is_of_home(path) {
             Some(Owner::Home)
         } else {
-            is_of_home().map(|_| Owner::Home).or_else(|| self.obeyed(path))
+            self.obeyed(path)
         }
     }
 

@@ -25,6 +25,9 @@
 //! a file that `include.path` names, repositories elsewhere in the workspace, and programs of the workspace that settings or
 //! hooks call. They are the workspace's, like a build script.
 
+#[cfg(target_os = "linux")]
+mod readers;
+
 use std::path::{Path, PathBuf};
 
 /// What a command may write to.
@@ -33,10 +36,19 @@ pub struct Sandbox {
     /// Folders and files, with all below them, by names without links: where a command has put a link since, it permits
     /// nothing.
     writable: Vec<PathBuf>,
-    /// Where a command only looks, what it may read besides the system's programs; else it reads all that the user may.
-    looks_at: Option<Vec<PathBuf>>,
+    /// Where a command only looks, what it may look at besides the system's programs; else it reads all that the user may.
+    looks_at: Option<LookedAt>,
     /// Other machines can be reached, and servers of this one.
     has_network: bool,
+}
+
+/// What a command that only looks may see, by names without links.
+#[derive(Clone, Debug)]
+struct LookedAt {
+    /// Folders whose names are listed, with all below them.
+    folders: Vec<PathBuf>,
+    /// Folders and files that are read, with all below them.
+    files: Vec<PathBuf>,
 }
 
 /// How much of the sandbox this machine can hold.
@@ -59,30 +71,55 @@ fn harmless(name: &str) -> PathBuf {
     Path::new(DEVICES).join(name)
 }
 
-/// The system's programs and what they load. What stands in it is nobody's secret, and a command changes none of it.
-pub(crate) const SYSTEM: [&str; 10] = [
-    "/usr",
+/// The system's programs and what they load. What stands in it is nobody's secret, and a command changes none of it. Not all of `/usr`: in
+/// `/usr/src`, `/usr/home` and the like people work.
+const PROGRAMS: [&str; 22] = [
     "/bin",
     "/sbin",
     "/lib",
     "/lib32",
     "/lib64",
     "/libx32",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/libexec",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/usr/local/lib",
+    "/usr/local/lib32",
+    "/usr/local/lib64",
+    "/usr/local/libexec",
     "/nix/store",
     "/gnu/store",
     "/run/current-system/sw",
 ];
-/// What programs of the system ask of it: who is who, which libraries there are, the time zone, git's settings.
+/// What those read: time zones, languages, kinds of files.
+const SHARED: [&str; 2] = ["/usr/share", "/usr/local/share"];
+/// What programs of the system ask of it: who is who, which libraries there are, the time zone.
 #[cfg(target_os = "linux")]
-const FACTS: [&str; 7] = [
+const FACTS: [&str; 6] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.preload",
     "/etc/passwd",
     "/etc/group",
     "/etc/nsswitch.conf",
     "/etc/localtime",
-    "/etc/gitconfig",
 ];
+
+/// Whether a program lies, without links, where only the system's are.
+pub(crate) fn is_program_of_the_system(program: &Path) -> bool {
+    let real = program.is_absolute().then(|| program.canonicalize().ok()).flatten();
+    real.is_some_and(|real| PROGRAMS.iter().any(|folder| real.starts_with(folder)))
+}
+
+/// Whether whoever only looks reads what is in this place, which is named without links, because it lies among the system's files.
+pub(crate) fn is_open_to_all(place: &Path) -> bool {
+    PROGRAMS.iter().chain(&SHARED).any(|folder| place.starts_with(folder))
+}
 
 /// Everything but the devices. Rules only permit, so what lies beside them is named; where that cannot be listed, all can be
 /// read.
@@ -105,11 +142,11 @@ impl Sandbox {
         }
     }
 
-    /// A sandbox for commands that only look: nothing is written, only these folders and files and the system's programs are read, and
-    /// only those are started.
-    pub fn looking_at(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// A sandbox for commands that only look: nothing is written or changed, only these folders are listed, only these files and the
+    /// system's programs are read, and of what can be started by its name only those.
+    pub(crate) fn looking_at(folders: Vec<PathBuf>, files: Vec<PathBuf>) -> Self {
         Sandbox {
-            looks_at: Some(folders.into_iter().collect()),
+            looks_at: Some(LookedAt { folders, files }),
             ..Sandbox::new([])
         }
     }
@@ -159,10 +196,11 @@ impl Sandbox {
     pub(crate) fn enter(&self) -> Sandboxing {
         let entered = || -> Result<Option<&'static str>, String> {
             let held = linux::restrict_files(self)?;
-            linux::restrict_calls(held.names, self.has_network)
-                .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
             linux::restrict_privileges()
                 .map_err(|error| format!("a superuser's privileges cannot be given up here ({error})"))?;
+            // Last, as it may refuse what the others need.
+            linux::restrict_calls(self, held.names)
+                .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
             Ok(held.gap)
         };
         match entered() {
@@ -196,10 +234,10 @@ pub fn conceal_process() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{FACTS, HARMLESS, SYSTEM, Sandbox, harmless, readable};
+    use super::{FACTS, HARMLESS, PROGRAMS, SHARED, Sandbox, harmless, readable, readers};
     use crate::files;
     use landlock::{
-        ABI, Access, AccessFs, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
+        ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
         RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
     };
     use rustix::fs::FileType;
@@ -208,6 +246,8 @@ mod linux {
         SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
     };
     use std::collections::BTreeMap;
+    use std::os::fd::OwnedFd;
+    use std::path::PathBuf;
 
     /// The newest rules that are asked for, where the kernel knows them (Linux 7.1).
     const NEWEST: ABI = ABI::V9;
@@ -227,26 +267,15 @@ mod linux {
         let all = AccessFs::from_write(NEWEST);
         // Nowhere: tmux listens in the folder for temporary files. A command's own sockets need no permission.
         let changes = all & !AccessFs::ResolveUnix;
-        // What is gone permits nothing; nor does what has become a link, which may lead anywhere.
-        let held = sandbox.writable.iter().filter_map(|path| files::hold(path).ok());
-        let rules = held.map(|held| -> Result<_, RulesetError> {
-            let is_folder = rustix::fs::fstat(&held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
-            let changes = if is_folder {
-                changes
-            } else {
-                changes & AccessFs::from_file(NEWEST)
-            };
-            Ok(PathBeneath::new(held, changes | AccessFs::ReadFile))
-        });
         let restricted = || {
             let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
             let read = AccessFs::ReadFile | AccessFs::ReadDir;
-            let Some(folders) = &sandbox.looks_at else {
+            let Some(looked_at) = &sandbox.looks_at else {
                 return ruleset
                     .handle_access(all | AccessFs::ReadFile)?
                     .scope(Scope::from_all(NEWEST))?
                     .create()?
-                    .add_rules(rules)?
+                    .add_rules(rules(&sandbox.writable, changes | AccessFs::ReadFile))?
                     .add_rules(path_beneath_rules(HARMLESS.map(harmless), changes | AccessFs::ReadFile))?
                     .add_rules(path_beneath_rules(readable(), AccessFs::ReadFile))?
                     .restrict_self();
@@ -258,9 +287,11 @@ mod linux {
                 .scope(Scope::from_all(NEWEST))?
                 .create()?
                 .add_rules(path_beneath_rules(devices, AccessFs::ReadFile | AccessFs::WriteFile))?
-                .add_rules(path_beneath_rules(SYSTEM, read | AccessFs::Execute))?
+                .add_rules(path_beneath_rules(PROGRAMS, read | AccessFs::Execute))?
+                .add_rules(path_beneath_rules(SHARED, read))?
                 .add_rules(path_beneath_rules(FACTS, AccessFs::ReadFile))?
-                .add_rules(path_beneath_rules(folders, read))?
+                .add_rules(rules(&looked_at.folders, AccessFs::ReadDir.into()))?
+                .add_rules(rules(&looked_at.files, read))?
                 .restrict_self()
         };
         let status = restricted().map_err(|error| error.to_string())?;
@@ -279,6 +310,23 @@ mod linux {
         };
         let names = effective_abi >= ABI::V9;
         Ok(Held { gap, names })
+    }
+
+    /// Rules that permit this, as far as it can be done to a file. What is gone permits nothing; nor does what has become a link, which
+    /// may lead anywhere.
+    fn rules(
+        paths: &[PathBuf],
+        access: BitFlags<AccessFs>,
+    ) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
+        let held = paths.iter().filter_map(|path| files::hold(path).ok());
+        held.map(move |held| {
+            let is_folder = rustix::fs::fstat(&held).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir());
+            let access = match is_folder {
+                true => access,
+                false => access & AccessFs::from_file(NEWEST),
+            };
+            Ok(PathBeneath::new(held, access))
+        })
     }
 
     /// Of the privileges of a superuser, those over files and own processes. With the others a process reads the
@@ -311,16 +359,21 @@ mod linux {
         restricted().map_err(|error| error.to_string())
     }
 
-    /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
-    /// [not ruled](Held::names), only such as reach none. Neither limits and priorities of other processes, nor the kernel's keys.
-    pub(super) fn restrict_calls(has_names: bool, has_network: bool) -> Result<(), String> {
+    /// Of whoever only looks, to [what that needs](readers).
+    pub(super) fn restrict_calls(sandbox: &Sandbox, has_names: bool) -> Result<(), String> {
         let arch: TargetArch = std::env::consts::ARCH
             .try_into()
             .map_err(|_| "no filter for this processor".to_owned())?;
-        let filter = filter(arch, has_names, has_network).map_err(|error| error.to_string())?;
+        let filter = match sandbox.only_looks() {
+            true => readers::filter(arch),
+            false => filter(arch, has_names, sandbox.has_network),
+        };
+        let filter = filter.map_err(|error| error.to_string())?;
         seccompiler::apply_filter(&filter).map_err(|error| error.to_string())
     }
 
+    /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
+    /// [not ruled](Held::names), only such as reach none. Neither limits and priorities of other processes, nor the kernel's keys.
     fn filter(
         arch: TargetArch,
         has_names: bool,
@@ -478,7 +531,7 @@ mod linux {
             python.args(["-c", TRY]).arg(folder.path()).args(REFUSED).args(FREE);
             // A filter holds for its thread, for good.
             let tried = std::thread::spawn(move || {
-                restrict_calls(true, false).unwrap();
+                restrict_calls(&Sandbox::new([]), true).unwrap();
                 python.output()
             });
             let Ok(output) = tried.join().unwrap() else {
@@ -498,7 +551,7 @@ mod linux {
             use rustix::io::Errno;
             use rustix::mount::{FsOpenFlags, MountFlags, OpenTreeFlags, fsopen, mount, open_tree};
             let tried = std::thread::spawn(|| {
-                restrict_calls(true, false).unwrap();
+                restrict_calls(&Sandbox::new([]), true).unwrap();
                 let told = [
                     fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).err(),
                     open_tree(rustix::fs::CWD, "/", OpenTreeFlags::OPEN_TREE_CLONE).err(),
@@ -517,7 +570,7 @@ mod linux {
             let server = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = server.local_addr().unwrap();
             let tried = std::thread::spawn(move || {
-                restrict_calls(false, true).unwrap();
+                restrict_calls(&Sandbox::new([]).with_network(true), false).unwrap();
                 assert!(TcpListener::bind("127.0.0.1:0").is_ok() && TcpStream::connect(address).is_ok());
                 assert!(UnixStream::connect(path).is_err() && UnixDatagram::pair().is_err());
                 assert!(UnixStream::pair().is_ok());
@@ -534,7 +587,7 @@ mod linux {
                 let path = path.clone();
                 // A filter holds for its thread, for good.
                 let tried = std::thread::spawn(move || {
-                    restrict_calls(has_names, false).unwrap();
+                    restrict_calls(&Sandbox::new([]), has_names).unwrap();
                     assert!(TcpListener::bind("127.0.0.1:0").is_err());
                     assert!(UnixStream::pair().is_ok());
                     let made = [UnixStream::connect(path).is_ok(), UnixDatagram::pair().is_ok()];

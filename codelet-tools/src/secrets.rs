@@ -99,11 +99,20 @@ const LONG_NAME: usize = 20;
 /// up stands in other places, too: whoever has `postgres` for a password would find it gone from every text.
 const MADE_BY_MACHINE: usize = 16;
 
+/// Settings of git in the environment: how many there are, and the name and the value of each.
+const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
+const GIT_KEY: &str = "GIT_CONFIG_KEY_";
+const GIT_VALUE: &str = "GIT_CONFIG_VALUE_";
+
 /// Whether a variable, argument or header of this name holds a secret, as far as the name says.
 ///
 /// A name that only sounds like one costs little: a command does without the variable. So whatever is not known to be
 /// harmless is taken for one.
 pub fn is_secret_name(name: &str) -> bool {
+    // It says which of git's settings the value beside it is for.
+    if name.starts_with(GIT_KEY) {
+        return false;
+    }
     let mut words = words(name);
     while words.len() > 1 && words.last().is_some_and(|last| ENCODINGS.contains(&last.as_str())) {
         words.pop();
@@ -428,12 +437,26 @@ impl Secrets {
         env: &'a [(OsString, OsString)],
         allowed: &'a [String],
     ) -> impl Iterator<Item = (&'a OsStr, &'a OsStr)> {
+        let is_withheld = move |name: &str, value: &str| {
+            let is_allowed = allowed.iter().any(|allowed| *allowed == *name);
+            let holds_one = self.0.iter().any(|secret| value.contains(secret.as_str()));
+            holds_one || !is_allowed && (is_secret(name, value) || name.starts_with(GIT_KEY) && is_secret_name(value))
+        };
+        let is_of_git = |name: &str| {
+            [GIT_COUNT, GIT_KEY, GIT_VALUE]
+                .iter()
+                .any(|begin| name.starts_with(begin))
+        };
+        let texts = |(name, value): &'a (OsString, OsString)| (name.to_string_lossy(), value.to_string_lossy());
+        // Without one of them, git fails at all it is told.
+        let withholds_gits = env
+            .iter()
+            .map(texts)
+            .any(|(name, value)| is_of_git(&name) && is_withheld(&name, &value));
         env.iter()
-            .filter(move |(name, value)| {
-                let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-                let is_allowed = allowed.iter().any(|allowed| *allowed == *name);
-                let holds_one = self.0.iter().any(|secret| value.contains(secret.as_str()));
-                !holds_one && (is_allowed || !is_secret(&name, &value))
+            .filter(move |variable| {
+                let (name, value) = texts(variable);
+                !(is_withheld(&name, &value) || withholds_gits && is_of_git(&name))
             })
             .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
@@ -565,6 +588,30 @@ mod tests {
         let [path, others @ ..] = harmless;
         let expected = [&[path, "NPM_TOKEN"][..], &others].concat();
         assert_eq!(names(&["NPM_TOKEN", "INNOCENT"]), expected);
+    }
+
+    #[test]
+    fn gits_settings_in_the_environment_are_given_all_or_none() {
+        let given = |key: &str, value: &str| {
+            let pairs = [
+                ("GIT_CONFIG_COUNT", "1"),
+                ("GIT_CONFIG_KEY_0", key),
+                ("GIT_CONFIG_VALUE_0", value),
+            ];
+            let env = pairs.map(|(name, value)| (name.into(), value.into()));
+            Secrets::new(&[]).environment(&env, &[]).count()
+        };
+        assert_eq!(given("user.name", "Ada"), 3);
+        for (key, value) in [
+            ("http.extraHeader", "Authorization: Bearer a1b2c3d4e5"),
+            ("github.token", "a1b2c3d4e5"),
+            (
+                "url.https://ada:lovelace@example.org/.insteadOf",
+                "https://example.org/",
+            ),
+        ] {
+            assert_eq!(given(key, value), 0, "{key}");
+        }
     }
 
     #[test]

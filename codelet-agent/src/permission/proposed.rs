@@ -1,7 +1,7 @@
 //! The patterns that are proposed to be kept for a project: a person reads and changes them before they hold.
 
-use super::line::split;
-use super::{CALL, allows, allows_call, is_of_calls, looks, pattern_for};
+use super::line::{Word, split};
+use super::{CALL, allows, allows_call, is_among, is_of_calls, looks};
 use crate::orders;
 use crate::tool::{Looking, Need};
 use codelet_text::unseen;
@@ -10,6 +10,65 @@ use codelet_text::unseen;
 const BETWEEN: &str = " && ";
 /// The longest text that is proposed or taken, in bytes: what is agreed to is read first.
 const LONGEST: usize = 300;
+
+/// Commands that are proposed with any further words: what builds or tests what lies in the project, and so runs what that says in any
+/// case, and what can do little with any option. With others an option may start a program or write elsewhere (`sort -T`, `gcc
+/// -wrapper`, `git log --output`), so just the line is proposed, and a person widens it.
+const WIDENED: &[(&str, &str)] = &[
+    ("cargo", "build b check c clippy test t nextest bench fmt doc run r"),
+    ("npm", "test t"),
+    ("pnpm", "test t"),
+    ("yarn", "test"),
+    ("bun", "test"),
+    ("go", "test"),
+    ("git", "add commit status"),
+];
+/// The same of programs that are told nothing by their first word.
+const WIDENED_ALONE: &str =
+    "pytest mypy pyright ruff black isort tsc eslint jest vitest ctest rspec phpunit mkdir touch test [ sleep";
+/// Modules that check or build what lies in the project, as `cargo test` does: what Python is given with them is no program.
+const MODULES: &str =
+    "pytest unittest doctest mypy pyright ruff black isort flake8 pylint bandit build compileall coverage";
+
+/// The patterns that permit this command line and those like it; `None` where only the line itself is permitted.
+pub(crate) fn pattern_for(line: &str) -> Option<Vec<String>> {
+    let mut patterns: Vec<String> = Vec::new();
+    for words in split(line)? {
+        // Nobody is asked about these.
+        if looks::below(&words).is_some() || looks::only_looks(&words, false) {
+            continue;
+        }
+        let pattern = widened(&words)?;
+        if !patterns.contains(&pattern) {
+            patterns.push(pattern);
+        }
+    }
+    // A pattern that would not permit this very line helps nobody.
+    (!patterns.is_empty() && allows(&patterns, line, false, true)).then_some(patterns)
+}
+
+/// The pattern for commands like this one.
+fn widened(words: &[Word]) -> Option<String> {
+    let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let program = *words.first()?;
+    // Only the system's: in a folder of the project anything may have such a name.
+    let name = program.strip_prefix("/usr/bin/").unwrap_or(program);
+    if is_among(WIDENED_ALONE, name) {
+        return Some(format!("{program} *"));
+    }
+    let told = *words.get(1)?;
+    let is_told = |(known, subcommands): &(&str, &str)| *known == name && is_among(subcommands, told);
+    if WIDENED.iter().any(is_told) {
+        return Some(format!("{program} {told} *"));
+    }
+    let is_python = name
+        .strip_prefix("python")
+        .is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'));
+    match words[1..] {
+        ["-m", module, ..] if is_python && is_among(MODULES, module) => Some(format!("{program} -m {module} *")),
+        _ => None,
+    }
+}
 
 /// A text of patterns that permit this and can be kept; `None` where none can.
 pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
@@ -94,7 +153,10 @@ mod tests {
             ("python3 -m pytest -q tests/test_a.py", "python3 -m pytest *"),
             ("cargo fmt && cargo test -p x | tail -5", "cargo fmt * && cargo test *"),
             ("rm -rf target", "rm -rf target"),
-            ("./check.sh --fast", "./check.sh *"),
+            ("./check.sh --fast", "./check.sh --fast"),
+            ("sort -o y x", "sort -o y x"),
+            ("gcc -c a.c && cargo test", "gcc -c a.c && cargo test"),
+            ("git log --output=x", "git log --output=x"),
             ("bash scripts/run.sh", "bash scripts/run.sh"),
         ] {
             assert_eq!(proposal(&run(line)).as_deref(), Some(proposed), "{line}");
