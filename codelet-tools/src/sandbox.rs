@@ -99,9 +99,11 @@ const PROGRAMS: [&str; 22] = [
 ];
 /// What those read: time zones, languages, kinds of files.
 const SHARED: [&str; 2] = ["/usr/share", "/usr/local/share"];
-/// What programs of the system ask of it: who is who, which libraries there are, the time zone.
+/// What programs of the system ask of it: who is who, which libraries there are, the time zone, kinds of files.
 #[cfg(target_os = "linux")]
-const FACTS: [&str; 6] = [
+const FACTS: [&str; 8] = [
+    "/etc/magic",
+    "/etc/magic.mime",
     "/etc/ld.so.cache",
     "/etc/ld.so.preload",
     "/etc/passwd",
@@ -253,7 +255,7 @@ mod linux {
     const NEWEST: ABI = ABI::V9;
 
     /// The bits of a socket's type that are no flags.
-    const KIND: u64 = 0xf;
+    pub(super) const KIND: u64 = 0xf;
 
     /// What the kernel holds of the rules for files.
     pub(super) struct Held {
@@ -364,12 +366,14 @@ mod linux {
         let arch: TargetArch = std::env::consts::ARCH
             .try_into()
             .map_err(|_| "no filter for this processor".to_owned())?;
-        let filter = match sandbox.only_looks() {
-            true => readers::filter(arch),
-            false => filter(arch, has_names, sandbox.has_network),
+        let filters = match sandbox.only_looks() {
+            true => readers::filters(arch).map(Vec::from),
+            false => filter(arch, has_names, sandbox.has_network).map(|filter| vec![filter]),
         };
-        let filter = filter.map_err(|error| error.to_string())?;
-        seccompiler::apply_filter(&filter).map_err(|error| error.to_string())
+        for filter in filters.map_err(|error| error.to_string())? {
+            seccompiler::apply_filter(&filter).map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 
     /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
@@ -558,6 +562,52 @@ mod linux {
                     mount("none", "/proc", "proc", MountFlags::empty(), None).err(),
                 ];
                 assert_eq!(told, [Some(Errno::ACCESS); 3]);
+            });
+            tried.join().unwrap();
+        }
+
+        #[test]
+        fn who_only_looks_changes_nothing_of_files_and_shares_nothing_with_other_programs() {
+            use rustix::fs::{self, AtFlags, CWD, FlockOperation, MemfdFlags, Mode, Timestamps, XattrFlags};
+            use rustix::io::Errno;
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("file");
+            std::fs::write(&path, "kept").unwrap();
+            let now = || Timestamps {
+                last_access: fs::Timespec::default(),
+                last_modification: fs::Timespec::default(),
+            };
+            let tried = std::thread::spawn(move || {
+                let open = std::fs::File::open(&path).unwrap();
+                restrict_calls(&Sandbox::looking_at(Vec::new(), Vec::new()), true).unwrap();
+                let told = [
+                    fs::chmod(&path, Mode::all()).err(),
+                    fs::fchmod(&open, Mode::all()).err(),
+                    fs::chown(&path, None, None).err(),
+                    fs::utimensat(CWD, &path, &now(), AtFlags::empty()).err(),
+                    fs::futimens(&open, &now()).err(),
+                    fs::setxattr(&path, c"user.x", b"y", XattrFlags::empty()).err(),
+                    fs::removexattr(&path, c"user.x").err(),
+                    fs::ioctl_setflags(&open, fs::IFlags::empty()).err(),
+                    fs::flock(&open, FlockOperation::LockExclusive).err(),
+                    fs::mkdir(path.with_extension("new"), Mode::all()).err(),
+                    fs::unlink(&path).err(),
+                    fs::memfd_create(c"x", MemfdFlags::empty()).err(),
+                    fs::inotify::init(fs::inotify::CreateFlags::empty()).err(),
+                ];
+                assert_eq!(told, [Some(Errno::NOSYS); 13]);
+                let attribute = fs::getxattr(&path, c"user.x", [0; 9].as_mut_slice());
+                assert_eq!(attribute.err(), Some(Errno::OPNOTSUPP));
+                assert!(UnixListener::bind(path.with_extension("s")).is_err() && UnixDatagram::pair().is_err());
+                assert!(UnixDatagram::unbound().is_err() && TcpListener::bind("127.0.0.1:0").is_err());
+                let does = |program: &str, arguments: &[&str]| {
+                    let mut command = std::process::Command::new(program);
+                    command.args(arguments).status().is_ok_and(|status| status.success())
+                };
+                assert!(!does("unshare", &["-Ur", "true"]) && !does("ipcmk", &["-M", "9"]) && !does("ipcmk", &["-Q"]));
+                // What looks is started, also with threads, and reads.
+                assert!(does("true", &[]) && does("grep", &["-q", "kept", &path.to_string_lossy()]));
+                assert!(std::thread::spawn(|| true).join().unwrap());
             });
             tried.join().unwrap();
         }

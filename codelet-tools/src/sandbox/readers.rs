@@ -4,6 +4,7 @@
 //! memory and queues of other programs, namespaces, locks, files without a name, whatever kernels learn later) does not exist for
 //! them. "Not implemented" is the answer that programs know how to do without.
 
+use super::linux::KIND;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Calls that are free whatever they are given. Where files are opened for writing, the rules for files refuse it.
 const FREE: &[libc::c_long] = &[
-    // Files: what is in them, what they are called, and what is known of them; no extended attributes, which hold data.
+    // Files: what is in them, what they are called, and what is known of them.
     libc::SYS_close,
     libc::SYS_close_range,
     libc::SYS_copy_file_range,
@@ -187,8 +188,27 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
 
-/// The filter. (`clone3` is not in it, since its flags cannot be seen; programs then use `clone`.)
-pub(super) fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
+/// Extended attributes of files, which may hold data, and which no rule for files keeps to the workspace.
+const ATTRIBUTES: [libc::c_long; 6] = [
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
+];
+
+/// The filters, which hold together.
+pub(super) fn filters(arch: TargetArch) -> Result<[BpfProgram; 2], BackendError> {
+    // As of a file system that has none: `ls` complains about any other answer.
+    let none = SeccompAction::Errno(libc::EOPNOTSUPP as u32);
+    let attributes = ATTRIBUTES.map(|call| (call, Vec::new()));
+    let attributes = SeccompFilter::new(attributes.into_iter().collect(), SeccompAction::Allow, none, arch)?;
+    Ok([permitted(arch)?, attributes.try_into()?])
+}
+
+/// What is permitted. (`clone3` is not in it, since its flags cannot be seen; programs then use `clone`.)
+fn permitted(arch: TargetArch) -> Result<BpfProgram, BackendError> {
     let when = |argument, is, value| -> Result<SeccompRule, BackendError> {
         SeccompRule::new(vec![SeccompCondition::new(
             argument,
@@ -198,7 +218,12 @@ pub(super) fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
         )?])
     };
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    rules.extend(FREE.iter().chain(OLDER).map(|&call| (call, Vec::new())));
+    rules.extend(
+        FREE.iter()
+            .chain(OLDER)
+            .chain(&ATTRIBUTES)
+            .map(|&call| (call, Vec::new())),
+    );
     let of_descriptors = OF_DESCRIPTORS.map(|asked| when(1, SeccompCmpOp::Eq, asked as u64));
     let of_devices = OF_DEVICES.map(|asked| when(1, SeccompCmpOp::Eq, asked));
     rules.insert(libc::SYS_fcntl, of_descriptors.into_iter().collect::<Result<_, _>>()?);
@@ -207,6 +232,21 @@ pub(super) fn filter(arch: TargetArch) -> Result<BpfProgram, BackendError> {
         libc::SYS_clone,
         vec![when(0, SeccompCmpOp::MaskedEq(NAMESPACES as u64), 0)?],
     );
+    // By such a pair this process learns that a program has begun; it is as good as a pipe.
+    let pair = [
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?,
+        SeccompCondition::new(
+            1,
+            SeccompCmpArgLen::Dword,
+            SeccompCmpOp::MaskedEq(KIND),
+            libc::SOCK_SEQPACKET as u64,
+        )?,
+    ];
+    rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(pair.to_vec())?]);
+    rules.insert(libc::SYS_recvfrom, Vec::new());
+    // To no name.
+    let unnamed = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
+    rules.insert(libc::SYS_sendto, vec![SeccompRule::new(vec![unnamed])?]);
     // Limits of one's own.
     rules.insert(libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Eq, 0)?]);
     let refused = SeccompAction::Errno(libc::ENOSYS as u32);
