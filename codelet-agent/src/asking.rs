@@ -355,7 +355,7 @@ mod tests {
         let (gate, mut questions) = Asking::new(Rules::default());
         let first = tokio::spawn({
             let gate = gate.clone();
-            async move { gate.judge(asked(&run("cargo test -p x && git fetch"))).await }
+            async move { gate.judge(asked(&run("cargo test -p x && git add a"))).await }
         });
         let second = tokio::spawn({
             let gate = gate.clone();
@@ -363,7 +363,7 @@ mod tests {
         });
         let question = questions.recv().await.unwrap();
         let waiting = questions.recv().await.unwrap();
-        let patterns: Vec<Grant> = ["cargo test *", "git fetch *"]
+        let patterns: Vec<Grant> = ["cargo test *", "git add *"]
             .map(|p| Grant::Commands(p.to_owned()))
             .into();
         assert_eq!(question.grants, patterns);
@@ -374,7 +374,7 @@ mod tests {
         waiting.answer(Word::Once);
         assert_eq!(second.await.unwrap(), Verdict::Yes);
         assert_eq!(
-            gate.judge(asked(&run("git fetch -p && ls -s && cargo test"))).await,
+            gate.judge(asked(&run("git add b && ls -s && cargo test"))).await,
             Verdict::Yes
         );
     }

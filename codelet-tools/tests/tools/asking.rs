@@ -86,6 +86,27 @@ fn nobody_is_asked_about_what_only_looks_within_the_workspace() {
 }
 
 #[test]
+fn a_look_is_asked_about_where_it_may_see_more_of_the_users_than_the_workspace() {
+    // Among the system's files, which every look reads; with the dot files of a home, beside other commands.
+    let lib = |options: &mut codelet_tools::Options| options.home = Some("/usr/lib".into());
+    let home = |options: &mut codelet_tools::Options| options.home = Some(options.workspace.clone());
+    for (asks, line, trial) in [
+        (true, "ls", Trial::with(Permission::Edit, lib)),
+        (false, "ls", Trial::with(Permission::Edit, home)),
+        (true, "cat .netrc", Trial::with(Permission::Edit, home)),
+        (true, "mkdir a; ls", Trial::with(Permission::Edit, home)),
+    ] {
+        std::fs::write(trial.workspace.join(".netrc"), "key").unwrap();
+        let (gate, questions) = Asking::new(Rules {
+            allow: vec!["mkdir *".to_owned()],
+            ..Rules::default()
+        });
+        let mut watched = Watched { trial, gate, questions };
+        assert_eq!(watched.asks("Bash", json!({"command": line})), asks, "{line}");
+    }
+}
+
+#[test]
 fn always_for_a_folder_permits_what_is_in_it_and_nothing_beside_it() {
     for (tool, pattern) in [("LS", ""), ("Grep", "x"), ("Glob", "*.md")] {
         let mut watched = Watched::new();
@@ -154,6 +175,11 @@ fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
         ("git rebase --abort", "git rebase --exec 'sh evil.sh' main"),
         ("docker compose ps", "docker compose run x sh evil.sh"),
         ("uv tool list", "uv tool run evil"),
+        ("sort -o y x", "sort --compress-program=./evil.sh -o y x"),
+        ("gcc -c a.c", "gcc -wrapper ./evil.sh -c a.c"),
+        ("git log --output=x", "git log --output=main.rs"),
+        ("git fetch", "git fetch --upload-pack=./evil.sh"),
+        ("make", "make --eval='$(shell ./evil.sh)'"),
     ] {
         let mut watched = Watched::new();
         assert!(watched.asks("Bash", json!({"command": line})), "{line}");
@@ -162,8 +188,8 @@ fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
     }
     // What is bounded is still permitted with other words behind it.
     for (line, other) in [
-        ("/usr/bin/git fetch", "/usr/bin/git fetch -p"),
-        ("b3sum a", "b3sum b"),
+        ("/usr/bin/git add a", "/usr/bin/git add b"),
+        ("mkdir a", "mkdir b"),
         ("cargo run", "cargo run -q"),
     ] {
         let mut watched = Watched::new();

@@ -55,6 +55,110 @@ fn a_command_that_only_looks_writes_nothing_reads_the_workspace_alone_and_starts
 }
 
 #[test]
+fn a_command_that_only_looks_changes_no_mode_or_time_of_a_file() {
+    if !is_there() {
+        return;
+    }
+    use std::os::unix::fs::MetadataExt;
+    let trial = Trial::new(Permission::Read);
+    let (inside, outside) = (trial.write("a.md", "one\n"), trial.outside.join("kept"));
+    std::fs::write(&outside, "secret\n").unwrap();
+    for file in [&inside, &outside] {
+        let known = || file.metadata().map(|file| (file.mode(), file.mtime())).unwrap();
+        let before = known();
+        let name = file.display();
+        for program in ["chmod 4777", "touch -d 1999-01-01", "chmod 000"] {
+            let command = format!("sed -n '1e {program} \"{name}\" && echo done' a.md");
+            let told = trial.call("Bash", json!({"command": command})).text.as_str().to_owned();
+            assert!(!told.contains("done"), "{command}: {told}");
+            assert_eq!(known(), before, "{command}");
+        }
+    }
+}
+
+#[test]
+fn git_that_only_looks_obeys_the_repository_and_no_setting_of_the_users() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::with(Permission::Read, |options| {
+        let home = options.workspace.with_file_name("outside");
+        std::fs::create_dir_all(home.join(".config/git")).unwrap();
+        std::fs::write(home.join(".config/git/ignore"), "*.md\n").unwrap();
+        std::fs::write(home.join(".config/git/credentials"), "secret\n").unwrap();
+        std::fs::write(home.join(".gitconfig"), "[include]\n\tpath = more\n# secret\n").unwrap();
+        std::fs::write(home.join("more"), "[user]\n").unwrap();
+        let name = |name: &str| home.join(name).into_os_string();
+        options.env.push(("HOME".into(), home.clone().into()));
+        options.env.push(("GIT_CONFIG_SYSTEM".into(), name("more")));
+        options.env.push(("GIT_DIR".into(), name("none")));
+        options.env.push(("LD_PRELOAD".into(), name("none")));
+        options.home = Some(home);
+    });
+    let mut git = std::process::Command::new("git");
+    git.args(["init", "-q"]).current_dir(&trial.workspace);
+    assert!(git.env("GIT_CONFIG_GLOBAL", "/dev/null").status().unwrap().success());
+    trial.write("a.md", "one\n");
+    // What an honest look starts.
+    trial.write(
+        "x.sh",
+        "cat ~/.gitconfig ~/.config/git/credentials ../outside/.gitconfig >&2\n",
+    );
+    let settings = trial.workspace.join(".git/config");
+    let with = std::fs::read_to_string(&settings).unwrap() + "[core]\n\tfsmonitor = sh ./x.sh\n";
+    std::fs::write(settings, with).unwrap();
+    let told = trial.done("Bash", json!({"command": "git status --short"}));
+    assert!(told.contains("?? a.md") && !told.contains("secret"), "{told}");
+    let told = trial.done(
+        "Bash",
+        json!({"command": "awk 'BEGIN { print ENVIRON[\"LD_PRELOAD\"] ENVIRON[\"GIT_DIR\"] \".\" }'"}),
+    );
+    assert_eq!(told, ".\n");
+}
+
+#[test]
+fn in_a_home_nothing_that_begins_with_a_dot_is_read_unasked() {
+    let trial = Trial::with(Permission::Edit, |options| {
+        let home = &options.workspace;
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        std::fs::create_dir_all(home.join("notes/.hidden")).unwrap();
+        for name in [".netrc", ".ssh/id", "keyring"] {
+            std::fs::write(home.join(name), "secret\n").unwrap();
+        }
+        std::fs::write(home.join("notes/.hidden/a"), "mine\n").unwrap();
+        std::os::unix::fs::symlink("../keyring", home.join(".ssh/keys")).unwrap();
+        std::os::unix::fs::symlink(".ssh", home.join("keys")).unwrap();
+        options.home = Some(home.clone());
+    });
+    for (tool, parameters) in [
+        ("Read", json!({"file_path": ".netrc"})),
+        ("Read", json!({"file_path": "~/.ssh/id"})),
+        ("Read", json!({"file_path": "keys/id"})),
+        ("Read", json!({"file_path": "keyring"})),
+        ("Grep", json!({"pattern": "secret", "path": ".ssh"})),
+        ("LS", json!({"path": ".ssh"})),
+    ] {
+        let told = trial.failed(tool, parameters);
+        assert!(told.starts_with("refused: "), "{told}");
+    }
+    let told = trial.done("Grep", json!({"pattern": "secret|mine"}));
+    assert!(told.contains("mine") && !told.contains("secret"), "{told}");
+    assert_eq!(trial.done("Read", json!({"file_path": "notes/.hidden/a"})), "1\tmine\n");
+    if !is_there() {
+        return;
+    }
+    let told = trial
+        .call("Bash", json!({"command": "grep -r . . ; ls"}))
+        .text
+        .as_str()
+        .to_owned();
+    assert!(
+        told.contains("mine") && told.contains("notes") && !told.contains("secret"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_command_writes_in_the_workspace_and_nowhere_else() {
     if !is_there() {
         return;
