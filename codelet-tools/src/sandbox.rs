@@ -14,7 +14,9 @@
 //! Landlock refuses those that a command has not made itself. A filter sees no names, so on older kernels nothing is connected to
 //! any, and there are no datagrams, which need no connection; a pair of sockets is as good as a pipe, and stays.
 //!
-//! What it leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
+//! Commands that only look, about which nobody is asked, have a stricter one, of a list of files and [calls](readers) that are permitted.
+//!
+//! What the other one leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
 //! known keys, and it cannot send anything); modes, owners, times and attributes of the user's files, wherever they are, for
 //! which Landlock has no right, and which a filter cannot refuse without breaking builds; memory that programs share by name (`/dev/shm`), which many need among their own
 //! processes; what programs outside read of the files that it may write (a named pipe is one); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
@@ -120,7 +122,11 @@ pub(crate) fn is_program_of_the_system(program: &Path) -> bool {
 
 /// Whether whoever only looks reads what is in this place, which is named without links, because it lies among the system's files.
 pub(crate) fn is_open_to_all(place: &Path) -> bool {
-    PROGRAMS.iter().chain(&SHARED).any(|folder| place.starts_with(folder))
+    let mut real = PROGRAMS
+        .iter()
+        .chain(&SHARED)
+        .filter_map(|folder| Path::new(folder).canonicalize().ok());
+    real.any(|folder| place.starts_with(folder))
 }
 
 /// Everything but the devices. Rules only permit, so what lies beside them is named; where that cannot be listed, all can be

@@ -349,8 +349,8 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let mut notices: Vec<String> = temporary(place).1.into_iter().collect();
     if place.holds_home() && settings.permission.value == Permission::Edit {
         notices.push(
-            "the workspace is your home directory: changes to its dot files need your approval, and commands cannot create files \
-             directly in it; start codelet in a project directory instead"
+            "the workspace is your home directory: reading or changing its dot files needs your approval, and commands \
+             cannot create files directly in it; start codelet in a project directory instead"
                 .to_owned(),
         );
     }
