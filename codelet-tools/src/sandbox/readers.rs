@@ -170,15 +170,9 @@ const OF_DESCRIPTORS: [libc::c_int; 8] = [
     libc::F_GETPIPE_SZ,
     libc::F_SETPIPE_SZ,
 ];
-/// And by those for `ioctl`: whether it is a terminal, how wide that is, how much there is to be read, and its own flags.
-const OF_DEVICES: [u64; 6] = [
-    libc::TCGETS as u64,
-    libc::TIOCGWINSZ as u64,
-    libc::FIONREAD as u64,
-    libc::FIONBIO as u64,
-    libc::FIOCLEX as u64,
-    libc::FIONCLEX as u64,
-];
+/// And by those for `ioctl`: whether it is a terminal (`TCGETS`), how wide that is (`TIOCGWINSZ`), how much there is to be read (`FIONREAD`), and
+/// its own flags (`FIONBIO`, `FIOCLEX`, `FIONCLEX`).
+const OF_DEVICES: [u64; 6] = [0x5401, 0x5413, 0x541b, 0x5421, 0x5451, 0x5450];
 /// Flags of a new process that give it namespaces of its own.
 const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
