@@ -25,7 +25,7 @@ const WIDENED: &[(&str, &str)] = &[
 ];
 /// The same of programs that are told nothing by their first word.
 const WIDENED_ALONE: &str =
-    "pytest mypy pyright ruff black isort tsc eslint jest vitest ctest rspec phpunit mkdir touch test [ sleep";
+    "pytest mypy pyright ruff black isort tsc eslint jest vitest ctest rspec phpunit mkdir rmdir touch test [ sleep";
 /// Modules that check or build what lies in the project, as `cargo test` does: what Python is given with them is no program.
 const MODULES: &str =
     "pytest unittest doctest mypy pyright ruff black isort flake8 pylint bandit build compileall coverage";
