@@ -143,12 +143,25 @@ fn take(
     step::prepare_calls(session, &mut reply);
     let report = report(&reply.billed, true);
     let is_answer = reply.stop == Stop::Finished && reply.message.calls().next().is_none();
-    if is_answer && text_tool_calls::is_call(&words(&reply.message), &session.specs) {
+    let check = session.answer_check.clone();
+    // JSON that is wanted may look like a call.
+    let is_wanted = |words: &str| check.as_ref().is_some_and(|check| check.check(words).is_ok());
+    let said = words(&reply.message);
+    if is_answer && text_tool_calls::is_call(&said, &session.specs) && !is_wanted(&said) {
         reply.stop = Stop::WroteCall;
         let told = "the model wrote a tool call as text, which was not run: the server does not parse tool calls of this model";
         listener.on(Event::Notice(told.to_owned()));
     }
-    match run.on_reply(&reply) {
+    let taken = run.on_reply(&reply);
+    if let Some(why) = check.and_then(|check| run.check_answer(&*check)) {
+        listener.on(Event::Notice(format!(
+            "the answer does not fit the schema; asking again: {why}"
+        )));
+        owed = Some(Cow::Owned(format!(
+            "Your last answer does not fit the JSON Schema: {why}. Answer again, with one JSON value that fits and nothing else."
+        )));
+    }
+    match taken {
         Taken::Append => session.conversation.replied(reply.message, report),
         // Thinking and fields beside them may be bound to the calls.
         Taken::AppendWords => {

@@ -35,6 +35,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod answer;
 mod ask;
 pub mod asking;
 pub mod bill;

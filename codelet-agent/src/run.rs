@@ -1,6 +1,7 @@
 //! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
 //! does it and tells what came of it.
 
+use crate::answer::AnswerCheck;
 use crate::bill::Spent;
 use crate::essence::Essence;
 use crate::model::{ModelError, Reply, Silence, Stop};
@@ -71,6 +72,13 @@ pub enum Ending {
         /// How many in a row.
         count: u32,
     },
+    /// No final answer passed the check, however often the model was asked again.
+    Unfit {
+        /// What was wrong with the last one.
+        why: String,
+        /// How many there were.
+        count: u32,
+    },
     /// The model said nothing, or its answer did not end, however often it was asked.
     NoAnswer(String),
     /// The provider gave no answer.
@@ -118,6 +126,9 @@ impl fmt::Display for Ending {
                 f,
                 "stopped: the last {count} tool calls (the last one {tool}) repeated earlier ones with the same results"
             ),
+            Ending::Unfit { why, count } => {
+                write!(f, "none of {count} answers fits the schema; the last one: {why}")
+            }
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
             Ending::TooLong(why) => f.write_str(why),
@@ -165,6 +176,8 @@ const TOO_LONG: u32 = 60;
 const OUTPUT_LIMITS: u32 = 2;
 /// An empty answer is asked for again so often.
 const EMPTY_TRIES: u32 = 2;
+/// So many final answers may fail the check in one run; then it ends without one.
+const UNFIT_TRIES: u32 = 3;
 /// So often in a row something that was refused leaves the conversation, and the request is made again: once for what the
 /// provider names, and once more for whatever else it may have meant.
 const LEFT_OUT: u32 = 2;
@@ -194,6 +207,8 @@ pub struct Run {
     empties: u32,
     continuations: u32,
     pauses: u32,
+    /// Final answers that did not pass the check.
+    unfit: u32,
     /// Refusals as too long since the last answer.
     refusals: u32,
     /// What the provider said of the last of them.
@@ -225,6 +240,7 @@ impl Run {
             empties: 0,
             continuations: 0,
             pauses: 0,
+            unfit: 0,
             refusals: 0,
             refused: String::new(),
             output_limits: 0,
@@ -365,6 +381,29 @@ impl Run {
                 self.appended(!words.trim().is_empty())
             }
         }
+    }
+
+    /// Checks a final answer that was just taken. Where it does not pass and the model is to be asked again, says why.
+    pub fn check_answer(&mut self, check: &dyn AnswerCheck) -> Option<String> {
+        let Phase::Over(Ending::Answered(answer)) = &mut self.phase else {
+            return None;
+        };
+        let why = match check.check(answer) {
+            Ok(checked) => {
+                *answer = checked;
+                return None;
+            }
+            Err(why) => why,
+        };
+        self.unfit += 1;
+        if self.unfit >= UNFIT_TRIES {
+            self.begun = std::mem::take(answer);
+            let count = self.unfit;
+            self.phase = Phase::Over(Ending::Unfit { why, count });
+            return None;
+        }
+        self.phase = Phase::Ask;
+        Some(why)
     }
 
     fn appended(&mut self, is_appended: bool) -> Taken {

@@ -1,5 +1,6 @@
 //! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
 
+use crate::answer::AnswerCheck;
 use crate::bill::Bill;
 use crate::compaction;
 use crate::driver;
@@ -161,6 +162,8 @@ pub struct Session {
     /// The user knows that counts are not believed, and that costs are estimated.
     pub(crate) has_told_of_doubt: bool,
     pub(crate) has_told_of_estimate: bool,
+    /// What final answers have to pass.
+    pub(crate) answer_check: Option<Arc<dyn AnswerCheck>>,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
     /// Who keeps what is said.
@@ -210,6 +213,7 @@ impl Session {
             nearer: Nearer::default(),
             has_told_of_doubt: false,
             has_told_of_estimate: false,
+            answer_check: None,
             witness: None,
             keeper: None,
             glances: Glances::default(),
@@ -283,6 +287,16 @@ impl Session {
             (self.sent, self.asked) = (None, None);
         }
         Some(after)
+    }
+
+    /// Takes only final answers that pass, from here on.
+    pub fn check_answers(&mut self, check: Arc<dyn AnswerCheck>) {
+        self.answer_check = Some(check);
+    }
+
+    /// Whether final answers have to pass a check.
+    pub fn checks_answers(&self) -> bool {
+        self.answer_check.is_some()
     }
 
     /// Takes further tools from here. They may become others between two prompts.

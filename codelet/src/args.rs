@@ -30,7 +30,7 @@ Example: compact a recorded session to 40,000 tokens, show what happens to each 
       -o small.json --removed gone.jsonl
 
 Exit status: 0 success (with -p: a final answer), 1 task failed, 2 usage, settings or input error, 3 no answer from \
-the provider, 4 conversation too long, 130 interrupted.";
+the provider, 4 conversation too long, 5 no answer that fits --schema, 130 interrupted.";
 
 /// A terminal coding agent that compacts its context in milliseconds, without a model call.
 ///
@@ -80,6 +80,11 @@ pub struct Chat {
     /// Output format: the answer, one JSON object at the end, or one JSON line per event
     #[arg(long, value_name = "FORMAT", default_value = "text", value_enum, requires = "prompt")]
     pub output: OutputForm,
+
+    /// JSON Schema that the final answer has to fit: a file, or the schema itself. An answer that does not fit is sent back,
+    /// up to twice; then the exit status is 5
+    #[arg(long, value_name = "FILE|JSON", requires = "prompt")]
+    pub schema: Option<String>,
 
     /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
     #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]

@@ -20,6 +20,8 @@ pub enum Exit {
     Provider = 3,
     /// The conversation is too long, and cannot be made to fit.
     TooLong = 4,
+    /// The model gave an answer, but none that fits the schema.
+    Unfit = 5,
     /// The user interrupted.
     Interrupted = 130,
 }

@@ -20,6 +20,7 @@ mod place;
 mod progress;
 mod recorded;
 mod report_json;
+mod schema;
 mod servers;
 mod settings;
 mod side_by_side;

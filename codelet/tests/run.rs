@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod common;
+#[path = "run/schema.rs"]
+mod schema;
 
 use codelet_testkit::server::{Behaviour, Billed, Reply, Server, Stop, Window, Wire};
 use common::agent::{Bench, KEY, WIRES, name};

@@ -8,6 +8,7 @@ use crate::paint::{Ink, Look};
 use crate::pictures::Pictures;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
+use crate::schema::Schema;
 use crate::settings::{From, Settings};
 use crate::toolset::Toolset;
 use crate::{input, loading, pictures, takeover, transcript, world};
@@ -38,7 +39,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut place = Place::find(chat.directory.as_deref())?;
     let mut settings = settings(chat, &place)?;
     place.widen(&mut settings, &chat.add_dir)?;
-    let (text, mut pictures, of_input) = prompt(chat, &place)?;
+    let schema = chat.schema.as_deref().map(Schema::read).transpose()?;
+    let (mut text, mut pictures, of_input) = prompt(chat, &place)?;
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
     let mut front = front(chat.output, &interrupt)?;
@@ -97,6 +99,10 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let mut session = Session::new(parts, session_settings(&settings));
     session.served_by(toolset.source(servers.offers));
+    if let Some(schema) = schema {
+        text = schema.asked_with(&text);
+        session.check_answers(Arc::new(schema));
+    }
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
         front.on(Event::Notice(taken.told));
@@ -459,6 +465,7 @@ impl Exit {
             | Ending::CostLimit(_)
             | Ending::Loop { .. }
             | Ending::Stale { .. } => Exit::Failed,
+            Ending::Unfit { .. } => Exit::Unfit,
             Ending::NoAnswer(_) | Ending::Provider(_) => Exit::Provider,
             Ending::TooLong(_) => Exit::TooLong,
             Ending::Interrupted => Exit::Interrupted,

@@ -47,12 +47,16 @@ impl<W: Write + Send> Json<W> {
             Ending::Answered(text) => Some(text),
             _ => None,
         };
+        let value: Option<Value> = answer
+            .filter(|_| done.session.checks_answers())
+            .and_then(|answer| serde_json::from_str(answer).ok());
         let unfinished = Some(done.session.unfinished()).filter(|text| !text.trim().is_empty());
         let error = answer.is_none().then(|| done.ending.to_string());
         // A sum in which parts are missing would be a wrong figure.
         let cost = (bill.unpriced == 0).then_some(bill.dollars);
         json!({
             "answer": answer,
+            "value": value,
             "unfinished": unfinished,
             "error": error,
             "steps": done.session.steps(),

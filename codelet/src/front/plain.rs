@@ -209,6 +209,11 @@ impl<W: Write + Send, T: Write + Send> Front for Plain<W, T> {
                 let unfinished = done.session.unfinished();
                 let printed = match unfinished.trim().is_empty() {
                     true => Ok(()),
+                    // Whoever wants JSON must not read anything else.
+                    false if done.session.checks_answers() => {
+                        self.tell(Ink::Yellow, "answer:", &clean(unfinished));
+                        Ok(())
+                    }
                     false => self.print(unfinished),
                 };
                 self.tell(Ink::Red, "error:", &clean(&other.to_string()));

@@ -1,0 +1,137 @@
+//! `--schema`: the final answer is JSON that fits a JSON Schema.
+
+use crate::escaped;
+use crate::exit::Failure;
+use crate::paint::clip;
+use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use codelet_agent::answer::AnswerCheck;
+use serde_json::Value;
+use std::error::Error;
+use std::path::Path;
+
+/// The name under which the schema knows itself where it gives itself none.
+const NAME: &str = "schema:///";
+/// Errors that are listed, and characters of each: an answer may be wrong in every line.
+const LISTED: usize = 8;
+const LONGEST: usize = 300;
+
+/// A JSON Schema that was read and is valid.
+pub struct Schema {
+    value: Value,
+    compiled: Schemas,
+    root: SchemaIndex,
+}
+
+impl Schema {
+    /// Takes the schema itself, or the name of a file that holds it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no JSON Schema.
+    pub fn read(given: &str) -> Result<Self, Failure> {
+        if given.trim_start().starts_with('{') {
+            return Schema::parse(given).map_err(|why| Failure::at("--schema", why));
+        }
+        let path = Path::new(given);
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::io(path, &error))?;
+        Schema::parse(&text).map_err(|why| Failure::at(given, why))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+        if !value.is_object() {
+            return Err("not a JSON Schema: expected an object".to_owned());
+        }
+        let mut compiler = Compiler::new();
+        compiler.enable_format_assertions();
+        compiler.use_loader(Box::new(Nowhere));
+        let mut compiled = Schemas::new();
+        let compile = |compiler: &mut Compiler, compiled: &mut Schemas| {
+            compiler.add_resource(NAME, value.clone())?;
+            compiler.compile(NAME, compiled)
+        };
+        let root = compile(&mut compiler, &mut compiled).map_err(|error| invalid(&error))?;
+        Ok(Schema { value, compiled, root })
+    }
+
+    /// The prompt, with what its answer has to be. It stands there and not in the system prompt, which stays the same for every
+    /// run and is cached with the tools.
+    pub fn asked_with(&self, prompt: &str) -> String {
+        format!(
+            "{prompt}\n\nWhen the work is done, answer with one JSON value that fits the JSON Schema below, and with nothing else: no text \
+             around it, no code fence.\n\n{}",
+            self.value
+        )
+    }
+}
+
+impl AnswerCheck for Schema {
+    /// The JSON is handed on in one line, with what a terminal would obey and what nobody sees as escapes.
+    fn check(&self, answer: &str) -> Result<String, String> {
+        let value: Value = serde_json::from_str(unfenced(answer))
+            .map_err(|error| format!("it is not a single JSON value: {error}"))?;
+        match self.compiled.validate(&value, self.root) {
+            Ok(()) => Ok(escaped::json(&value.to_string())),
+            Err(error) => Err(listed(&error)),
+        }
+    }
+}
+
+/// Opens nothing: a schema that names others could be made to read files.
+struct Nowhere;
+
+impl UrlLoader for Nowhere {
+    fn load(&self, _: &str) -> Result<Value, Box<dyn Error>> {
+        Err("only references within the schema are followed".into())
+    }
+}
+
+/// An answer that is one code fence, without the fence: many models cannot leave it out.
+fn unfenced(answer: &str) -> &str {
+    let answer = answer.trim();
+    let inner = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    match inner.and_then(|inner| inner.split_once('\n')) {
+        Some(("" | "json", inner)) => inner,
+        _ => answer,
+    }
+}
+
+/// Why a schema is none.
+fn invalid(error: &CompileError) -> String {
+    let why = match error {
+        CompileError::ValidationError { src, .. } => listed(src),
+        CompileError::LoadUrlError { url, src } => format!("it refers to {url}, and {src}"),
+        other => other.to_string().replace(NAME, ""),
+    };
+    format!("not a valid JSON Schema: {}", clip(&why, LISTED * LONGEST))
+}
+
+/// What is wrong with a value: each fault with its place.
+fn listed(error: &ValidationError<'_, '_>) -> String {
+    let mut faults = Vec::new();
+    gather(error, &mut faults);
+    let more = faults.len().saturating_sub(LISTED);
+    faults.truncate(LISTED);
+    if more > 0 {
+        faults.push(format!("and {more} more"));
+    }
+    faults.join("; ")
+}
+
+fn gather(error: &ValidationError<'_, '_>, faults: &mut Vec<String>) {
+    for cause in &error.causes {
+        gather(cause, faults);
+    }
+    if !error.causes.is_empty() {
+        return;
+    }
+    let place = error.instance_location.to_string();
+    let place = if place.is_empty() {
+        "the value".to_owned()
+    } else {
+        place
+    };
+    let fault = clip(&format!("{place}: {}", error.kind), LONGEST);
+    if !faults.contains(&fault) {
+        faults.push(fault);
+    }
+}
