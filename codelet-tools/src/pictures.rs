@@ -44,6 +44,13 @@ pub(crate) fn too_large(size: u64) -> Option<String> {
     })
 }
 
+fn too_many() -> String {
+    format!(
+        "there are too many pictures in this prompt; it may have {MOST}, and {} of them together",
+        counted(ALTOGETHER as usize, "byte")
+    )
+}
+
 /// The pictures that a prompt mentions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mentioned {
@@ -62,6 +69,31 @@ pub struct Picture {
     pub bytes: u64,
     /// The picture.
     pub image: Image,
+}
+
+/// The pictures of a prompt that came as base64. What each is, its bytes say.
+///
+/// # Errors
+/// When one cannot be sent, or there are too many.
+pub fn from_base64<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Vec<Image>, String> {
+    let (mut images, mut altogether) = (Vec::new(), 0);
+    for data in all {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data);
+        let bytes = bytes.map_err(|_| "the data of a picture is not base64".to_owned())?;
+        let media_type = picture::media_type(&bytes)
+            .ok_or("a picture has no supported image format (PNG, JPEG, GIF, WebP)".to_owned())?;
+        let size = bytes.len() as u64;
+        altogether += size;
+        let trouble = too_large(size).or_else(|| picture::trouble(&bytes));
+        if let Some(why) = trouble {
+            return Err(format!("a picture cannot be sent: {why}"));
+        }
+        images.push(image(&bytes, media_type));
+        if images.len() > MOST || altogether > ALTOGETHER {
+            return Err(too_many());
+        }
+    }
+    Ok(images)
 }
 
 /// Looks for the pictures that a prompt mentions behind an `@`: relative names begin at `directory`, `~` at `home`. What
@@ -145,10 +177,7 @@ impl Looked {
             return Err(format!("this picture cannot be sent: {why}"));
         }
         if self.found.pictures.len() >= MOST || self.bytes + size > ALTOGETHER {
-            return Err(format!(
-                "there are too many pictures in this prompt; it may have {MOST}, and {} of them together",
-                counted(ALTOGETHER as usize, "byte")
-            ));
+            return Err(too_many());
         }
         self.bytes += size;
         self.found.pictures.push(Picture {

@@ -78,8 +78,26 @@ pub struct Chat {
     pub base_url: Option<String>,
 
     /// Output format: the answer, one JSON object at the end, or one JSON line per event
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_enum, requires = "prompt")]
+    #[arg(
+        long,
+        alias = "output-format",
+        value_name = "FORMAT",
+        default_value = "text",
+        value_enum,
+        requires = "prompt"
+    )]
     pub output: OutputForm,
+
+    /// Input format: text, or one user message per JSON line, each worked on in turn in one session
+    #[arg(
+        long,
+        alias = "input-format",
+        value_name = "FORMAT",
+        default_value = "text",
+        value_enum,
+        requires = "prompt"
+    )]
+    pub input: InputForm,
 
     /// JSON Schema that the final answer has to fit: a file, or the schema itself. An answer that does not fit is sent back,
     /// up to twice; then the exit status is 5
@@ -153,6 +171,15 @@ pub struct Chat {
     /// Run in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
+}
+
+/// What standard input holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum InputForm {
+    /// One prompt, or text that belongs to it.
+    Text,
+    /// One prompt per line, as JSON.
+    StreamJson,
 }
 
 /// What a run prints.

@@ -22,6 +22,14 @@ pub fn of(prompt: &str, place: &Place) -> Pictures {
     }
 }
 
+/// What is said where a model does not take these pictures.
+pub fn unseen(model: &Profile, pictures: &str) -> String {
+    let name = &model.name;
+    format!(
+        "{name} is not known to accept images, so the prompt is sent without {pictures}. If it accepts them, set `sees_images = true` under [models.\"{name}\"] in your settings."
+    )
+}
+
 impl Pictures {
     /// Leaves them all out if the model does not take any, and says so.
     pub fn unseen_by(&mut self, model: &Profile) -> Option<String> {
@@ -30,10 +38,7 @@ impl Pictures {
         }
         let names = self.names();
         self.found.clear();
-        let name = &model.name;
-        Some(format!(
-            "{name} is not known to accept images, so the prompt is sent without {names}. If it accepts them, set `sees_images = true` under [models.\"{name}\"] in your settings."
-        ))
+        Some(unseen(model, &names))
     }
 
     /// Which ones go with the prompt; `None` where there are none.

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod common;
+#[path = "run/incoming.rs"]
+mod incoming;
 #[path = "run/schema.rs"]
 mod schema;
 

@@ -116,10 +116,10 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         }),
         world: equipment.surroundings,
     };
-    let session = Session::new(parts, once::session_settings(&settings));
+    let mut session = Session::new(parts, once::session_settings(&settings));
     let runtime = once::runtime()?;
     let interrupt = once::heed_signals()?;
-    let front = match args.output {
+    let mut front = match args.output {
         OutputForm::Text => shown(args, &interrupt)?,
         form => once::front(form, &interrupt)?,
     };
@@ -129,7 +129,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         transcript: None,
         began,
     };
-    let done = once::carry(session, asked, &runtime, &interrupt, front);
+    let done = once::carry(&mut session, asked, &runtime, &interrupt, &mut *front);
     runtime.shutdown_background();
     done
 }

@@ -1,8 +1,9 @@
 //! `codelet -p`: one prompt, carried to its end, with nobody there to ask.
 
-use crate::args::{Chat, OutputForm};
+use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
+use crate::incoming::Incoming;
 use crate::output::Pinned;
 use crate::paint::{Ink, Look};
 use crate::pictures::Pictures;
@@ -39,8 +40,17 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut place = Place::find(chat.directory.as_deref())?;
     let mut settings = settings(chat, &place)?;
     place.widen(&mut settings, &chat.add_dir)?;
-    let schema = chat.schema.as_deref().map(Schema::read).transpose()?;
-    let (mut text, mut pictures, of_input) = prompt(chat, &place)?;
+    let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
+    let (mut said, of_input) = match chat.input {
+        InputForm::Text => {
+            let (text, pictures, of_input) = prompt(chat, &place)?;
+            (Some((text, pictures)), of_input)
+        }
+        InputForm::StreamJson => {
+            no_prompt(chat)?;
+            (None, None)
+        }
+    };
     let runtime = runtime()?;
     let interrupt = heed_signals()?;
     let mut front = front(chat.output, &interrupt)?;
@@ -80,7 +90,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     }
     let mut notices = notices(&settings, &*model);
     notices.extend(of_input);
-    notices.extend(pictures.unseen_by(model.profile()));
+    let pictures = said.as_mut().map(|(_, pictures)| pictures);
+    notices.extend(pictures.and_then(|pictures| pictures.unseen_by(model.profile())));
     let rules = Rules {
         permission: settings.permission.value,
         allow: settings.allowed(),
@@ -99,9 +110,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let mut session = Session::new(parts, session_settings(&settings));
     session.served_by(toolset.source(servers.offers));
-    if let Some(schema) = schema {
-        text = schema.asked_with(&text);
-        session.check_answers(Arc::new(schema));
+    if let Some(schema) = &schema {
+        session.check_answers(schema.clone());
     }
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
@@ -113,13 +123,32 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     if let Some(pinned) = &transcript {
         session.kept_by(Box::new(transcript::Kept::new(Arc::clone(pinned))));
     }
-    let asked = Asked {
-        prompt: pictures.with(text),
+    let with_schema = |text: String| match &schema {
+        Some(schema) => schema.asked_with(&text),
+        None => text,
+    };
+    let asked = |prompt: Prompt, transcript| Asked {
+        prompt: Prompt {
+            text: with_schema(prompt.text),
+            ..prompt
+        },
         output: chat.output,
-        transcript: transcript.as_deref(),
+        transcript,
         began,
     };
-    let done = carry(session, asked, &runtime, &interrupt, front);
+    let transcript = transcript.as_deref();
+    let done = match said {
+        Some((text, pictures)) => {
+            let asked = asked(pictures.with(text), transcript);
+            carry(&mut session, asked, &runtime, &interrupt, &mut *front)
+        }
+        None => {
+            // Until all is over it is written as it grows.
+            let asked = |prompt| asked(prompt, None);
+            let done = carry_each(&mut session, &asked, &runtime, &interrupt, &mut *front);
+            and_written(done, transcript, &session)
+        }
+    };
     if interrupt.is_thrown() {
         drop(servers.servers);
     } else {
@@ -174,11 +203,11 @@ pub struct Asked<'a> {
 
 /// Carries the prompt to its end, and prints what there is to print.
 pub fn carry(
-    mut session: Session,
+    session: &mut Session,
     asked: Asked<'_>,
     runtime: &Runtime,
     interrupt: &Interrupt,
-    mut front: Box<dyn Front>,
+    front: &mut dyn Front,
 ) -> Result<Exit, Failure> {
     let Asked {
         prompt,
@@ -186,7 +215,7 @@ pub fn carry(
         transcript,
         began,
     } = asked;
-    let ending = runtime.block_on(session.prompt(prompt, interrupt, &mut *front));
+    let ending = runtime.block_on(session.prompt(prompt, interrupt, front));
     // The model's last words may be that it was not let.
     let exit = match Exit::of(&ending) {
         Exit::Done if session.is_held_up() => Exit::Failed,
@@ -194,16 +223,16 @@ pub fn carry(
     };
     let finish = |front: &mut dyn Front, exit: Exit| {
         front.finish(&Done {
-            session: &session,
+            session,
             ending: &ending,
             exit: exit as u8,
             elapsed: began.elapsed(),
         })
     };
     // Nobody waits for a file to read the answer. The other forms tell the status, in which the file has a say.
-    let first = (output == OutputForm::Text).then(|| finish(&mut *front, exit));
+    let first = (output == OutputForm::Text).then(|| finish(front, exit));
     let written = match transcript {
-        Some(pinned) => transcript::write(pinned, &session),
+        Some(pinned) => transcript::write(pinned, session),
         None => Ok(()),
     };
     let printed = first.unwrap_or_else(|| match &written {
@@ -211,9 +240,9 @@ pub fn carry(
             front.on(Event::Notice(format!("the transcript was not written: {problem}")));
             // How the task itself ended is worth more to whoever started it.
             let told = if exit == Exit::Done { Exit::Usage } else { exit };
-            finish(&mut *front, told)
+            finish(front, told)
         }
-        _ => finish(&mut *front, exit),
+        _ => finish(front, exit),
     });
     match written {
         Err(Failure::Told(problem)) if exit != Exit::Done => crate::tell("error", Ink::Red, &problem),
@@ -225,6 +254,51 @@ pub fn carry(
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => unread(exit, output),
         Err(error) => Err(Failure::at("standard output", crate::exit::words(&error))),
         Ok(()) => Ok(exit),
+    }
+}
+
+/// Carries each prompt of standard input to its end, in one session. One that fails does not end the others: whoever sends
+/// them reads how each has ended. The status is the last one's.
+fn carry_each<'a>(
+    session: &mut Session,
+    asked: &dyn Fn(Prompt) -> Asked<'a>,
+    runtime: &Runtime,
+    interrupt: &Interrupt,
+    front: &mut dyn Front,
+) -> Result<Exit, Failure> {
+    let mut incoming = Incoming::start().map_err(|error| not_run(&error))?;
+    let mut exit = Exit::Done;
+    loop {
+        let next = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = interrupt.thrown() => Ok(None),
+                next = incoming.next() => next,
+            }
+        })?;
+        let Some(mut prompt) = next else { break };
+        let profile = session.model().profile();
+        if !prompt.images.is_empty() && !profile.sees_images {
+            prompt.images.clear();
+            front.on(Event::Notice(pictures::unseen(profile, "its images")));
+        }
+        exit = carry(session, asked(prompt), runtime, interrupt, front)?;
+    }
+    Ok(match interrupt.is_thrown() {
+        true => Exit::Interrupted,
+        false => exit,
+    })
+}
+
+/// How a session ends that is over, once its transcript is written.
+fn and_written(done: Result<Exit, Failure>, transcript: Option<&Pinned>, session: &Session) -> Result<Exit, Failure> {
+    match transcript.map_or(Ok(()), |pinned| transcript::write(pinned, session)) {
+        Err(failure) if matches!(done, Ok(Exit::Done)) => Err(failure),
+        Err(Failure::Told(problem)) => {
+            crate::tell("error", Ink::Red, &problem);
+            done
+        }
+        _ => done,
     }
 }
 
@@ -344,6 +418,16 @@ pub fn session_settings(settings: &Settings) -> codelet_agent::session::Settings
 fn started() -> u128 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |since| since.as_micros())
+}
+
+/// Prompts that come as lines leave no place for another one.
+fn no_prompt(chat: &Chat) -> Result<(), Failure> {
+    match chat.prompt.iter().flatten().any(|said| said.trim() != "-") {
+        true => Err(Failure::Told(
+            "with --input stream-json, prompts come on standard input only; leave the prompt after -p out".to_owned(),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:

@@ -30,18 +30,17 @@ impl<W: Write + Send> Json<W> {
         }
     }
 
-    /// What is printed at the end.
-    pub(super) fn result(&self, done: &Done<'_>) -> Value {
+    /// What is printed at the end of a turn. What has happened by then is told once.
+    pub(super) fn result(&mut self, done: &Done<'_>) -> Value {
         let bill = done.session.bill();
         let billed = Billed {
             usage: bill.usage,
             write_1h: bill.write_1h,
             reasoning: bill.reasoning,
         };
-        let tools: Map<String, Value> = self
-            .tools
-            .iter()
-            .map(|(name, calls, failed)| (name.clone(), json!({"calls": calls, "failed": failed})))
+        let tools: Map<String, Value> = std::mem::take(&mut self.tools)
+            .into_iter()
+            .map(|(name, calls, failed)| (name, json!({"calls": calls, "failed": failed})))
             .collect();
         let answer = match done.ending {
             Ending::Answered(text) => Some(text),
@@ -62,9 +61,9 @@ impl<W: Write + Send> Json<W> {
             "steps": done.session.steps(),
             "usage": billed_json(&billed),
             "cost": cost,
-            "compactions": self.compactions,
+            "compactions": std::mem::take(&mut self.compactions),
             "tools": tools,
-            "notices": self.notices,
+            "notices": std::mem::take(&mut self.notices),
             "elapsed_ms": done.elapsed.as_millis() as u64,
             "exit": done.exit,
         })

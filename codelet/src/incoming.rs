@@ -1,0 +1,146 @@
+//! `--input stream-json`: prompts on standard input, one JSON line each, for programs that hold a conversation.
+//! `docs/scripts.md` describes the lines.
+
+use crate::exit::{Failure, words};
+use crate::paint::{bytes, clean, clip};
+use codelet_agent::session::Prompt;
+use codelet_tools::pictures;
+use serde_json::Value;
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _};
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, channel};
+
+/// The most of a line, in bytes: as many pictures as a prompt may have, and more text than any window takes.
+const LONGEST: u64 = 32 * 1024 * 1024;
+/// Between two looks at an input that cannot be waited for.
+const PAUSE: Duration = Duration::from_millis(20);
+/// The most that an error repeats of a line, in characters.
+const SHOWN: usize = 60;
+
+/// The lines of standard input. A thread of their own reads them, so that an interruption need not wait for the next one.
+pub struct Incoming {
+    lines: Receiver<io::Result<Vec<u8>>>,
+    /// The number of the last line, from 1.
+    number: usize,
+}
+
+impl Incoming {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start() -> io::Result<Self> {
+        let (taken, lines) = channel(1);
+        let read = move || {
+            let mut input = BufReader::new(io::stdin().lock());
+            loop {
+                let mut line = Vec::new();
+                let read = read_line(&mut input, &mut line);
+                let is_last = read.is_err() || line.is_empty();
+                if line.is_empty() && read.is_ok() || taken.blocking_send(read.map(|()| line)).is_err() || is_last {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("input".to_owned()).spawn(read)?;
+        Ok(Incoming { lines, number: 0 })
+    }
+
+    /// The next prompt; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// When a line is none or cannot be read; the message names it.
+    pub async fn next(&mut self) -> Result<Option<Prompt>, Failure> {
+        while let Some(line) = self.lines.recv().await {
+            self.number += 1;
+            let number = self.number;
+            let wrong = |why: String| Failure::at("standard input", format!("line {number}: {why}"));
+            let line = line.map_err(|error| wrong(words(&error)))?;
+            if line.len() as u64 > LONGEST {
+                return Err(wrong(format!("longer than {}", bytes(LONGEST))));
+            }
+            if !line.trim_ascii().is_empty() {
+                return prompt(&line).map(Some).map_err(wrong);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads one line, of which no more than is needed to see that it is too long.
+fn read_line(input: &mut BufReader<io::StdinLock<'_>>, line: &mut Vec<u8>) -> io::Result<()> {
+    loop {
+        let room = LONGEST + 1 - line.len() as u64;
+        match input.take(room).read_until(b'\n', line) {
+            Ok(_) => return Ok(()),
+            // Whoever shares it has said that nobody shall wait for it.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The prompt of a line: `{"type": "user", "message": {"role": "user", "content": …}}`. Other fields are ignored.
+fn prompt(line: &[u8]) -> Result<Prompt, String> {
+    let line: Value = serde_json::from_slice(line).map_err(|error| {
+        format!(
+            "not JSON: {}",
+            error.to_string().replace(" at line 1 column", " at column")
+        )
+    })?;
+    expect(&line, "type", "user")?;
+    let message = &line["message"];
+    if message.get("role").is_some() {
+        expect(message, "role", "user")?;
+    }
+    let (text, images) = match &message["content"] {
+        Value::String(text) => (text.clone(), Vec::new()),
+        Value::Array(blocks) => content(blocks)?,
+        _ => {
+            let shape = r#"{"type": "user", "message": {"role": "user", "content": "…"}}"#;
+            return Err(format!("no content; expected {shape}"));
+        }
+    };
+    if text.trim().is_empty() {
+        return Err("the prompt has no text".to_owned());
+    }
+    let images = pictures::from_base64(images)?;
+    Ok(Prompt { text, images })
+}
+
+/// The text of content blocks, and the data of their pictures.
+fn content(blocks: &[Value]) -> Result<(String, Vec<&str>), String> {
+    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match (block["type"].as_str(), block["text"].as_str()) {
+            (Some("text"), Some(text)) => texts.push(text),
+            (Some("image"), _) => images.push(
+                block["source"]["data"]
+                    .as_str()
+                    .ok_or(r#"an image needs "source": {"type": "base64", "media_type": "…", "data": "…"}"#)?,
+            ),
+            _ => {
+                return Err(format!(
+                    "cannot take the content block {}; expected text or image",
+                    shown(block)
+                ));
+            }
+        }
+    }
+    Ok((texts.join("\n\n"), images))
+}
+
+fn expect(object: &Value, field: &str, value: &str) -> Result<(), String> {
+    match &object[field] {
+        Value::String(found) if found == value => Ok(()),
+        Value::Null => Err(format!(r#"expected an object with "{field}": "{value}""#)),
+        found => Err(format!(
+            r#"cannot take "{field}": {}; expected "{value}""#,
+            shown(found)
+        )),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    clean(&clip(&value.to_string(), SHOWN))
+}
