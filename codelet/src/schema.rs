@@ -2,7 +2,7 @@
 
 use crate::escaped;
 use crate::exit::Failure;
-use crate::paint::clip;
+use crate::paint::{clean, clip};
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use codelet_agent::answer::AnswerCheck;
 use serde_json::Value;
@@ -45,11 +45,10 @@ impl Schema {
         compiler.enable_format_assertions();
         compiler.use_loader(Box::new(Nowhere));
         let mut compiled = Schemas::new();
-        let compile = |compiler: &mut Compiler, compiled: &mut Schemas| {
-            compiler.add_resource(NAME, value.clone())?;
-            compiler.compile(NAME, compiled)
-        };
-        let root = compile(&mut compiler, &mut compiled).map_err(|error| invalid(&error))?;
+        let added = compiler.add_resource(NAME, value.clone());
+        added.map_err(|error| invalid(&error))?;
+        let root = compiler.compile(NAME, &mut compiled);
+        let root = root.map_err(|error| invalid(&error))?;
         Ok(Schema { value, compiled, root })
     }
 
@@ -99,10 +98,11 @@ fn unfenced(answer: &str) -> &str {
 fn invalid(error: &CompileError) -> String {
     let why = match error {
         CompileError::ValidationError { src, .. } => listed(src),
-        CompileError::LoadUrlError { url, src } => format!("it refers to {url}, and {src}"),
-        other => other.to_string().replace(NAME, ""),
+        CompileError::LoadUrlError { url, src } => format!("it refers to {}, and {src}", url.replace(NAME, "")),
+        other => one_line(&other.to_string().replace(NAME, ""), LONGEST),
     };
-    format!("not a valid JSON Schema: {}", clip(&why, LISTED * LONGEST))
+    // Somebody else may have written it.
+    format!("not a valid JSON Schema: {}", clean(&why))
 }
 
 /// What is wrong with a value: each fault with its place.
@@ -130,8 +130,12 @@ fn gather(error: &ValidationError<'_, '_>, faults: &mut Vec<String>) {
     } else {
         place
     };
-    let fault = clip(&format!("{place}: {}", error.kind), LONGEST);
+    let fault = one_line(&format!("{place}: {}", error.kind), LONGEST);
     if !faults.contains(&fault) {
         faults.push(fault);
     }
+}
+
+fn one_line(text: &str, longest: usize) -> String {
+    clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), longest)
 }

@@ -1,6 +1,7 @@
 //! Where a run ends: calls that fail again and again, steps, dollars, and the window.
 
 use crate::common::{Stage, calls, costing, profile, says};
+use codelet_agent::answer::AnswerCheck;
 use codelet_agent::bill::Spent;
 use codelet_agent::event::Event;
 use codelet_agent::model::ModelError;
@@ -10,6 +11,7 @@ use codelet_agent::session::Settings;
 use codelet_context::message::Part;
 use codelet_context::policy::Reason;
 use codelet_context::tokens::estimate_message;
+use std::sync::Arc;
 
 #[tokio::test]
 async fn a_provider_that_refuses_every_size_is_not_asked_for_ever() {
@@ -258,4 +260,46 @@ async fn a_model_that_goes_on_properly_after_a_call_as_text_gives_only_its_answe
     let told = format!("{:?}", stage.asked(1));
     assert!(told.contains("holds a tool call as text"), "{told}");
     stage.check_requests();
+}
+
+/// Takes answers that are a number, and hands on the number after it.
+struct Number;
+
+impl AnswerCheck for Number {
+    fn check(&self, answer: &str) -> Result<String, String> {
+        let number: u32 = answer.parse().map_err(|_| format!("{answer:?} is no number"))?;
+        Ok((number + 1).to_string())
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_passes_no_check_is_told_why_and_the_checked_one_is_handed_on() {
+    let mut stage = Stage::scripted([says("One."), calls("Look", &["here"]), says("1")]);
+    stage.session.check_answers(Arc::new(Number));
+    assert_eq!(stage.prompt("Count.").await, Ending::Answered("2".to_owned()));
+    let last = stage.session.conversation().history().messages();
+    let told = |part: &Part| matches!(part, Part::Text(text) if text.body.as_str().contains("\"One.\" is no number"));
+    assert!(last.iter().any(|message| message.parts.iter().any(told)));
+}
+
+#[tokio::test]
+async fn answers_that_pass_no_check_are_bounded_in_number_and_by_the_limit_of_steps() {
+    for (max_steps, steps) in [(None, 3), (Some(2), 2)] {
+        let limits = Limits {
+            max_steps,
+            ..Limits::default()
+        };
+        let settings = Settings {
+            limits,
+            ..Settings::default()
+        };
+        let mut stage = Stage::of(Scripted::by(profile(200_000), |_| says("Many.")), settings);
+        stage.session.check_answers(Arc::new(Number));
+        let ending = stage.prompt("Count.").await;
+        match max_steps {
+            Some(most) => assert_eq!(ending, Ending::StepLimit(most)),
+            None => assert!(matches!(ending, Ending::Unfit { count: 3, .. }), "{ending:?}"),
+        }
+        assert_eq!(stage.count(), steps);
+    }
 }

@@ -109,7 +109,7 @@ fn a_schema_that_is_none_is_refused_before_anything_is_asked() {
             &["--schema", "not a valid JSON Schema", "/type"][..],
         ),
         (r#"{"type": "#, &["--schema", "not JSON", "line 1"]),
-        (r#"{"pattern": "("}"#, &["not a valid JSON Schema"]),
+        (r#"{"pattern": "("}"#, &["not a valid JSON Schema", "unclosed group\n"]),
         (r##"{"$ref": "#/$defs/none"}"##, &["not a valid JSON Schema", "none"]),
         (&outside, &["secret.json", "only references within the schema"]),
         (
