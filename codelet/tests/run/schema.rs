@@ -18,7 +18,7 @@ fn an_answer_that_does_not_fit_goes_back_with_its_faults_until_one_fits() {
             Reply::call("Read", json!({"file_path": "a.txt"})),
             Reply::text("There are many."),
             Reply::text(r#"{"count": "two"}"#),
-            Reply::text(&format!("```json\n{{\"count\": {HUGE}}}\n```")),
+            Reply::text(format!("```json\n{{\"count\": {HUGE}}}\n```")),
         ];
         let server = Server::start(wire, Behaviour::replies(replies));
         let output = bench.ask(&server, wire, &["-p", "How many?", "--schema", SCHEMA]);
