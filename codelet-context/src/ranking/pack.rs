@@ -20,8 +20,6 @@ const POWER: f32 = 0.8;
 const FRAME: f32 = 12.0;
 /// Bytes of the line break and the mark of what is left out beside a segment.
 const LINE: usize = 3;
-/// A segment whose gain has fallen by less than this is taken without another look at the others.
-const STALE: f32 = 0.98;
 /// So many segments that don't fit end the search.
 const PATIENCE: usize = 400;
 
@@ -125,42 +123,12 @@ impl<'a> Packing<'a> {
     pub fn new(task: &'a Task<'a>) -> Self {
         let index = task.index;
         let whole = Whole::of(index);
-        let (price, at_most) = (prices(), weights::worth_at_most());
-        let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
-        let mut waiting = Vec::with_capacity(index.segments.len());
-        let mut scores = vec![0.0; index.segments.len()];
+        let (scores, waiting) = scored(task, &whole);
         let names_file = |focus: &Focus| {
-            (0..index.blocks.len() as u32)
-                .map(|block| focus.names_file_of(index, block))
-                .collect()
+            let blocks = 0..index.blocks.len() as u32;
+            blocks.map(|block| focus.names_file_of(index, block)).collect()
         };
         let named = task.focus.map_or_else(Vec::new, names_file);
-        let mut shown = task.shown.iter().peekable();
-        for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
-            let mut of_block = Score::new(task.weights);
-            whole.block(&mut of_block, number);
-            for (place, segment) in block.segments.clone().enumerate() {
-                while shown.next_if(|&&shown| shown < segment).is_some() {}
-                let known = &index.segments[segment as usize];
-                if known.bytes == 0 || shown.peek() == Some(&&segment) {
-                    continue;
-                }
-                let mut score = Score::new(task.weights);
-                match is_built_in {
-                    true => score.sum = known.score,
-                    false => features::of_text(&mut score, block, place, known),
-                }
-                score.sum += of_block.sum;
-                whole.words(&mut score, number as u32, segment);
-                scores[segment as usize] = score.sum;
-                let most = match task.focus {
-                    // What the user asks for may be worth any number of times as much.
-                    Some(_) => f32::MAX,
-                    None => at_most(score.sum) / price(usize::from(known.bytes)),
-                };
-                waiting.push((segment, number as u32, queue::level(most)));
-            }
-        }
         let mut packing = Packing {
             task,
             words: whole.rarities().map(Cover::of).collect(),
@@ -190,7 +158,7 @@ impl<'a> Packing<'a> {
         {
             let cost = self.cost(&next);
             let gain = self.gain(&next) / price(cost);
-            if gain < next.gain * STALE && self.peek().is_some_and(|other| gain < other.gain) {
+            if gain < next.gain && self.peek().is_some_and(|other| gain < other.gain) {
                 next.gain = gain;
                 self.queue.push(next);
                 continue;
@@ -234,13 +202,14 @@ impl<'a> Packing<'a> {
         while self.queue.peek().is_none() {
             for (segment, block) in self.queue.lower()? {
                 let worth = self.worths.of(segment, block);
-                let bytes = self.task.index.segments[segment as usize].bytes;
-                self.queue.push(Waiting {
-                    gain: worth / price(usize::from(bytes)),
+                let mut unseen = Waiting {
+                    gain: 0.0,
                     segment,
                     block,
                     worth,
-                });
+                };
+                unseen.gain = self.gain(&unseen) / price(self.cost(&unseen));
+                self.queue.push(unseen);
             }
         }
         self.queue.peek()
@@ -309,6 +278,42 @@ impl<'a> Packing<'a> {
         }
         if all > 0.0 { next.worth * new / all } else { next.worth }
     }
+}
+
+/// By segment: the score of what may be taken; and these segments with their blocks and the levels that they are not above.
+fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>) {
+    let index = task.index;
+    let (price, at_most) = (prices(), weights::worth_at_most());
+    let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
+    let mut scores = vec![0.0; index.segments.len()];
+    let mut waiting = Vec::with_capacity(index.segments.len());
+    let mut shown = task.shown.iter().peekable();
+    for (number, block) in index.blocks.iter().enumerate().filter(|(number, _)| task.open[*number]) {
+        let mut of_block = Score::new(task.weights);
+        whole.block(&mut of_block, number);
+        for (place, segment) in block.segments.clone().enumerate() {
+            while shown.next_if(|&&shown| shown < segment).is_some() {}
+            let known = &index.segments[segment as usize];
+            if known.bytes == 0 || shown.peek() == Some(&&segment) {
+                continue;
+            }
+            let mut score = Score::new(task.weights);
+            match is_built_in {
+                true => score.sum = known.score,
+                false => features::of_text(&mut score, block, place, known),
+            }
+            score.sum += of_block.sum;
+            whole.words(&mut score, number as u32, segment);
+            scores[segment as usize] = score.sum;
+            let most = match task.focus {
+                // What the user asks for may be worth any number of times as much.
+                Some(_) => f32::MAX,
+                None => at_most(score.sum) / price(usize::from(known.bytes) + LINE),
+            };
+            waiting.push((segment, number as u32, queue::level(most)));
+        }
+    }
+    (scores, waiting)
 }
 
 /// What the segments are worth that may be taken.
