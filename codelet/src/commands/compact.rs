@@ -131,6 +131,11 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
         after += done.after.tokens;
         all += 1;
         match &written {
+            // An item of a list may stand on several lines.
+            Outcome::Original(bytes) if bytes.contains(&b'\n') => {
+                let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
+                result.extend(value.map_or_else(|| bytes.clone(), |value| value.to_string().into_bytes()));
+            }
             Outcome::Original(bytes) => result.extend_from_slice(bytes),
             // What is written has no line ends but in `shape`.
             Outcome::Written(written) => result.extend_from_slice(written.text.as_bytes()),
