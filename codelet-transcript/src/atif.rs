@@ -12,6 +12,7 @@ use crate::{Document, ReadError, Warning};
 use codelet_context::message::{Message, Origin, Part, Role, ToolResult};
 use codelet_context::usage::Usage;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) const FORM: Form = Form {
@@ -195,6 +196,8 @@ fn billed(metrics: &Value) -> Option<Billed> {
 /// Writes a trajectory. What it has no place for are proofs of thinking, and blocks that only one vendor knows.
 pub(crate) fn write(document: &Document) -> (String, Vec<Warning>) {
     let mut steps: Vec<Value> = Vec::new();
+    // The step that made a call, by its id.
+    let mut calls: HashMap<Arc<str>, usize> = HashMap::new();
     let mut left: Vec<(String, usize)> = Vec::new();
     let mut leave = |kind: &str| match left.iter_mut().find(|(known, _)| known == kind) {
         Some((_, count)) => *count += 1,
@@ -202,8 +205,11 @@ pub(crate) fn write(document: &Document) -> (String, Vec<Warning>) {
     };
     for message in &document.messages {
         match message.role {
-            Role::Assistant => reply(message, &mut steps, &mut leave),
-            role => said(message, role, &mut steps, &mut leave),
+            Role::Assistant => {
+                calls.extend(message.calls().map(|call| (call.id.clone(), steps.len())));
+                reply(message, &mut steps, &mut leave);
+            }
+            role => said(message, role, &mut steps, &calls, &mut leave),
         }
     }
     for (at, step) in steps.iter_mut().enumerate() {
@@ -224,7 +230,7 @@ pub(crate) fn write(document: &Document) -> (String, Vec<Warning>) {
         to: Format::Atif,
         kinds: left,
     });
-    (format!("{whole:#}\n"), warning.into_iter().collect())
+    (whole.to_string(), warning.into_iter().collect())
 }
 
 fn reply(message: &Message, steps: &mut Vec<Value>, leave: &mut impl FnMut(&str)) {
@@ -254,10 +260,16 @@ fn reply(message: &Message, steps: &mut Vec<Value>, leave: &mut impl FnMut(&str)
 }
 
 /// What the user, the harness and the tools say. Results belong to the step whose calls they answer.
-fn said(message: &Message, role: Role, steps: &mut Vec<Value>, leave: &mut impl FnMut(&str)) {
+fn said(
+    message: &Message,
+    role: Role,
+    steps: &mut Vec<Value>,
+    calls: &HashMap<Arc<str>, usize>,
+    leave: &mut impl FnMut(&str),
+) {
     for part in &message.parts {
         match part {
-            Part::ToolResult(result) => observed(result, steps, leave),
+            Part::ToolResult(result) => observed(result, steps, calls, leave),
             Part::Text(text) => {
                 let source = if role == Role::System { "system" } else { "user" };
                 let mut step = json!({"step_id": 0, "source": source, "message": text.body.as_str()});
@@ -275,7 +287,7 @@ fn said(message: &Message, role: Role, steps: &mut Vec<Value>, leave: &mut impl 
     }
 }
 
-fn observed(result: &ToolResult, steps: &mut [Value], leave: &mut impl FnMut(&str)) {
+fn observed(result: &ToolResult, steps: &mut [Value], calls: &HashMap<Arc<str>, usize>, leave: &mut impl FnMut(&str)) {
     let mut texts = Vec::new();
     for part in &result.output {
         match part {
@@ -288,15 +300,7 @@ fn observed(result: &ToolResult, steps: &mut [Value], leave: &mut impl FnMut(&st
     if let Some(success) = result.success {
         entry["extra"] = json!({SUCCESS: success});
     }
-    let asks = |step: &&mut Value| {
-        let calls = step.get("tool_calls").and_then(Value::as_array);
-        calls.is_some_and(|calls| {
-            calls
-                .iter()
-                .any(|call| call.get("tool_call_id") == entry.get("source_call_id"))
-        })
-    };
-    let Some(step) = steps.iter_mut().rev().find(asks) else {
+    let Some(step) = calls.get(&result.call_id).and_then(|at| steps.get_mut(*at)) else {
         return leave("tool_result");
     };
     if step.get("observation").is_none() {
@@ -352,7 +356,7 @@ mod tests {
         let written = crate::write(&read, Format::Atif).expect("it is written");
         let again = crate::read(written.as_bytes(), None).expect("what is written can be read");
         assert_eq!(sketch(&again), sketch(&read));
-        assert!(written.contains("\"model_name\": \"m-1\""), "{written}");
+        assert!(written.contains("\"model_name\":\"m-1\""), "{written}");
         assert_eq!(crate::write(&again, Format::Atif).expect("it is written"), written);
     }
 }

@@ -86,6 +86,14 @@ fn all_conversations_of_a_data_set_are_looked_at_and_compacted_or_the_one_that_i
     ended(&output, 0);
     let lines: Vec<&str> = stdout(&output).lines().collect();
     assert_eq!((lines.len(), lines[0]), (2, chat));
+    // A list gives lines, too, however it stood there.
+    let list = file(
+        &folder,
+        "list.json",
+        format!("[\n{},\n{talk}\n]\n", chat.replace(":[", ":\n[")),
+    );
+    let output = run(&["compact", &list]);
+    assert_eq!(stdout(&output).lines().collect::<Vec<_>>(), lines);
     let output = run(&["inspect", &set, "--index", "1"]);
     ended(&output, 0);
     assert!(stdout(&output).contains("sharegpt · 2 messages"), "{}", stdout(&output));

@@ -18,7 +18,6 @@ use codelet_context::tokens::Tokens;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
 use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written, vendor};
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -122,7 +121,6 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
     let (mut before, mut after, mut all) = (0, 0, 0);
     let done = input.each(|_, one| {
         let Compacted {
-            to,
             history,
             done,
             written,
@@ -133,9 +131,14 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
         after += done.after.tokens;
         all += 1;
         match &written {
+            // An item of a list may stand on several lines.
+            Outcome::Original(bytes) if bytes.contains(&b'\n') => {
+                let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
+                result.extend(value.map_or_else(|| bytes.clone(), |value| value.to_string().into_bytes()));
+            }
             Outcome::Original(bytes) => result.extend_from_slice(bytes),
-            Outcome::Written(written) if to == Format::Shape => result.extend_from_slice(written.text.as_bytes()),
-            Outcome::Written(written) => result.extend_from_slice(on_one_line(&written.text).as_bytes()),
+            // What is written has no line ends but in `shape`.
+            Outcome::Written(written) => result.extend_from_slice(written.text.as_bytes()),
         }
         result.push(b'\n');
         told.extend(warnings);
@@ -160,22 +163,9 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
     done
 }
 
-/// JSON without the line ends between its values.
-fn on_one_line(json: &str) -> Cow<'_, str> {
-    let json = json.trim_end();
-    match json
-        .contains('\n')
-        .then(|| serde_json::from_str::<serde_json::Value>(json))
-    {
-        Some(Ok(value)) => Cow::Owned(value.to_string()),
-        _ => Cow::Borrowed(json),
-    }
-}
-
 /// A conversation with what became of it.
 struct Compacted {
     format: Format,
-    to: Format,
     // What is large is given back with the process, as a whole, and not piece by piece before it.
     history: ManuallyDrop<History>,
     done: ManuallyDrop<Compaction>,
@@ -227,7 +217,6 @@ fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compac
     let warnings = told_warnings(&name, &odd, told.chain(left_out).chain(crowded));
     Ok(Compacted {
         format,
-        to,
         history,
         done,
         written,
