@@ -466,7 +466,7 @@ mod tests {
         assert!(found[0].text.contains("for what lies below /repo/lib):\n\n") && found[0].text.contains("Be kind."));
         assert_eq!(found[0].notices.len(), 2, "{:?}", found[0].notices);
         assert!(found[1].text.len() < 10_200, "{}", found[1].text.len());
-        assert!(found[2].text.is_empty() && found[2].notices[0].contains("was left out"));
+        assert!(found[2].text.is_empty() && found[2].notices[0].contains("skipped"));
         // What lies on the way, or nowhere in the project, has no others.
         for (file, folders) in [
             ("/repo/a.rs", &[][..]),

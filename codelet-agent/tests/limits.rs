@@ -150,7 +150,7 @@ async fn why_a_session_cannot_go_on_is_told_once() {
         panic!("{ending:?}");
     };
     assert!(!notices(&stage).contains(&why.as_str()), "{why}");
-    assert!(why.contains("the heaviest of what stays is "), "{why}");
+    assert!(why.contains("the largest part that stays is "), "{why}");
     let over = stage.heard.iter().filter(|event| matches!(event, Event::Over(_)));
     assert_eq!(over.count(), 1);
     // One that only wanted to save something is told of it and goes on.

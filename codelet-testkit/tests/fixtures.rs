@@ -65,12 +65,27 @@ fn every_fixture_keeps_the_promises_of_compaction_and_strategies() {
     assert!(conversations >= 15, "{conversations}");
 }
 
+/// The small session in this form that the table of the forms is made from.
+fn small_session(form: Format) -> Option<(String, Vec<u8>)> {
+    let folder = workspace().join("codelet-transcript/tests/forms");
+    let mut paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let path = paths.find(|path| path.file_stem().is_some_and(|name| name == form.name()))?;
+    Some((form.name().to_owned(), std::fs::read(path).unwrap()))
+}
+
 #[test]
 fn every_form_has_seeds_and_each_is_a_conversation_of_its_form() {
     for form in Format::ALL.iter().filter(|form| form.is_read()) {
         let folder = format!("fuzz/seeds/read_{}", form.name().replace('-', "_"));
-        for (name, bytes) in files(&folder) {
-            let told = |what: &str| format!("{folder}/{name}: {what}");
+        let own = if workspace().join(&folder).is_dir() {
+            files(&folder)
+        } else {
+            Vec::new()
+        };
+        let seeds: Vec<_> = own.into_iter().chain(small_session(*form)).collect();
+        assert!(!seeds.is_empty(), "{}", form.name());
+        for (name, bytes) in seeds {
+            let told = |what: &str| format!("{name} as {}: {what}", form.name());
             assert_eq!(detect(&bytes), Some(*form), "{}", told("detected"));
             let document = read(&bytes, Some(*form)).unwrap_or_else(|error| panic!("{}", told(&error.to_string())));
             assert!(!document.messages.is_empty(), "{}", told("is empty"));

@@ -5,7 +5,7 @@ use crate::take::Fields;
 use serde_json::Value;
 
 /// How deep in an entry its words stand at most.
-const DEPTH: usize = 3;
+const DEPTH: usize = 6;
 
 /// Bytes of entries that say something.
 #[derive(Clone, Copy, Default, Debug)]
@@ -29,7 +29,10 @@ pub(crate) fn speaks(fields: &Fields) -> bool {
     fn within(fields: &Fields, depth: usize) -> bool {
         fields.iter().any(|(name, value)| match value {
             Value::String(text) => is_words(name) && !text.is_empty(),
-            Value::Array(items) => is_words(name) && !items.is_empty(),
+            Value::Array(items) => {
+                let inner = || items.iter().filter_map(Value::as_object);
+                is_words(name) && !items.is_empty() || depth > 1 && inner().any(|fields| within(fields, depth - 1))
+            }
             Value::Object(inner) => depth > 1 && within(inner, depth - 1),
             _ => false,
         })

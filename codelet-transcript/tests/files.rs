@@ -206,7 +206,7 @@ fn what_has_no_place_leaves_a_marker_and_is_told() {
     };
     assert_eq!(
         warning.to_string(),
-        "left out, since gemini has nothing like it: 2 × file, 1 × image"
+        "left out, not supported by gemini: 2 × file, 1 × image"
     );
 }
 

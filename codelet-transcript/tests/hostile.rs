@@ -44,7 +44,7 @@ fn a_cut_document_says_where_it_breaks_off() {
     let said = complaint(Format::Anthropic, b"{\"messages\": [\n  {\"role\": \"us");
     assert_eq!(
         said,
-        "line 2, column 14: the file breaks off in a string, expected the rest of the document"
+        "line 2, column 14: unexpected end of file in a string, expected the rest of the document"
     );
 }
 
@@ -53,11 +53,11 @@ fn a_file_of_no_known_form_says_what_is_wrong_with_it() {
     let said = |bytes: &[u8]| read(bytes, None).unwrap_err().to_string();
     assert!(said(b"hello\nworld").starts_with("line 1, column 1: expected value"));
     assert!(
-        said(b"{\n\"a\": [1,").starts_with("line 2, column 8: the file breaks off in a value"),
+        said(b"{\n\"a\": [1,").starts_with("line 2, column 8: unexpected end of file in a value"),
         "{}",
         said(b"{\n\"a\": [1,")
     );
-    assert!(said(b"\0\0").starts_with("byte 0 of line 1"));
+    assert!(said(b"\0\0").starts_with("line 1: byte 0"));
     for unknown in [&b"{\"a\":1}"[..], b"{\"a\":1}\n{\"a\":2}\n", b"[1,2]"] {
         assert_eq!(read(unknown, None).unwrap_err(), ReadError::UnknownFormat);
     }

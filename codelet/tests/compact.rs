@@ -392,7 +392,7 @@ fn a_file_of_which_too_little_is_understood_is_refused_unless_it_is_forced() {
     let forced = run_with(&["compact", "--budget", "1M", "--force"], session.as_bytes());
     ended(&forced, 0);
     assert!(
-        stdout(&forced).contains("go") && stderr(&forced).contains("were not understood"),
+        stdout(&forced).contains("go") && stderr(&forced).contains("could not be read"),
         "{}",
         stderr(&forced)
     );

@@ -759,11 +759,11 @@ fn what_git_obeys_is_not_changed_unless_everything_is_permitted() {
         "bare/config",
     ] {
         let told = trial.failed("Write", json!({"file_path": name, "content": evil}));
-        assert!(told.contains("is git's own"), "{name}: {told}");
+        assert!(told.contains("belongs to git"), "{name}: {told}");
         assert!(!trial.workspace.join(name).is_file() || name.contains("config"));
     }
     let edit = json!({"file_path": ".git/config", "old_string": "[core]", "new_string": evil});
-    assert!(trial.failed("Edit", edit.clone()).contains("is git's own"));
+    assert!(trial.failed("Edit", edit.clone()).contains("belongs to git"));
     assert_eq!(trial.bytes(".git/config"), b"[core]\n");
     trial.done("Write", json!({"file_path": ".gitattributes", "content": "* text\n"}));
     let trial = Trial::new(Permission::All);

@@ -221,7 +221,8 @@ fn in_a_home_neither_calls_nor_commands_change_what_programs_obey() {
     ] {
         let told = trial.failed("Write", json!({"file_path": name, "content": "evil\n"}));
         assert!(
-            told.contains("own") && told.contains("needs the permission `all`"),
+            (told.contains("Codelet setting") || told.contains("home directory"))
+                && told.contains("needs the permission `all`"),
             "{told}"
         );
     }
@@ -583,7 +584,7 @@ fn orders_that_a_command_changes_by_another_spelling_are_told() {
         panic!("{:?}", output.notices);
     };
     assert!(
-        notice.starts_with("AGENTS.md, which gives instructions to agents, changed while a command in the sandbox ran"),
+        notice.starts_with("AGENTS.md, which gives instructions to agents, changed while a sandboxed command ran"),
         "{notice}"
     );
     assert!(
@@ -661,7 +662,7 @@ fn who_changes_what_git_obeys_is_told_of() {
     }
     quiet("true");
     let refused = trial.failed("Bash", json!({"command": "echo x > .git/hooks/pre-commit"}));
-    assert!(refused.contains("is git's own"), "{refused}");
+    assert!(refused.contains("belongs to git"), "{refused}");
 }
 
 #[test]

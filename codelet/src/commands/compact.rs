@@ -435,7 +435,7 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
             Target::Window(window) => format!("in a window of {}", number(window)),
             _ => format!("in {}", count(done.turns.total, "turn")),
         };
-        let mended = if is_mended { " ·  repaired" } else { "" };
+        let mended = if is_mended { " · repaired" } else { "" };
         return format!(
             "{} {before} tokens {why}{mended} · {took}",
             look.ink(Ink::Green, "Nothing to compact:")

@@ -142,7 +142,7 @@ fn an_export_replaces_no_file_but_an_earlier_export() {
     terminal.wait("is reached through a link");
     assert_eq!(std::fs::read(&precious).unwrap(), b"");
     terminal.say("/export a.rs --force");
-    terminal.wait("is in a.rs;");
+    terminal.wait("written to a.rs;");
     assert!(bench.read("a.rs").starts_with('{'));
     leave(&mut terminal, &server);
 }
