@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(said, "user: Mend it.\n-\nuser: Again.\n");
         assert!(matches!(
             recording.document.warnings[..],
-            [Warning::UnreadEntry { line: 3, .. }]
+            [Warning::UnreadEntry { line: 3, .. }, Warning::Missed { .. }]
         ));
         let set = format!("{{\"$set\":{{\"messages\":[{other}]}}}}");
         let (said, _) = read(&[head, USER, DONE, &set, USER].join("\n"));
