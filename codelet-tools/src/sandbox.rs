@@ -14,7 +14,7 @@
 //! Landlock refuses those that a command has not made itself. A filter sees no names, so on older kernels nothing is connected to
 //! any, and there are no datagrams, which need no connection; a pair of sockets is as good as a pipe, and stays.
 //!
-//! Commands that only look, about which nobody is asked, have a stricter one, of a list of files and [calls](readers) that are permitted.
+//! Commands that only look, about which nobody is asked, have a stricter one, of a list of files and calls that are permitted.
 //!
 //! What the other one leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
 //! known keys, and it cannot send anything); modes, owners, times and attributes of the user's files, wherever they are, for
