@@ -2,11 +2,11 @@
 //! answer of a tool being a run with a status.
 
 use crate::blocks;
-use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::recording::{Billed, Recorded, Recording};
+use crate::notes::note_unknown;
+use crate::recording::{Billed, Recording, Requests};
 use crate::refused;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
@@ -37,16 +37,15 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     }
     Ok(Recording {
         document: thread.gather.finish(Format::Amp, thread.warnings),
-        requests: thread.requests,
+        requests: thread.requests.into_list(),
     })
 }
 
 #[derive(Default)]
 struct Thread {
     gather: Gather,
-    requests: Vec<Recorded>,
+    requests: Requests,
     warnings: Vec<Warning>,
-    latest: Option<u64>,
 }
 
 impl Thread {
@@ -65,15 +64,9 @@ impl Thread {
                 parts.iter_mut().for_each(unsigned);
                 self.gather.message(Role::Assistant, parts);
                 if self.gather.len() > at {
-                    self.requests.push(Recorded {
-                        reply: at,
-                        began: self.latest.or(time),
-                        model,
-                        billed,
-                        without_thinking: false,
-                    });
+                    self.requests.replied(at, time, model, billed);
                 }
-                self.latest = time.or(self.latest);
+                self.requests.passed(time);
             }
             "user" => {
                 let mut said = Vec::new();
@@ -88,7 +81,7 @@ impl Thread {
                 if !parts.is_empty() {
                     self.gather.message(Role::User, parts);
                 }
-                self.latest = sent.or(self.latest);
+                self.requests.passed(sent);
             }
             // What a thread was begun with and told of itself.
             "info" => {

@@ -1,11 +1,11 @@
 //! Trajectories in the Agent Trajectory Interchange Format (ATIF) of Harbor and Terminal-Bench: steps with calls and what came
 //! of them. Read and written.
 
-use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::recording::{self, Billed, Recorded, Recording};
+use crate::notes::note_unknown;
+use crate::recording::{self, Billed, Recording, Requests};
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError, Warning};
@@ -57,17 +57,16 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     document.envelope = file;
     Ok(Recording {
         document,
-        requests: story.requests,
+        requests: story.requests.into_list(),
     })
 }
 
 #[derive(Default)]
 struct Story {
     gather: Gather,
-    requests: Vec<Recorded>,
+    requests: Requests,
     warnings: Vec<Warning>,
     model: Option<Arc<str>>,
-    latest: Option<u64>,
 }
 
 impl Story {
@@ -93,7 +92,7 @@ impl Story {
         }
         let observation = take::object(&mut step, "observation").unwrap_or_default();
         self.observed(observation);
-        self.latest = time.or(self.latest);
+        self.requests.passed(time);
     }
 
     fn reply(&mut self, step: &mut Fields, said: Vec<Part>, time: Option<u64>) {
@@ -113,13 +112,9 @@ impl Story {
         self.gather.message(Role::Assistant, parts);
         if self.gather.len() > at {
             let model = step.get("model_name").and_then(Value::as_str).map(Arc::from);
-            self.requests.push(Recorded {
-                reply: at,
-                began: self.latest.or(time),
-                model: model.or_else(|| self.model.clone()),
-                billed: step.get("metrics").and_then(billed),
-                without_thinking: false,
-            });
+            let model = model.or_else(|| self.model.clone());
+            let billed = step.get("metrics").and_then(billed);
+            self.requests.replied(at, time, model, billed);
         }
     }
 
@@ -178,11 +173,7 @@ fn content(value: Value, origin: Origin) -> Vec<Part> {
             _ => None,
         }
     };
-    match value {
-        Value::String(text) => gather::text(origin, text).into_iter().collect(),
-        Value::Array(parts) => parts.into_iter().filter_map(part).collect(),
-        _ => Vec::new(),
-    }
+    gather::content(value, origin, part)
 }
 
 fn billed(metrics: &Value) -> Option<Billed> {

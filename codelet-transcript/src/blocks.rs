@@ -8,11 +8,7 @@ use serde_json::Value;
 
 /// The content of a message: a text, or blocks.
 pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
-    match value {
-        Value::String(text) => gather::text(origin, text).into_iter().collect(),
-        Value::Array(blocks) => blocks.into_iter().filter_map(|value| block(value, origin)).collect(),
-        _ => Vec::new(),
-    }
+    gather::content(value, origin, |value| block(value, origin))
 }
 
 fn block(value: Value, origin: Origin) -> Option<Part> {

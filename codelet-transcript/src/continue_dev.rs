@@ -1,9 +1,9 @@
 //! Sessions of Continue: a history of messages in OpenAI's words, with what was put in beside them and how each call went.
 
-use crate::events::note_unknown;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines;
+use crate::notes::note_unknown;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{Document, ReadError};
@@ -115,11 +115,7 @@ fn content(value: Value, origin: Origin) -> Vec<Part> {
             _ => None,
         }
     };
-    match value {
-        Value::String(text) => gather::text(origin, text).into_iter().collect(),
-        Value::Array(parts) => parts.into_iter().filter_map(part).collect(),
-        _ => Vec::new(),
-    }
+    gather::content(value, origin, part)
 }
 
 #[cfg(test)]

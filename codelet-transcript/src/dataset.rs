@@ -9,11 +9,11 @@ pub fn conversations<'a>(bytes: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = Skim::new(bytes);
     if first.is_list() {
-        let items: Vec<Skim> = first.items().collect();
-        let is_set = items.len() > 1 && items.iter().take(PROBED).all(|item| detect::is_document(*item));
+        // The rest of a list is looked over only once its beginning shows what it is.
+        let is_set = first.items().take(PROBED).all(detect::is_document) && first.items().nth(1).is_some();
         // What breaks off is one, too, so that it is told.
-        let whole = |item: &Skim<'a>| item.slice().unwrap_or(item.rest());
-        return is_set.then(|| items.iter().map(whole).collect());
+        let whole = |item: Skim<'a>| item.slice().unwrap_or(item.rest());
+        return is_set.then(|| first.items().map(whole).collect());
     }
     // Only where a line ends does another conversation begin, so that a broken one hides nothing but itself.
     let lines = || {
@@ -25,7 +25,9 @@ pub fn conversations<'a>(bytes: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let skim = Skim::new(line);
         skim.slice().is_some() && detect::is_document(skim)
     };
-    let is_set = lines().next().is_some_and(whole) && lines().skip(1).take(PROBED).any(whole);
+    // A file of one line, which may be long, is none, whatever is in it.
+    let is_set =
+        lines().nth(1).is_some() && lines().next().is_some_and(whole) && lines().skip(1).take(PROBED).any(whole);
     is_set.then(|| lines().map(<[u8]>::trim_ascii).collect())
 }
 

@@ -6,7 +6,7 @@ use crate::claude_code::user_parts;
 use crate::format::{Form, Format};
 use crate::gather::Gather;
 use crate::lines::Lines;
-use crate::recording::{self, Recorded, Recording};
+use crate::recording::{self, Recording, Requests};
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::told;
@@ -26,8 +26,7 @@ fn shows(first: &Seen) -> bool {
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
-    let mut requests = Vec::new();
-    let mut latest = None;
+    let mut requests = Requests::default();
     while let Some(mut entry) = lines.next()? {
         let kind = take::string(&mut entry.fields, "type").unwrap_or_default();
         let time = recording::time(&entry.fields);
@@ -36,17 +35,11 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
                 let message = take::object(&mut entry.fields, "message").unwrap_or_default();
                 let at = gather.len();
                 match self::message(&mut gather, message) {
-                    Some(Role::Assistant) if gather.len() > at => requests.push(Recorded {
-                        reply: at,
-                        began: latest.or(time),
-                        model: None,
-                        billed: None,
-                        without_thinking: false,
-                    }),
+                    Some(Role::Assistant) if gather.len() > at => requests.replied(at, time, None, None),
                     Some(_) => {}
                     None => lines.note_unread(entry.line, &kind),
                 }
-                latest = time.or(latest);
+                requests.passed(time);
             }
             // Notes of the program.
             "session_start" | "session_settings" | "todo_state" | "agent_turn_outcome" | "compaction_state" => {}
@@ -56,7 +49,10 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut document = gather.finish(Format::Droid, lines.into_warnings());
     // Reminders stand beside what the user says, in the tags of a harness.
     told::mark(&mut document.messages);
-    Ok(Recording { document, requests })
+    Ok(Recording {
+        document,
+        requests: requests.into_list(),
+    })
 }
 
 /// Takes in a message; whose it is, if it could be read.

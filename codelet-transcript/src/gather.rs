@@ -8,6 +8,18 @@ use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinki
 use serde_json::Value;
 use std::sync::Arc;
 
+/// What many agents keep as one text or as a list, of whose items each is so many parts.
+pub(crate) fn content<P>(value: Value, origin: Origin, item: impl FnMut(Value) -> P) -> Vec<Part>
+where
+    P: IntoIterator<Item = Part>,
+{
+    match value {
+        Value::String(text) => self::text(origin, text).into_iter().collect(),
+        Value::Array(items) => items.into_iter().flat_map(item).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// The messages so far.
 #[derive(Default)]
 pub(crate) struct Gather {

@@ -1,11 +1,11 @@
 //! Sessions of Gemini CLI: one object with the messages or, since 2026, a line for each, in which later lines change what
 //! earlier ones said (`$set`, `$rewindTo`, a message again under its id).
 
-use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines::{self, Lines};
-use crate::recording::{self, Billed, Recorded, Recording};
+use crate::notes::note_unknown;
+use crate::recording::{self, Billed, Recording, Requests};
 use crate::refused;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
@@ -99,8 +99,7 @@ impl Session {
 
     fn finish(self, mut warnings: Vec<Warning>) -> Recording {
         let mut gather = Gather::default();
-        let mut requests = Vec::new();
-        let mut latest = None;
+        let mut requests = Requests::default();
         for mut message in self.messages {
             let time = recording::time(&message);
             match take::str(&message, "type") {
@@ -111,24 +110,18 @@ impl Session {
                     reply(&mut gather, message);
                     if gather.len() > at {
                         let (model, billed) = noted;
-                        requests.push(Recorded {
-                            reply: at,
-                            began: latest.or(time),
-                            model,
-                            billed,
-                            without_thinking: false,
-                        });
+                        requests.replied(at, time, model, billed);
                     }
                 }
                 // Told to the user only.
                 "info" | "error" | "warning" => continue,
                 other => note_unknown(&mut warnings, 1, other),
             }
-            latest = time.or(latest);
+            requests.passed(time);
         }
         Recording {
             document: gather.finish(Format::GeminiCli, warnings),
-            requests,
+            requests: requests.into_list(),
         }
     }
 }

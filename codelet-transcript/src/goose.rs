@@ -2,11 +2,11 @@
 //! responses to them.
 
 use crate::ReadError;
-use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::recording::{Recorded, Recording};
+use crate::notes::note_unknown;
+use crate::recording::{Recording, Requests};
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -30,8 +30,7 @@ fn shows(first: &Seen) -> bool {
 fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let (mut file, mut warnings) = lines::whole(bytes, "an exported session: an object with a conversation")?;
     let mut gather = Gather::default();
-    let mut requests = Vec::new();
-    let mut latest = None;
+    let mut requests = Requests::default();
     for mut message in take::objects(&mut file, "conversation") {
         let seconds = message.get("created").and_then(Value::as_u64);
         let time = seconds.and_then(|seconds| seconds.checked_mul(1_000));
@@ -60,20 +59,14 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         } else if !parts.is_empty() {
             gather.message(Role::Assistant, parts);
             if !is_hidden {
-                requests.push(Recorded {
-                    reply: gather.len().max(at + 1) - 1,
-                    began: latest.or(time),
-                    model: None,
-                    billed: None,
-                    without_thinking: false,
-                });
+                requests.replied(gather.len().max(at + 1) - 1, time, None, None);
             }
         }
-        latest = time.or(latest);
+        requests.passed(time);
     }
     Ok(Recording {
         document: gather.finish(Format::Goose, warnings),
-        requests,
+        requests: requests.into_list(),
     })
 }
 

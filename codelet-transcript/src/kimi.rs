@@ -150,10 +150,8 @@ impl Session {
 /// A text, or parts.
 fn content(value: Value) -> Vec<Part> {
     match value {
-        Value::String(text) => gather::text(Origin::Own, text).into_iter().collect(),
-        Value::Array(parts) => parts.into_iter().filter_map(part).collect(),
         one @ Value::Object(_) => part(one).into_iter().collect(),
-        _ => Vec::new(),
+        value => gather::content(value, Origin::Own, part),
     }
 }
 

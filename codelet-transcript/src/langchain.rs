@@ -165,11 +165,7 @@ fn content(value: Value) -> Vec<Part> {
         },
         _ => None,
     };
-    match value {
-        Value::String(text) => gather::text(Origin::Own, text).into_iter().collect(),
-        Value::Array(blocks) => blocks.into_iter().filter_map(block).collect(),
-        _ => Vec::new(),
-    }
+    gather::content(value, Origin::Own, block)
 }
 
 #[cfg(test)]

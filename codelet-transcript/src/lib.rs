@@ -74,6 +74,7 @@ mod lines;
 mod maker;
 mod mini_swe_agent;
 mod node;
+mod notes;
 mod objects;
 mod observed;
 mod openai;

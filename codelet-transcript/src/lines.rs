@@ -1,12 +1,11 @@
 //! JSON lines as agents write them: one entry a line, perhaps with a byte order mark, CRLF, a cut end or broken UTF-8.
 
-use crate::share::{self, Share};
+use crate::notes::Notes;
 use crate::take::Fields;
 use crate::{ReadError, Warning};
 use crate::{glued, source};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// One entry of a session file.
 pub(crate) struct Entry {
@@ -15,7 +14,7 @@ pub(crate) struct Entry {
     /// The entry itself; always an object.
     pub fields: Fields,
     /// How many bytes of the file it takes.
-    bytes: usize,
+    pub bytes: usize,
 }
 
 impl Entry {
@@ -38,12 +37,7 @@ pub(crate) struct Lines<'a> {
     /// What is wrong with the first line, until there is an entry.
     problem: Option<ReadError>,
     has_entry: bool,
-    share: Share,
-    /// The bytes of the entry given out last, until they are counted as missed, and whether it says anything.
-    newest: usize,
-    speaks: bool,
-    warnings: Vec<Warning>,
-    unknown: HashSet<String>,
+    notes: Notes,
 }
 
 /// Lines that are not one whole entry each.
@@ -77,11 +71,7 @@ impl<'a> Lines<'a> {
             broken: Broken::default(),
             problem: None,
             has_entry: false,
-            share: Share::default(),
-            newest: 0,
-            speaks: false,
-            warnings: Vec::new(),
-            unknown: HashSet::new(),
+            notes: Notes::default(),
         })
     }
 
@@ -117,11 +107,7 @@ impl<'a> Lines<'a> {
     fn given(&mut self, entry: Entry) -> Entry {
         self.has_entry = true;
         self.problem = None;
-        self.newest = entry.bytes;
-        self.speaks = share::speaks(&entry.fields);
-        if self.speaks {
-            self.share.all += entry.bytes;
-        }
+        self.notes.given(&entry);
         entry
     }
 
@@ -130,8 +116,9 @@ impl<'a> Lines<'a> {
         let is_last = is_blank(&self.bytes[self.at..]);
         let (problem, breaks_off) = match source::parse(&text) {
             Ok((Value::Object(fields), half)) => {
-                self.note_utf8(wrong.map(|offset| start + offset));
-                self.note_half(half.map(|offset| start + offset));
+                let wrong = wrong.map(|offset| Warning::InvalidUtf8 { offset: start + offset });
+                let half = half.map(|offset| Warning::HalfCharacter { offset: start + offset });
+                wrong.into_iter().chain(half).for_each(|odd| self.notes.warn_once(odd));
                 let (line, bytes) = (self.line, line.len());
                 return Some(Entry { line, fields, bytes });
             }
@@ -152,7 +139,7 @@ impl<'a> Lines<'a> {
         self.waiting = self.parts(&text, breaks_off);
         self.waiting.reverse();
         if breaks_off && is_last && self.waiting.is_empty() {
-            self.warnings.push(Warning::CutLastLine { line: self.line });
+            self.notes.warn_once(Warning::CutLastLine { line: self.line });
             return None;
         }
         if !self.has_entry {
@@ -166,8 +153,7 @@ impl<'a> Lines<'a> {
     fn note_broken(&mut self, bytes: usize) {
         let read: usize = self.waiting.iter().map(|entry| entry.bytes).sum();
         let lost = bytes.saturating_sub(read);
-        self.share.all += lost;
-        self.share.missed += lost;
+        self.notes.lost(lost);
         if self.broken.count == 0 {
             self.broken.first = self.line;
         }
@@ -184,69 +170,28 @@ impl<'a> Lines<'a> {
         parts.map(|(fields, bytes)| Entry { line, fields, bytes }).collect()
     }
 
-    fn note_utf8(&mut self, offset: Option<usize>) {
-        let noted = |warning: &Warning| matches!(warning, Warning::InvalidUtf8 { .. });
-        if let Some(offset) = offset
-            && !self.warnings.iter().any(noted)
-        {
-            self.warnings.push(Warning::InvalidUtf8 { offset });
-        }
-    }
-
-    fn note_half(&mut self, offset: Option<usize>) {
-        let noted = |warning: &Warning| matches!(warning, Warning::HalfCharacter { .. });
-        if let Some(offset) = offset
-            && !self.warnings.iter().any(noted)
-        {
-            self.warnings.push(Warning::HalfCharacter { offset });
-        }
-    }
-
     /// Notes an entry of a kind that this version does not know; each kind is mentioned once.
     pub(crate) fn note_unknown(&mut self, line: usize, kind: &str) {
-        self.note_missed();
-        // A hostile file may call every line something else; nobody reads more than a few such warnings.
-        const MOST: usize = 100;
-        if self.unknown.len() < MOST && !self.unknown.contains(kind) {
-            let short: String = kind.chars().take(80).collect();
-            self.unknown.insert(String::from(kind));
-            self.warnings.push(Warning::UnknownEntry { line, kind: short });
-        }
+        self.notes.unknown(line, kind);
     }
 
     /// Notes an entry that should hold something that was said and does not.
     pub(crate) fn note_unread(&mut self, line: usize, kind: &str) {
-        // It should say something, whatever its fields are called.
-        if !self.speaks {
-            self.share.all += self.newest;
-        }
-        self.speaks = true;
-        self.note_missed();
-        for warning in &mut self.warnings {
-            if let Warning::UnreadEntry { count, .. } = warning {
-                *count += 1;
-                return;
-            }
-        }
-        let kind = kind.chars().take(80).collect();
-        self.warnings.push(Warning::UnreadEntry { line, kind, count: 1 });
+        self.notes.unread(line, kind);
     }
 
-    /// What the entry given out last says was not understood.
-    fn note_missed(&mut self) {
-        if self.speaks {
-            self.share.missed += std::mem::take(&mut self.newest);
-        }
+    /// Where what is odd about the entries is noted.
+    pub(crate) fn notes(&mut self) -> &mut Notes {
+        &mut self.notes
     }
 
     /// What was odd in the lines read so far.
     pub(crate) fn into_warnings(mut self) -> Vec<Warning> {
         let Broken { first, count, lost } = self.broken;
         if count > 0 {
-            self.warnings.push(Warning::BrokenLines { first, count, lost });
+            self.notes.warn_once(Warning::BrokenLines { first, count, lost });
         }
-        self.warnings.extend(self.share.warning());
-        self.warnings
+        self.notes.into_warnings()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Exported sessions of OpenCode 2: messages by their type, the steps of a reply with each tool's call and answer in one.
 
 use crate::actions::is_own;
-use crate::events::note_unknown;
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::lines;
-use crate::recording::{Billed, Recorded, Recording};
+use crate::notes::note_unknown;
+use crate::recording::{Billed, Recording, Requests};
 use crate::refused;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
@@ -45,16 +45,15 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     }
     Ok(Recording {
         document: session.gather.finish(Format::Opencode2, session.warnings),
-        requests: session.requests,
+        requests: session.requests.into_list(),
     })
 }
 
 #[derive(Default)]
 struct Session {
     gather: Gather,
-    requests: Vec<Recorded>,
+    requests: Requests,
     warnings: Vec<Warning>,
-    latest: Option<u64>,
 }
 
 impl Session {
@@ -99,7 +98,7 @@ impl Session {
             "agent-switched" | "model-switched" | "location-switched" | "idle" => {}
             other => note_unknown(&mut self.warnings, 1, other),
         }
-        self.latest = time.or(self.latest);
+        self.requests.passed(time);
     }
 
     fn reply(&mut self, mut message: Fields, time: Option<u64>) {
@@ -130,13 +129,8 @@ impl Session {
                 .get("model")
                 .and_then(|model| model.get("id"))
                 .and_then(Value::as_str);
-            self.requests.push(Recorded {
-                reply: at,
-                began: self.latest.or(time),
-                model: model.map(Into::into),
-                billed: message.get("tokens").and_then(billed),
-                without_thinking: false,
-            });
+            let billed = message.get("tokens").and_then(billed);
+            self.requests.replied(at, time, model.map(Into::into), billed);
         }
     }
 }

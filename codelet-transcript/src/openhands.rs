@@ -101,14 +101,7 @@ impl Story {
             }
             "ObservationEvent" => {
                 let mut seen = take::object(&mut event, "observation").unwrap_or_default();
-                let code = |fields: &Fields| {
-                    fields
-                        .get("exit_code")
-                        .and_then(Value::as_i64)
-                        .filter(|code| *code >= 0)
-                };
-                let metadata = seen.get("metadata").and_then(Value::as_object);
-                let success = match code(&seen).or_else(|| code(metadata?)) {
+                let success = match exit_code(&seen) {
                     Some(code) => Some(code == 0),
                     None => seen.get("is_error").and_then(Value::as_bool).map(|is_error| !is_error),
                 };
@@ -161,14 +154,7 @@ impl Story {
         let Some(id) = cause.and_then(|cause| self.calls.remove(&cause)) else {
             return Ok(());
         };
-        let code = |fields: &Fields| {
-            fields
-                .get("exit_code")
-                .and_then(Value::as_i64)
-                .filter(|code| *code >= 0)
-        };
-        let metadata = extras.get("metadata").and_then(Value::as_object);
-        let success = match code(&extras).or_else(|| code(metadata?)) {
+        let success = match exit_code(&extras) {
             Some(code) => Some(code == 0),
             None if matches!(kind.as_str(), "error" | "user_rejected") => Some(false),
             None => None,
@@ -231,6 +217,16 @@ impl Story {
     }
 }
 
+/// The exit status of a command, in its observation or in that one's metadata; one below zero says that there was none.
+fn exit_code(observation: &Fields) -> Option<i64> {
+    let code = |fields: &Fields| {
+        let code = fields.get("exit_code").and_then(Value::as_i64);
+        code.filter(|code| *code >= 0)
+    };
+    let metadata = observation.get("metadata").and_then(Value::as_object);
+    code(observation).or_else(|| code(metadata?))
+}
+
 /// A text, or a list of texts and pictures.
 fn content(value: Value, origin: Origin) -> Vec<Part> {
     let part = |value: Value| {
@@ -250,11 +246,7 @@ fn content(value: Value, origin: Origin) -> Vec<Part> {
             _ => Vec::new(),
         }
     };
-    match value {
-        Value::String(text) => gather::text(origin, text).into_iter().collect(),
-        Value::Array(list) => list.into_iter().flat_map(part).collect(),
-        _ => Vec::new(),
-    }
+    gather::content(value, origin, part)
 }
 
 /// What the model thought, with the proofs that one vendor gives.

@@ -3,7 +3,7 @@
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
-use crate::recording::{self, Billed, Recorded, Recording};
+use crate::recording::{self, Billed, Recording, Requests};
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -57,8 +57,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut warnings = lines.into_warnings();
     warnings.extend(branch.warnings(|at| !matches!(nodes[at].said, Said::Nothing)));
     let mut gather = Gather::default();
-    let mut requests = Vec::new();
-    let mut latest = None;
+    let mut requests = Requests::default();
     for (node, _) in nodes.into_iter().zip(branch.on).filter(|(_, on)| *on) {
         match node.said {
             Said::Nothing => continue,
@@ -67,22 +66,16 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
                 gather.message(role, parts);
                 if role == Role::Assistant && gather.len() > reply {
                     let (model, billed) = node.noted;
-                    requests.push(Recorded {
-                        reply,
-                        began: latest.or(node.time),
-                        model,
-                        billed,
-                        without_thinking: false,
-                    });
+                    requests.replied(reply, node.time, model, billed);
                 }
             }
             Said::Result(result) => gather.result(result),
         }
-        latest = node.time.or(latest);
+        requests.passed(node.time);
     }
     Ok(Recording {
         document: gather.finish(Format::Pi, warnings),
-        requests,
+        requests: requests.into_list(),
     })
 }
 

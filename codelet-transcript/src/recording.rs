@@ -33,6 +33,36 @@ pub struct Recorded {
     pub without_thinking: bool,
 }
 
+/// The requests of a recording as its entries come, each of them made when the entry before its reply was written.
+#[derive(Default)]
+pub(crate) struct Requests {
+    list: Vec<Recorded>,
+    latest: Option<u64>,
+}
+
+impl Requests {
+    /// Notes a reply, by its place in the conversation and when it was written.
+    pub(crate) fn replied(&mut self, reply: usize, time: Option<u64>, model: Option<Arc<str>>, billed: Option<Billed>) {
+        self.list.push(Recorded {
+            reply,
+            began: self.latest.or(time),
+            model,
+            billed,
+            without_thinking: false,
+        });
+    }
+
+    /// Notes when an entry was written, as far as it says so.
+    pub(crate) fn passed(&mut self, time: Option<u64>) {
+        self.latest = time.or(self.latest);
+    }
+
+    /// All of them.
+    pub(crate) fn into_list(self) -> Vec<Recorded> {
+        self.list
+    }
+}
+
 /// What one request was billed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Billed {

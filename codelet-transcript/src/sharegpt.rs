@@ -1,9 +1,9 @@
 //! Conversations of training data in ShareGPT's words: a list of what was said, and by whom.
 
-use crate::events::note_unknown;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines;
+use crate::notes::note_unknown;
 use crate::skim::Seen;
 use crate::take::{self, Fields};
 use crate::{Document, ReadError};

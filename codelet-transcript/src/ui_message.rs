@@ -4,6 +4,7 @@ use crate::events;
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
 use crate::lines;
+use crate::notes::note_unknown;
 use crate::skim::{Seen, Skim};
 use crate::take::{self, Fields};
 use crate::{Document, ReadError, Warning};
@@ -37,9 +38,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     if head.get("messages").is_some() {
         let (mut file, mut warnings) = lines::whole(bytes, "an object with messages")?;
         for fields in take::objects(&mut file, "messages") {
-            message(&mut gather, fields, &mut |kind| {
-                events::note_unknown(&mut warnings, 1, kind)
-            });
+            message(&mut gather, fields, &mut |kind| note_unknown(&mut warnings, 1, kind));
         }
         return Ok(gather.finish(Format::UiMessage, warnings));
     }
