@@ -145,9 +145,9 @@ fn take(
     let is_answer = reply.stop == Stop::Finished && reply.message.calls().next().is_none();
     let check = session.answer_check.clone();
     // JSON that is wanted may look like a call.
-    let is_wanted = |words: &str| check.as_ref().is_some_and(|check| check.check(words).is_ok());
-    let said = words(&reply.message);
-    if is_answer && text_tool_calls::is_call(&said, &session.specs) && !is_wanted(&said) {
+    let is_wanted = |said: &str| check.as_ref().is_some_and(|check| check.check(said).is_ok());
+    let is_call = |said: &str| text_tool_calls::is_call(said, &session.specs) && !is_wanted(said);
+    if is_answer && is_call(&words(&reply.message)) {
         reply.stop = Stop::WroteCall;
         let told = "the model wrote a tool call as text, which was not run: the server does not parse tool calls of this model";
         listener.on(Event::Notice(told.to_owned()));

@@ -1,11 +1,12 @@
 //! What tools may do, and who says so.
 
 mod builtin;
+mod denied;
 mod line;
 mod looks;
 mod proposed;
-mod redirected;
 
+use denied::denies;
 pub use looks::{Looks, looks};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
@@ -198,55 +199,6 @@ impl Gate for Rules {
         let objection = asked.needs.iter().find_map(|need| self.objection(need));
         Box::pin(future::ready(objection.map_or(Verdict::Yes, Verdict::No)))
     }
-}
-
-/// Whether a command of a line matches a pattern that denies it: from any of its words on, since some only start the rest (`env`,
-/// `nice`), by the program's last name (`/usr/bin/git`), with options between the program and what it does (`git -C . push`), and with
-/// redirections anywhere (`git >x push`). Of a line that cannot be judged, each place is one where the words of the pattern may stand.
-fn denies(pattern: &str, line: &str) -> bool {
-    pattern == "*" || denies_words(pattern, line) || denies_words(pattern, &redirected::without_redirections(line))
-}
-
-fn denies_words(pattern: &str, line: &str) -> bool {
-    match split(line) {
-        Some(commands) => commands.iter().any(|words| match words.is_empty() {
-            true => may_hold(pattern, line),
-            false => (0..words.len()).any(|first| denies_from(pattern, &words[first..])),
-        }),
-        None => may_hold(pattern, line),
-    }
-}
-
-/// Whether a pattern denies the command that begins with the first of these words.
-fn denies_from(pattern: &str, words: &[Word]) -> bool {
-    let [program, arguments @ ..] = words else { return false };
-    let name = program.text.rsplit('/').next().unwrap_or_default();
-    let mut named = program.clone();
-    named.text = name.to_owned();
-    // Options, each perhaps with a value behind it, are passed over one by one.
-    let is_option = |at: usize| arguments[at].text.starts_with('-');
-    let passed = (0..arguments.len()).take_while(|&at| is_option(at) || at > 0 && is_option(at - 1));
-    let begins = std::iter::once(0).chain(passed.map(|at| at + 1));
-    let programs = [program, &named];
-    begins.into_iter().any(|begin| {
-        programs.iter().any(|&program| {
-            let behind = arguments[begin..].iter().cloned();
-            let words: Vec<Word> = std::iter::once(program.clone()).chain(behind).collect();
-            matches(pattern, &words, false)
-        })
-    })
-}
-
-/// Whether the words of a pattern stand in a line one behind the other, whatever else does.
-fn may_hold(pattern: &str, line: &str) -> bool {
-    let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '+' | '=' | '*'));
-    let words: Vec<&str> = line.split(is_part).filter(|word| !word.is_empty()).collect();
-    let mut parts: Vec<&str> = pattern.split_whitespace().collect();
-    if parts.len() > 1 {
-        parts.pop_if(|last| *last == "*");
-    }
-    let fit = |window: &[&str]| parts.iter().zip(window).all(|(part, word)| fits(part, word));
-    words.windows(parts.len().max(1)).any(fit)
 }
 
 /// Whether every command of a line matches one of the patterns, or, if `may_look`, only looks and may do so beside others. A pattern that names a place from where the

@@ -31,6 +31,7 @@
 mod readers;
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// What a command may write to.
 #[derive(Clone, Debug)]
@@ -122,11 +123,12 @@ pub(crate) fn is_program_of_the_system(program: &Path) -> bool {
 
 /// Whether whoever only looks reads what is in this place, which is named without links, because it lies among the system's files.
 pub(crate) fn is_open_to_all(place: &Path) -> bool {
-    let mut real = PROGRAMS
-        .iter()
-        .chain(&SHARED)
-        .filter_map(|folder| Path::new(folder).canonicalize().ok());
-    real.any(|folder| place.starts_with(folder))
+    // The system's folders stay where they are, and each command that looks asks.
+    static REAL: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let folders = PROGRAMS.iter().chain(&SHARED).map(Path::new);
+        folders.filter_map(|folder| folder.canonicalize().ok()).collect()
+    });
+    REAL.iter().any(|folder| place.starts_with(folder))
 }
 
 /// Everything but the devices. Rules only permit, so what lies beside them is named; where that cannot be listed, all can be
