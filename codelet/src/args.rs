@@ -393,6 +393,18 @@ error.
 
 Output files are replaced atomically, so -o may name the input file.";
 
+/// How a recorded conversation is read.
+#[derive(Args, Debug)]
+pub struct Reading {
+    /// Input format: `auto`, or a name from `codelet formats`
+    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
+    pub from: Source,
+
+    /// Continue although less than 90 % of the messages could be read
+    #[arg(long)]
+    pub force: bool,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
@@ -400,17 +412,12 @@ pub struct Compact {
     #[arg(value_name = "FILE", value_parser = recorded())]
     pub file: Option<PathBuf>,
 
-    /// Input format: `auto`, or a name from `codelet formats`
-    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
-    pub from: Source,
+    #[command(flatten)]
+    pub reading: Reading,
 
     /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
-
-    /// Continue although less than 90 % of the messages could be read
-    #[arg(long)]
-    pub force: bool,
 
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
@@ -455,17 +462,12 @@ pub struct Inspect {
     #[arg(value_name = "FILE", value_parser = recorded())]
     pub file: Option<PathBuf>,
 
-    /// Input format: `auto`, or a name from `codelet formats`
-    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
-    pub from: Source,
+    #[command(flatten)]
+    pub reading: Reading,
 
     /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
-
-    /// Continue although less than 90 % of the messages could be read
-    #[arg(long)]
-    pub force: bool,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -520,17 +522,12 @@ pub struct Replay {
     #[arg(value_name = "FILE", required = true, value_parser = recorded())]
     pub files: Vec<PathBuf>,
 
-    /// Input format: `auto`, or a name from `codelet formats`
-    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
-    pub from: Source,
+    #[command(flatten)]
+    pub reading: Reading,
 
     /// Of data sets with one conversation per line, only the one with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
-
-    /// Continue although less than 90 % of the messages could be read
-    #[arg(long)]
-    pub force: bool,
 
     /// Policy to simulate; can be repeated [default: all but off]
     #[arg(long = "policy", value_name = "P", value_parser = policy(), hide_possible_values = true)]
@@ -588,13 +585,8 @@ pub struct Report {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Input format: `auto`, or a name from `codelet formats`
-    #[arg(long, value_name = "F", default_value = "auto", value_parser = source(), hide_possible_values = true)]
-    pub from: Source,
-
-    /// Continue although less than 90 % of the messages could be read
-    #[arg(long)]
-    pub force: bool,
+    #[command(flatten)]
+    pub reading: Reading,
 
     /// Context window in tokens (200000, 200k, 1M) [default: 200k, or 1M if the recording did not fit into 200k]
     #[arg(long, value_name = "TOKENS", value_parser = window)]

@@ -1,12 +1,13 @@
 //! Where conversations come from: a file or standard input, read whole, with clear words where that cannot be.
 
+use crate::args::Reading;
 use crate::exit::Failure;
 use crate::paint::{self, Ink, count};
 use codelet_transcript::{Document, Format, ReadError, Recording};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -123,23 +124,21 @@ impl Input {
     /// # Errors
     /// When there is none with this number.
     pub fn conversations(self, index: Option<usize>) -> Result<Conversations, Failure> {
-        let all = codelet_transcript::conversations(&self.bytes).map_or(1, |all| all.len());
-        match index {
-            None if all == 1 => Ok(Conversations::One(self)),
-            None => Ok(Conversations::Many(self)),
-            Some(0) if all == 1 => Ok(Conversations::One(self)),
-            Some(at) => {
-                let one =
-                    codelet_transcript::conversations(&self.bytes).and_then(|all| all.get(at).map(|one| one.to_vec()));
-                let Some(bytes) = one else {
-                    let held = count(all, "conversation");
-                    let problem = format!("holds {held}, numbered from 0, so there is none with the number {at}");
-                    return Err(Failure::at(&self.name, problem));
-                };
-                let name = format!("{}#{at}", self.name);
-                Ok(Conversations::One(Input { name, bytes }))
-            }
-        }
+        let all = codelet_transcript::conversations(&self.bytes);
+        let (held, one) = match (&all, index) {
+            (None, None | Some(0)) => return Ok(Conversations::One(self)),
+            (Some(_), None) => return Ok(Conversations::Many(self)),
+            (None, Some(_)) => (1, None),
+            (Some(all), Some(at)) => (all.len(), all.get(at).map(|one| one.to_vec())),
+        };
+        let at = index.unwrap_or_default();
+        let Some(bytes) = one else {
+            let held = count(held, "conversation");
+            let problem = format!("holds {held}, numbered from 0, so there is none with the number {at}");
+            return Err(Failure::at(&self.name, problem));
+        };
+        let name = format!("{}#{at}", self.name);
+        Ok(Conversations::One(Input { name, bytes }))
     }
 
     /// Hands over each conversation of a data set, and tells of those with which something is wrong.
@@ -172,12 +171,13 @@ impl Input {
         }
     }
 
-    /// Reads the conversation in it with what was recorded of its requests; with `force`, however little of it is understood.
+    /// Reads the conversation in it with what was recorded of its requests.
     ///
     /// # Errors
     /// When it is none in this form, or less than nine tenths of it is understood and that is not enough.
-    pub fn record(&self, from: Option<Format>, force: bool) -> Result<Recording, Failure> {
-        let read = match force {
+    pub fn record(&self, reading: &Reading) -> Result<Recording, Failure> {
+        let from = reading.from.0;
+        let read = match reading.force {
             true => codelet_transcript::record_anyway(&self.bytes, from),
             false => codelet_transcript::record(&self.bytes, from),
         };
@@ -205,21 +205,34 @@ fn end(bytes: &[u8]) -> usize {
     }
 }
 
+fn is_regular(found: &Metadata) -> io::Result<()> {
+    match found.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("expected a file")),
+    }
+}
+
+/// A regular file, opened to be read and waited for by nobody, with what is known of it. `flags` are further ones.
+///
+/// # Errors
+/// When it cannot be opened, or is anything else.
+pub fn opened(path: &Path, flags: OFlags) -> io::Result<(File, Metadata)> {
+    let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let found = file.metadata()?;
+    is_regular(&found)?;
+    Ok((file, found))
+}
+
 /// The bytes of a regular file, with an error where it is anything else or has more than so many: whoever wrote a repository may
 /// have put a pipe in its place, or a link to a device.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let is_regular = |found: std::fs::Metadata| match found.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::other("expected a file")),
-    };
     // A device may do something when it is opened.
-    is_regular(path.metadata()?)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    is_regular(file.metadata()?)?;
+    is_regular(&path.metadata()?)?;
+    let (file, _) = opened(path, OFlags::empty())?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > most {

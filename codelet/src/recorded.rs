@@ -30,11 +30,13 @@ pub struct Recorded {
 
 /// All recorded sessions, the newest first. Their numbers are their places in this list, counted from 1.
 pub fn all() -> Vec<Recorded> {
-    found(&|name| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    })
+    found(&variable)
+}
+
+/// The path that an environment variable names.
+fn variable(name: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(name).filter(|value| !value.is_empty());
+    named.map(PathBuf::from)
 }
 
 fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Vec<Recorded> {

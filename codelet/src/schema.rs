@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::paint::{clean, clip};
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use codelet_agent::answer::AnswerCheck;
+use codelet_text::short::words;
 use serde_json::Value;
 use std::error::Error;
 use std::path::Path;
@@ -99,7 +100,7 @@ fn invalid(error: &CompileError) -> String {
     let why = match error {
         CompileError::ValidationError { src, .. } => listed(src),
         CompileError::LoadUrlError { url, src } => format!("it refers to {}, and {src}", url.replace(NAME, "")),
-        other => one_line(&other.to_string().replace(NAME, ""), LONGEST),
+        other => clip(&words(&other.to_string().replace(NAME, "")), LONGEST),
     };
     // Somebody else may have written it.
     format!("not a valid JSON Schema: {}", clean(&why))
@@ -130,12 +131,8 @@ fn gather(error: &ValidationError<'_, '_>, faults: &mut Vec<String>) {
     } else {
         place
     };
-    let fault = one_line(&format!("{place}: {}", error.kind), LONGEST);
+    let fault = clip(&words(&format!("{place}: {}", error.kind)), LONGEST);
     if !faults.contains(&fault) {
         faults.push(fault);
     }
-}
-
-fn one_line(text: &str, longest: usize) -> String {
-    clip(&text.split_whitespace().collect::<Vec<_>>().join(" "), longest)
 }

@@ -175,7 +175,7 @@ struct Compacted {
 }
 
 fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compacted, Failure> {
-    let mut document = input.record(args.from.0, args.force)?.document;
+    let mut document = input.record(&args.reading)?.document;
     let format = document.format;
     let own = Some(format).filter(|format| format.is_written());
     let to = args.to.or(own).unwrap_or(Format::Anthropic);

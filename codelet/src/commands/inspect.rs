@@ -70,7 +70,7 @@ fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Fail
 
 /// What is shown of one conversation, and what was odd about it.
 fn inspected(args: &Inspect, input: Input, progress: Progress) -> Result<(String, Vec<String>), Failure> {
-    let mut document = input.record(args.from.0, args.force)?.document;
+    let mut document = input.record(&args.reading)?.document;
     // The conversation is in the document now; what it was read from need not stay beside it.
     let name = input.into_name();
     let history = History::of_recording(std::mem::take(&mut document.messages));

@@ -268,9 +268,7 @@ fn play(
 ) -> Result<Played, String> {
     let number = index.map_or(String::new(), |at| format!("#{at}"));
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}{number}: {problem}", file.display()));
-    let recording = input
-        .record(args.from.0, args.force)
-        .map_err(|failure| words_of(file, failure))?;
+    let recording = input.record(&args.reading).map_err(|failure| words_of(file, failure))?;
     drop(input);
     let format = recording.document.format;
     let source = match format {

@@ -109,7 +109,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
 /// The session in a file, or on standard input, with the name of its form. What is odd in it is added to the warnings.
 fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
     let input = Input::read(file)?;
-    let recording = input.record(args.from.0, args.force)?;
+    let recording = input.record(&args.reading)?;
     let name = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         None => "standard input".to_owned(),

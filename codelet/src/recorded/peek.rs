@@ -1,12 +1,12 @@
 //! What a session is about, from its head and its end.
 
 use super::Recorded;
+use crate::input;
 use codelet_context::message::{Origin, Part};
 use codelet_context::tokens::Tokens;
 use codelet_transcript::Recording;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use serde_json::Value;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -37,12 +37,7 @@ pub fn peek(session: &Recorded) -> Peek {
 
 fn seen(path: &Path) -> io::Result<Peek> {
     // It may have become something else since it was found.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("expected a file"));
-    }
+    let (mut file, found) = input::opened(path, OFlags::NOFOLLOW)?;
     let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
     let most = if is_lines { HEAD } else { WHOLE };
     let mut head = Vec::new();

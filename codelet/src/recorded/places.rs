@@ -1,7 +1,6 @@
 //! The table of where agents keep their sessions. To add an agent: a row.
 
-use crate::place::variable;
-use std::path::PathBuf;
+use super::{base, variable};
 
 /// An agent whose sessions are read.
 pub struct Agent {
@@ -94,30 +93,26 @@ pub const AGENTS: &[Agent] = &[
 /// A store that is no file of one conversation.
 struct Store {
     agent: &'static str,
-    variable: Option<&'static str>,
-    usual: &'static str,
-    file: &'static str,
+    place: Place,
     export: &'static str,
 }
 
 #[rustfmt::skip]
 const STORES: &[Store] = &[
-    Store { agent: "OpenCode", variable: Some("XDG_DATA_HOME"), usual: ".local/share", file: "opencode/opencode.db",
+    Store { agent: "OpenCode", place: at("XDG_DATA_HOME", ".local/share", "opencode/opencode.db"),
         export: "`opencode export ID > session.json` gives a file that is read" },
-    Store { agent: "Goose", variable: Some("XDG_DATA_HOME"), usual: ".local/share", file: "goose/sessions/sessions.db",
+    Store { agent: "Goose", place: at("XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
         export: "`goose session export --session-id ID --format json > session.json` gives a file that is read" },
-    Store { agent: "Cursor", variable: Some("XDG_CONFIG_HOME"), usual: ".config", file: "Cursor/User/globalStorage/state.vscdb",
+    Store { agent: "Cursor", place: at("XDG_CONFIG_HOME", ".config", "Cursor/User/globalStorage/state.vscdb"),
         export: "its newer transcripts are read" },
-    Store { agent: "Zed", variable: Some("XDG_DATA_HOME"), usual: ".local/share", file: "zed/threads/threads.db",
+    Store { agent: "Zed", place: at("XDG_DATA_HOME", ".local/share", "zed/threads/threads.db"),
         export: "Zed can open a thread as Markdown" },
 ];
 
 /// What is known of stores on this machine that are databases, a sentence each.
 pub fn unreadable() -> Vec<String> {
     let here = |store: &Store| {
-        let named = store.variable.and_then(variable).map(PathBuf::from);
-        let base = named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(store.usual)))?;
-        let file = base.join(store.file);
+        let file = base(&store.place.base, &variable)?.join(store.place.pattern);
         let Store { agent, export, .. } = store;
         let told = || {
             format!(
