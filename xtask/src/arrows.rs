@@ -195,6 +195,16 @@ const ARROWS: &[Arrow] = &[
         why: "the binary replays and reports",
     },
     Arrow {
+        from: "codelet-gateway",
+        to: "codelet-context",
+        why: "the conversation of a request is edited by the engine",
+    },
+    Arrow {
+        from: "codelet-gateway",
+        to: "codelet-transcript",
+        why: "requests are read and written by the formats",
+    },
+    Arrow {
         from: "xtask",
         to: "codelet-testkit",
         why: "the bundled fixtures are generated, and the benchmark has a provider on loopback",
