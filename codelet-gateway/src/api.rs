@@ -42,13 +42,4 @@ impl Api {
             Api::Gemini => Format::Gemini,
         }
     }
-
-    /// The field of a request that lists what was said.
-    pub fn list(self) -> &'static str {
-        match self {
-            Api::Anthropic | Api::Openai => "messages",
-            Api::Responses => "input",
-            Api::Gemini => "contents",
-        }
-    }
 }

@@ -1,23 +1,52 @@
 //! A request made smaller: a pure function of the conversation that it brings.
+//!
+//! A request brings everything that was said. So earlier edits are not kept, they are made again: the engine is told the conversation
+//! reply by reply, decides before each as it would have then, by what the conversation weighs and never by a clock or a bill, and so
+//! comes to the view that it has come to before ([`fold`]). What is kept of a conversation ([`memory`]) saves that work and
+//! nothing else.
+
+mod fold;
+mod mark;
+mod memory;
+mod own;
 
 use crate::Api;
 use bytes::Bytes;
 use codelet_context::economics::Preset;
-use codelet_context::tokens::Tokens;
+use codelet_context::tokens::{self, Tokens};
+use codelet_transcript::{Listed, vendor};
+use fold::{Fold, Terms};
+use memory::{Memory, Place};
+use std::borrow::Cow;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+/// What a model's window is taken to be where nobody knows it, in tokens.
+const USUAL_WINDOW: Tokens = 200_000;
+/// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
+/// does not make another conversation of this one.
+const OVERHEAD_STEP: Tokens = 4_096;
+/// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
+const SHRINK: f64 = 0.9;
 
 /// How requests are edited.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// How readily; `Off` edits nothing before the window is full.
     pub preset: Preset,
     /// The window in tokens; without it, the model's own.
     pub window: Option<Tokens>,
+    /// The window of a model, where it is known, in tokens.
+    pub windows: fn(&str) -> Option<Tokens>,
 }
 
 /// Edits requests. What it remembers of conversations makes the next request quick, and may be lost at any time: the same
 /// request is edited to the same bytes by every editor with the same settings.
 pub struct Editor {
     settings: Settings,
+    hasher: RandomState,
+    memory: Memory,
 }
 
 /// What became of a request.
@@ -32,26 +61,42 @@ pub struct Edited {
 /// What is known of a request that was looked at.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
-    /// Tells conversations apart: the same for all requests of one. None where the body is no conversation.
+    /// Tells conversations apart: the same for all requests of one, in this process. None where the body is no conversation.
     pub conversation: Option<u64>,
+    /// The model that is asked.
+    pub model: String,
     /// Requests of this conversation so far, as its replies tell.
     pub step: usize,
-    /// What the conversation weighs as the agent sent it, in estimated tokens.
+    /// What the request weighs as the agent sent it, in tokens, as far as bytes tell.
     pub before: Tokens,
-    /// What it weighs as it is sent on, in estimated tokens.
+    /// What it weighs as it is sent on, by the same estimate.
     pub after: Tokens,
     /// Edits that were made in this conversation so far.
     pub edits: usize,
     /// Why this request changes what the one before it held, where it does.
     pub edit: Option<&'static str>,
-    /// Why the request was not understood and goes on as it came.
+    /// Why the request goes on as it came although it is a conversation, where that is so.
     pub passed: Option<String>,
+}
+
+impl Facts {
+    fn pass(self, why: impl Into<String>) -> Edited {
+        let passed = Some(why.into());
+        Edited {
+            body: None,
+            facts: Facts { passed, ..self },
+        }
+    }
 }
 
 impl Editor {
     /// Remembers nothing yet.
     pub fn new(settings: Settings) -> Self {
-        Editor { settings }
+        Editor {
+            settings,
+            hasher: RandomState::new(),
+            memory: Memory::default(),
+        }
     }
 
     /// Under which settings.
@@ -60,23 +105,175 @@ impl Editor {
     }
 
     /// Makes a request smaller, if that is due. `model` is the name in the path, where the interface has it there.
-    pub fn edit(&self, _api: Api, _model: Option<&str>, _body: &Bytes) -> Edited {
-        Edited {
-            body: None,
-            facts: Facts::default(),
+    pub fn edit(&self, api: Api, model: Option<&str>, body: &Bytes) -> Edited {
+        let Some(listed) = Listed::of(body, api.format()) else {
+            return Facts::default().pass("it is no conversation");
+        };
+        let request = Request::new(self, api, model, body, &listed);
+        let shrinks = self.memory.shrinks(request.conversation);
+        self.edit_for(&request, shrinks)
+    }
+
+    /// The same for a request that the provider has refused as too long, with the limit that it names and the tokens that it has counted,
+    /// where it does. As long as this is remembered, the conversation is edited for that much less. None where the
+    /// request cannot be made smaller than it was.
+    pub fn edit_refused(
+        &self,
+        api: Api,
+        model: Option<&str>,
+        body: &Bytes,
+        limit: Option<Tokens>,
+        counted: Option<Tokens>,
+    ) -> Option<Edited> {
+        let listed = Listed::of(body, api.format())?;
+        let request = Request::new(self, api, model, body, &listed);
+        let before = self.memory.shrinks(request.conversation);
+        let refused = self.edit_for(&request, before);
+        let window = request.window as f64;
+        // What the provider counts in a window, this editor counts so in it.
+        let sent = refused.facts.after as f64;
+        let least = match (limit, counted) {
+            (Some(limit), Some(counted)) if counted > 0 => (limit as f64 * sent / counted as f64).min(window),
+            (Some(limit), None) => (limit as f64).min(sent),
+            _ => window.min(sent),
+        };
+        let shrinks = (before + 1..MOST_SHRINKS).find(|&times| window * SHRINK.powi(times) <= least)?;
+        let edited = self.edit_for(&request, shrinks);
+        let is_smaller = edited.facts.after < refused.facts.after && edited.body.is_some();
+        is_smaller.then(|| {
+            self.memory.shrink(request.conversation, shrinks);
+            edited
+        })
+    }
+
+    fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
+        let facts = Facts {
+            conversation: Some(request.conversation),
+            model: request.terms.model.clone(),
+            ..Facts::default()
+        };
+        if let Some(why) = request.stays() {
+            return facts.pass(why);
+        }
+        let terms = Terms {
+            window: (request.window as f64 * SHRINK.powi(shrinks)) as Tokens,
+            ..request.terms.clone()
+        };
+        let identity = self.hasher.hash_one(&terms);
+        let places: Vec<Place> = request.hashes.iter().map(|&hash| Place { identity, hash }).collect();
+        let end = request.last_boundary();
+        let known = (1..=end).rev().find_map(|count| self.memory.take(places[count - 1]));
+        let mut fold = known.unwrap_or_else(|| Fold::new(terms));
+        let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
+        if let Err(error) = fold.advance(&items[..end]) {
+            return facts.pass(error.to_string());
+        }
+        let mut whole = Cow::Borrowed(&fold);
+        if end < items.len()
+            && let Err(error) = whole.to_mut().end_with(&items)
+        {
+            return facts.pass(error.to_string());
+        }
+        let facts = Facts {
+            step: whole.replies() + 1,
+            before: whole.weight_of_history(),
+            after: whole.weight(),
+            edits: whole.edits(),
+            edit: whole.last_edit(),
+            ..facts
+        };
+        let is_summary = own::asks_for_summary(items[items.len() - 1]) && facts.before <= request.window;
+        let edited = match (is_summary, whole.body(request.body, request.listed)) {
+            (true, _) => facts.pass("the agent compacts by itself"),
+            (false, body) => Edited { body, facts },
+        };
+        if end > 0 {
+            self.memory.put(places[end - 1], fold);
+        }
+        edited
+    }
+}
+
+/// A window is taken to be less at most so many times: a twelfth of it is left then.
+const MOST_SHRINKS: i32 = 24;
+
+/// A request as it was taken apart.
+struct Request<'a> {
+    body: &'a Bytes,
+    listed: &'a Listed<'a>,
+    /// The items without what clients move from one to the next.
+    items: Vec<Cow<'a, [u8]>>,
+    /// By item: a hash of all up to it.
+    hashes: Vec<u64>,
+    conversation: u64,
+    window: Tokens,
+    terms: Terms,
+}
+
+impl<'a> Request<'a> {
+    fn new(editor: &Editor, api: Api, model: Option<&str>, body: &'a Bytes, listed: &'a Listed<'a>) -> Self {
+        let slice = |range: &Range<usize>| mark::without(&body[range.clone()]);
+        let items: Vec<Cow<[u8]>> = listed.items.iter().map(slice).collect();
+        let mut hash = editor.hasher.hash_one(api);
+        let hashes: Vec<u64> = items
+            .iter()
+            .map(|item| {
+                hash = editor.hasher.hash_one((hash, &**item));
+                hash
+            })
+            .collect();
+        let model = listed.string("model").or(model).unwrap_or_default();
+        let settings = editor.settings;
+        let window = settings
+            .window
+            .or_else(|| (settings.windows)(model))
+            .unwrap_or(USUAL_WINDOW);
+        let beside: usize = listed.fields.iter().map(|(_, value)| value.len()).sum();
+        let overhead = tokens::estimate_bytes(beside).next_multiple_of(OVERHEAD_STEP);
+        Request {
+            body,
+            listed,
+            items,
+            conversation: hashes[0],
+            hashes,
+            window,
+            terms: Terms {
+                api,
+                model: model.to_owned(),
+                preset: settings.preset,
+                window,
+                reserved: reserved(listed),
+                overhead,
+                drops_thinking: vendor::binds_thinking(model) && !lets_blocks_go(listed),
+            },
         }
     }
 
-    /// The same for a request that the provider has refused as too long, with the limit and the count that it names. None where it cannot be
-    /// made smaller.
-    pub fn edit_refused(
-        &self,
-        _api: Api,
-        _model: Option<&str>,
-        _body: &Bytes,
-        _limit: Option<Tokens>,
-        _counted: Option<Tokens>,
-    ) -> Option<Edited> {
-        None
+    /// Why the request is not to be touched, where that is so.
+    fn stays(&self) -> Option<&'static str> {
+        let is_set = |name: &&str| self.listed.field(name).is_some_and(|value| value != b"null");
+        let kept = ["previous_response_id", "conversation"].into_iter().find(is_set);
+        kept.map(|_| "the provider keeps a part of the conversation")
     }
+
+    /// How many items stand before a reply that the request ends with and that the model is to go on with; all where it ends with none.
+    fn last_boundary(&self) -> usize {
+        let format = self.terms.api.format();
+        let is_said = |item: &Cow<[u8]>| !codelet_transcript::is_reply_item(item, format);
+        self.items.iter().rposition(is_said).map_or(0, |at| at + 1)
+    }
+}
+
+/// The most that the reply may have, in tokens, as the request says it.
+fn reserved(listed: &Listed<'_>) -> Tokens {
+    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+    let said = names.into_iter().find_map(|name| listed.field(name));
+    let said = said.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+    said.unwrap_or(16_000)
+}
+
+/// Whether the vendor is asked to leave out thinking that no longer holds by itself.
+fn lets_blocks_go(listed: &Listed<'_>) -> bool {
+    let thinking = listed.field("thinking").unwrap_or_default();
+    memchr::memmem::find(thinking, b"\"drop_block\"").is_some()
 }

@@ -25,14 +25,19 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         let list = request
             .list("messages")
             .ok_or_else(|| Misfit::new([Step::Key("messages")], request.0.get("messages"), "a list of messages"))?;
-        messages.reserve(list.len());
-        for (index, value) in list.into_iter().enumerate() {
-            messages.push(message(value, index)?);
-        }
+        messages.extend(items(list)?);
         mark_apart(&mut messages);
-        mark_pending(&mut messages);
         Ok(messages)
     })
+}
+
+/// Reads items of the list: a message each.
+pub(crate) fn items(list: Vec<Value>) -> Result<Vec<Message>, Misfit> {
+    let messages = list.into_iter().enumerate().map(|(index, value)| message(value, index));
+    let mut messages = messages.collect::<Result<Vec<Message>, Misfit>>()?;
+    mark_apart(&mut messages);
+    mark_pending(&mut messages);
+    Ok(messages)
 }
 
 /// Marks the calls of the vendor's own tools that a paused reply ends with: sent back as the last message, or with nothing
@@ -280,7 +285,8 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
     )
 }
 
-fn message_node(group: &[Message]) -> Node<'_> {
+/// The item that messages of one role side by side are written as.
+pub(crate) fn message_node(group: &[Message]) -> Node<'_> {
     if let [
         Message {
             role: Role::System,

@@ -51,13 +51,25 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             Some(Value::Object(_)) => one(request, "contents"),
             other => return Err(Misfit::new([Step::Key("contents")], other, "a list of contents")),
         };
-        let mut reader = Reader::default();
-        for (index, value) in list.into_iter().enumerate() {
-            messages.push(reader.content(value, index)?);
-        }
+        messages.extend(items(list, 0)?);
         mark_apart(&mut messages);
         Ok(messages)
     })
+}
+
+/// Reads items of the list, a message each; `first` of them stand before these.
+pub(crate) fn items(list: Vec<Value>, first: usize) -> Result<Vec<Message>, Misfit> {
+    let mut reader = Reader {
+        first,
+        ..Reader::default()
+    };
+    let messages = list
+        .into_iter()
+        .enumerate()
+        .map(|(index, value)| reader.content(value, index));
+    let mut messages = messages.collect::<Result<Vec<Message>, Misfit>>()?;
+    mark_apart(&mut messages);
+    Ok(messages)
 }
 
 /// In the place of a list: one object stood there instead, which the interface takes for a list of one.
@@ -120,6 +132,8 @@ fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
 struct Reader {
     used: HashSet<Arc<str>>,
     count: usize,
+    /// Items before the first one that is read: what is invented here was not invented for those.
+    first: usize,
     /// Calls without an answer yet, by tool: id, and whether it is the vendor's own.
     open: HashMap<Arc<str>, VecDeque<(Arc<str>, bool)>>,
 }
@@ -211,7 +225,10 @@ impl Reader {
     fn invent(&mut self, tool: &str) -> Arc<str> {
         loop {
             self.count += 1;
-            let id: Arc<str> = format!("{tool}-{}", self.count).into();
+            let id: Arc<str> = match self.first {
+                0 => format!("{tool}-{}", self.count).into(),
+                first => format!("{tool}-{first}-{}", self.count).into(),
+            };
             if !self.used.contains(&id) {
                 return id;
             }
@@ -340,6 +357,41 @@ fn image(fields: &mut Fields) -> Option<Part> {
     }))
 }
 
+/// The item that messages of one role side by side are written as; `tools` are the calls before it.
+fn content_node<'a>(group: &'a [Message], tools: &mut Calls<&'a str, &'a ToolCall>) -> Node<'a> {
+    for call in group.iter().flat_map(Message::calls) {
+        tools.called(&call.id, call);
+    }
+    let kept = kept(&group[0].extra);
+    let role = match group[0].role {
+        Role::Assistant => "model",
+        Role::User | Role::System => "user",
+    };
+    let role = note(kept, "role")
+        .filter(|_| group[0].role == Role::User)
+        .unwrap_or(role);
+    // A content without a role is the user's; one that came without stays without.
+    let has_role = kept.is_none_or(|kept| kept.field("role").is_some());
+    let parts = request::parts_of(group)
+        .into_iter()
+        .filter_map(|part| part_node(part, tools))
+        .collect();
+    weave(
+        kept,
+        vec![
+            ("role", has_role.then(|| Node::str(role))),
+            ("parts", Some(as_read(kept, "parts", parts))),
+        ],
+    )
+}
+
+/// The items of each message.
+pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
+    let mut tools: Calls<&str, &ToolCall> = Calls::default();
+    let groups = messages.chunks(1);
+    groups.map(|group| vec![content_node(group, &mut tools)]).collect()
+}
+
 /// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
@@ -364,33 +416,9 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
             weave(kept, vec![("parts", Some(as_read(kept, "parts", parts)))])
         }
     });
-    let mut contents = Vec::with_capacity(messages.len());
-    for group in request::groups(messages) {
-        for call in group.iter().flat_map(Message::calls) {
-            tools.called(&call.id, call);
-        }
-        let kept = kept(&group[0].extra);
-        let role = match group[0].role {
-            Role::Assistant => "model",
-            Role::User | Role::System => "user",
-        };
-        let role = note(kept, "role")
-            .filter(|_| group[0].role == Role::User)
-            .unwrap_or(role);
-        // A content without a role is the user's; one that came without stays without.
-        let has_role = kept.is_none_or(|kept| kept.field("role").is_some());
-        let parts = request::parts_of(group)
-            .into_iter()
-            .filter_map(|part| part_node(part, &tools))
-            .collect();
-        contents.push(weave(
-            kept,
-            vec![
-                ("role", has_role.then(|| Node::str(role))),
-                ("parts", Some(as_read(kept, "parts", parts))),
-            ],
-        ));
-    }
+    let contents = request::groups(messages)
+        .map(|group| content_node(group, &mut tools))
+        .collect();
     request::write(
         document,
         "contents",

@@ -68,6 +68,7 @@ mod glued;
 mod goose;
 mod harness;
 pub mod ids;
+mod items;
 mod kimi;
 mod langchain;
 mod lines;
@@ -117,6 +118,7 @@ pub use document::{Document, Warning};
 pub use encoded::Encoded;
 pub use error::{ReadError, WriteError};
 pub use format::Format;
+pub use items::{Gathered, Listed, is_reply_item, read_items, write_items};
 pub use maker::{Maker, Retelling};
 pub use recording::{Billed, Recorded, Recording};
 

@@ -22,16 +22,23 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         let list = request
             .list("messages")
             .ok_or_else(|| Misfit::new([Step::Key("messages")], request.0.get("messages"), "a list of messages"))?;
-        let mut reader = Reader {
-            messages: Vec::with_capacity(list.len()),
-            legacy: 0,
-            after_result: false,
-        };
-        for (index, value) in list.into_iter().enumerate() {
-            reader.message(value, index)?;
-        }
-        Ok(reader.messages)
+        items(list, 0).map(|(messages, _)| messages)
     })
+}
+
+/// Reads items of the list; `first` of them stand before these. With each message's number by item.
+pub(crate) fn items(list: Vec<Value>, first: usize) -> Result<(Vec<Message>, Vec<usize>), Misfit> {
+    let mut reader = Reader {
+        messages: Vec::with_capacity(list.len()),
+        legacy: first,
+        after_result: false,
+    };
+    let mut places = Vec::with_capacity(list.len());
+    for (index, value) in list.into_iter().enumerate() {
+        reader.message(value, index)?;
+        places.push(reader.messages.len() - 1);
+    }
+    Ok((reader.messages, places))
 }
 
 struct Reader {
@@ -301,29 +308,27 @@ fn call(value: Value) -> Option<Part> {
 
 /// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
-    let mut messages = Vec::with_capacity(document.messages.len());
-    for message in &document.messages {
-        match message.role {
-            Role::System | Role::Assistant => messages.push(message_node(message, message.parts.iter().collect())),
-            Role::User => {
-                messages.extend(message.tool_results().map(result_node));
-                let others: Vec<&Part> = message
-                    .parts
-                    .iter()
-                    .filter(|part| !matches!(part, Part::ToolResult(_)))
-                    .collect();
-                if !others.is_empty() || message.parts.is_empty() {
-                    messages.push(message_node(message, others));
-                }
-            }
-        }
-    }
+    let messages = document.messages.iter().flat_map(message_items).collect();
     request::write(
         document,
         "messages",
         vec![("messages", Some(Node::List(messages)))],
         encode,
     )
+}
+
+/// The items of a message: answers of tools are one each.
+pub(crate) fn message_items(message: &Message) -> Vec<Node<'_>> {
+    if message.role != Role::User {
+        return vec![message_node(message, message.parts.iter().collect())];
+    }
+    let mut items: Vec<Node> = message.tool_results().map(result_node).collect();
+    let is_other = |part: &&Part| !matches!(part, Part::ToolResult(_));
+    let others: Vec<&Part> = message.parts.iter().filter(is_other).collect();
+    if !others.is_empty() || message.parts.is_empty() {
+        items.push(message_node(message, others));
+    }
+    items
 }
 
 fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {

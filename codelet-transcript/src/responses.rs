@@ -77,6 +77,18 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
 }
 
+/// Reads items of the list. With each message's number by item.
+pub(crate) fn items(list: Vec<Value>) -> Result<(Vec<Message>, Vec<usize>), Misfit> {
+    let mut reader = Reader::default();
+    let mut places = Vec::with_capacity(list.len());
+    for (index, item) in list.into_iter().enumerate() {
+        reader.item(item, index)?;
+        places.push(reader.messages.len().saturating_sub(1));
+    }
+    mark_waiting(&mut reader.messages);
+    Ok((reader.messages, places))
+}
+
 /// Marks a program of the newest reply that has not ended: the vendor goes on with it once it has the outputs of its calls, and
 /// nothing else may stand there. ("Programmatic tool calling", OpenAI, November 2026.)
 fn mark_waiting(messages: &mut [Message]) {
@@ -459,17 +471,7 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
                 ..
             },
         ] if is_text && matches!(parts.as_slice(), [Part::Text(_)]) => parts.iter().find_map(words).map(Node::str),
-        messages => {
-            let mut items = Vec::with_capacity(messages.len());
-            let kinds = Kinds::of(messages);
-            for message in messages {
-                match message.role {
-                    Role::Assistant => reply_items(message, &kinds, &mut items),
-                    Role::User | Role::System => message_items(message, &kinds, &mut items),
-                }
-            }
-            Some(Node::List(items))
-        }
+        messages => Some(Node::List(message_items(messages).into_iter().flatten().collect())),
     };
     request::write(
         document,
@@ -477,6 +479,21 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
         vec![("instructions", instructions), ("input", input)],
         encode,
     )
+}
+
+/// The items of each message.
+pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
+    let kinds = Kinds::of(messages);
+    let mut all = Vec::with_capacity(messages.len());
+    for message in messages {
+        let mut items = Vec::new();
+        match message.role {
+            Role::Assistant => reply_items(message, &kinds, &mut items),
+            Role::User | Role::System => said_items(message, &kinds, &mut items),
+        }
+        all.push(items);
+    }
+    all
 }
 
 fn words(part: &Part) -> Option<&str> {
@@ -523,7 +540,7 @@ fn is_made(result: &ToolResult) -> bool {
     note(kept(&result.extra), "type").is_none()
 }
 
-fn message_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node<'a>>) {
+fn said_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node<'a>>) {
     let seen = message
         .tool_results()
         .filter(|result| !kinds.blind.contains(&*result.call_id));

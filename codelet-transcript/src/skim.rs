@@ -82,7 +82,7 @@ impl<'a> Skim<'a> {
                 None => break,
             }
         }
-        here.at.min(here.text.len())
+        here.offset()
     }
 
     /// The bytes of the value that stands here, if all of it is there.
@@ -93,6 +93,11 @@ impl<'a> Skim<'a> {
     /// All bytes from here on.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Where it stands in the text.
+    pub(crate) fn offset(&self) -> usize {
+        self.at.min(self.text.len())
     }
 
     /// What follows the value that stands here.

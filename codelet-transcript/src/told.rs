@@ -26,27 +26,37 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
 
 /// The same, also where the file itself says of some texts what they are.
 pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
-    let prompt = messages.iter().position(Message::is_prompt);
-    mark_complaints(messages);
-    mark_blocks(messages);
-    // First, as what came of an action is nothing that the user says behind an opening.
-    let observed = observed::mark(messages);
-    mark_openings(messages);
-    // Behind a prompt only, for what a session begins with somebody has asked for.
-    if let Some(first) = messages.iter().position(Message::is_prompt) {
-        mark_each(&mut messages[first + 1..], is_event);
-    }
-    mark_each(messages, is_interruption);
-    if let Some(first) = prompt.filter(|_| !messages.iter().any(Message::is_prompt)) {
-        // Somebody has asked for all this, and nothing else is left that could be it.
-        texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
-    }
+    let observed = mark_behind(messages, false);
     spoken::take(messages, &observed);
     let is_compacted = mark_endings(messages);
     if is_compacted {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
     }
     is_compacted
+}
+
+/// Marks what a harness has said in the user's name in a piece of a conversation; `is_begun` says that a prompt stands before it. Says
+/// which messages tell what came of an action in words.
+pub(crate) fn mark_behind(messages: &mut Vec<Message>, is_begun: bool) -> Vec<usize> {
+    let prompt = messages.iter().position(Message::is_prompt);
+    mark_complaints(messages);
+    mark_blocks(messages);
+    // First, as what came of an action is nothing that the user says behind an opening.
+    let observed = observed::mark(messages);
+    if !is_begun {
+        mark_openings(messages);
+    }
+    // Behind a prompt only, for what a session begins with somebody has asked for.
+    let first = messages.iter().position(Message::is_prompt).map(|first| first + 1);
+    if let Some(behind) = is_begun.then_some(0).or(first) {
+        mark_each(&mut messages[behind..], is_event);
+    }
+    mark_each(messages, is_interruption);
+    if let Some(first) = prompt.filter(|_| !is_begun && !messages.iter().any(Message::is_prompt)) {
+        // Somebody has asked for all this, and nothing else is left that could be it.
+        texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
+    }
+    observed
 }
 
 /// Marks what is known by whole sentences of a harness, in recordings that keep no note of whose words a text is.

@@ -1,0 +1,152 @@
+//! Items of a request's list by themselves, for who sees a conversation grow request by request: each request brings all of it, and
+//! only what is new has to be read.
+
+use crate::error::ReadError;
+use crate::format::Format;
+use crate::node::Node;
+use crate::skim::Skim;
+use crate::source::Source;
+use crate::vendor::list_of;
+use crate::{anthropic, gemini, openai, program, refused, responses, success, told, windowed};
+use codelet_context::message::Message;
+use serde_json::Value;
+use std::ops::Range;
+
+/// A message, and how many items it was read from.
+pub type Gathered = (Message, usize);
+
+/// Reads items that follow one another in the list of a request: the messages that they are, in order. `first` of the list's items
+/// stand before these. What calls and answers say of one another is read within these items alone.
+///
+/// # Errors
+/// When an item is none of the format, or the format is none of a request.
+pub fn read_items(items: &[&[u8]], first: usize, format: Format) -> Result<Vec<Gathered>, ReadError> {
+    let expected = "an item of a request";
+    // Together they are the text that an error names a line of.
+    let list = [b"[", items.join(&b",\n"[..]).as_slice(), b"]"].concat();
+    let mut source = Source::new(&list, expected)?;
+    let Value::Array(values) = source.parse(expected)? else {
+        return Ok(Vec::new());
+    };
+    let one_each = |messages: Vec<Message>| {
+        let places = (0..messages.len()).collect();
+        (messages, places)
+    };
+    let read = match format {
+        Format::Anthropic => anthropic::items(values).map(one_each),
+        Format::Openai => openai::items(values, first),
+        Format::Responses => responses::items(values),
+        Format::Gemini => gemini::items(values, first).map(one_each),
+        other => return Err(ReadError::NotReadable(other)),
+    };
+    let (mut messages, places) = read.map_err(|misfit| source.refuse(misfit))?;
+    if format == Format::Responses {
+        program::follow(&mut messages);
+    }
+    windowed::name_files(&mut messages);
+    refused::tell(&mut messages, format);
+    success::tell(&mut messages, format);
+    told::mark_behind(&mut messages, first > 0);
+    let mut counts = vec![0; messages.len()];
+    for place in places {
+        counts[place] += 1;
+    }
+    Ok(messages.into_iter().zip(counts).collect())
+}
+
+/// Writes messages as items of a request's list: for each message the JSON of its items, in order. Each is written by itself, also where
+/// the one before it has the same role. A format that is none of a request gives none.
+pub fn write_items(messages: &[Message], format: Format) -> Vec<Vec<String>> {
+    let items = match format {
+        Format::Anthropic => messages
+            .chunks(1)
+            .map(|one| vec![anthropic::message_node(one)])
+            .collect(),
+        Format::Openai => messages.iter().map(openai::message_items).collect(),
+        Format::Responses => responses::message_items(messages),
+        Format::Gemini => gemini::message_items(messages),
+        _ => Vec::new(),
+    };
+    let json = |items: Vec<Node>| items.iter().map(Node::to_json).collect();
+    items.into_iter().map(json).collect()
+}
+
+/// Whether an item is something of the model's reply: its words, thinking and calls.
+pub fn is_reply_item(item: &[u8], format: Format) -> bool {
+    let (mut role, mut kind) = (None, None);
+    for (name, value) in Skim::new(item).members() {
+        match name {
+            "role" => role = value.string(),
+            "type" => kind = value.string(),
+            _ => {}
+        }
+    }
+    match (format, role, kind) {
+        (Format::Gemini, role, _) => role == Some("model"),
+        (Format::Responses, role, None | Some("message")) => role.is_none_or(|role| role == "assistant"),
+        (Format::Responses, _, Some(kind)) => kind != "additional_tools" && !kind.ends_with("_call_output"),
+        (_, role, _) => role == Some("assistant"),
+    }
+}
+
+/// A request taken apart without reading what it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed<'a> {
+    /// Its other fields: the name, and the JSON of the value.
+    pub fields: Vec<(&'a str, &'a [u8])>,
+    /// Where the list's items stand in the text, brackets left out: the bytes from the first to the last.
+    pub list: Range<usize>,
+    /// Where each item stands.
+    pub items: Vec<Range<usize>>,
+}
+
+impl<'a> Listed<'a> {
+    /// Takes a request apart. None where it is no object with such a list that has items, or where it is not sure what belongs to the
+    /// list.
+    pub fn of(request: &'a [u8], format: Format) -> Option<Self> {
+        let whole = Skim::new(request);
+        if whole.slice()?.last() != Some(&b'}') || !whole.after()?.rest().is_empty() {
+            return None;
+        }
+        let name = list_of(format);
+        let range = |value: &Skim<'a>| {
+            let start = value.offset();
+            Some(start..start + value.slice()?.len())
+        };
+        let mut fields = Vec::new();
+        let mut found: Option<Skim> = None;
+        for (key, value) in whole.members() {
+            if key != name {
+                fields.push((key, value.slice()?));
+            } else if found.replace(value).is_some() {
+                return None;
+            }
+        }
+        let list = found.filter(Skim::is_list)?;
+        let items: Option<Vec<Range<usize>>> = list.items().map(|item| range(&item)).collect();
+        let items = items.filter(|items| !items.is_empty())?;
+        let whole = range(&list)?;
+        let inside = items[0].start..items[items.len() - 1].end;
+        // Where the list is broken, items end before it does.
+        let behind = &request[inside.end..whole.end];
+        (behind.trim_ascii() == b"]").then_some(Listed {
+            fields,
+            list: inside,
+            items,
+        })
+    }
+
+    /// A field that is a string, as it stands there: escapes are left as they are.
+    pub fn string(&self, name: &str) -> Option<&'a str> {
+        let (_, value) = self.fields.iter().find(|(key, _)| *key == name)?;
+        Skim::new(value).string()
+    }
+
+    /// A field's JSON.
+    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
+        self.fields
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
+    }
+}
