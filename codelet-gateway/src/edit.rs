@@ -9,6 +9,7 @@ mod fold;
 mod mark;
 mod memory;
 mod own;
+mod reading_back;
 
 use crate::Api;
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use codelet_context::tokens::{self, Tokens};
 use codelet_transcript::{Listed, vendor};
 use fold::{Fold, Terms};
 use memory::{Memory, Place};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -24,9 +26,11 @@ use std::ops::Range;
 
 /// What a model's window is taken to be where nobody knows it, in tokens.
 const USUAL_WINDOW: Tokens = 200_000;
+/// What a reply may have where the request does not say it, in tokens.
+const USUAL_REPLY: Tokens = 16_000;
 /// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
 /// does not make another conversation of this one.
-const OVERHEAD_STEP: Tokens = 4_096;
+const OVERHEAD_STEP: Tokens = 2_048;
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
 const SHRINK: f64 = 0.9;
 
@@ -39,6 +43,8 @@ pub struct Settings {
     pub window: Option<Tokens>,
     /// The window of a model, where it is known, in tokens.
     pub windows: fn(&str) -> Option<Tokens>,
+    /// The model is told that `codelet recall HANDLE` in a shell reads back what was removed.
+    pub offers_recall: bool,
 }
 
 /// Edits requests. What it remembers of conversations makes the next request quick, and may be lost at any time: the same
@@ -146,6 +152,11 @@ impl Editor {
         })
     }
 
+    /// The text that was removed from a conversation under this handle, as long as that is remembered.
+    pub fn recall(&self, handle: &str) -> Option<String> {
+        self.memory.recall(handle)
+    }
+
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
         let facts = Facts {
             conversation: Some(request.conversation),
@@ -244,6 +255,7 @@ impl<'a> Request<'a> {
                 window,
                 reserved: reserved(listed),
                 overhead,
+                offers_recall: settings.offers_recall,
                 drops_thinking: vendor::binds_thinking(model) && !lets_blocks_go(listed),
             },
         }
@@ -267,9 +279,13 @@ impl<'a> Request<'a> {
 /// The most that the reply may have, in tokens, as the request says it.
 fn reserved(listed: &Listed<'_>) -> Tokens {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-    let said = names.into_iter().find_map(|name| listed.field(name));
-    let said = said.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
-    said.unwrap_or(16_000)
+    let number = |value: &[u8]| std::str::from_utf8(value).ok()?.parse().ok();
+    let nested = || {
+        let config: Value = serde_json::from_slice(listed.field("generationConfig")?).ok()?;
+        config.get("maxOutputTokens")?.as_u64()
+    };
+    let said = names.into_iter().find_map(|name| listed.field(name)).and_then(number);
+    said.or_else(nested).unwrap_or(USUAL_REPLY)
 }
 
 /// Whether the vendor is asked to leave out thinking that no longer holds by itself.

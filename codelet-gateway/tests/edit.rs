@@ -11,10 +11,20 @@ use serde_json::{Value, json};
 const ALL: [Api; 4] = [Api::Anthropic, Api::Openai, Api::Responses, Api::Gemini];
 
 fn editor(window: u64) -> Editor {
+    under(Preset::Faithful, window)
+}
+
+/// One that edits nothing before the window is full.
+fn full(window: u64) -> Editor {
+    under(Preset::Off, window)
+}
+
+fn under(preset: Preset, window: u64) -> Editor {
     Editor::new(Settings {
-        preset: Preset::Faithful,
+        preset,
         window: Some(window),
         windows: |_| None,
+        offers_recall: true,
     })
 }
 
@@ -37,7 +47,7 @@ fn text(random: &mut fastrand::Rng, bytes: usize) -> String {
 fn step(api: Api, number: usize, random: &mut fastrand::Rng) -> Vec<Value> {
     let (id, path) = (format!("call_{number}"), format!("src/{number}.rs"));
     let words = format!("Now I look at {path}, since step {number} depends on it.");
-    let output = text(random, 1_500);
+    let output = text(random, 3_000);
     let prompt = format!("Next, please mend number {number}.");
     let mut items = match api {
         Api::Anthropic => vec![
@@ -98,7 +108,8 @@ fn request(api: Api, items: &[Value]) -> Bytes {
         Api::Responses => {
             json!({"model": "gpt-5.4", "instructions": system, "input": items, "store": false, "max_output_tokens": 1_000})
         }
-        Api::Gemini => json!({"systemInstruction": {"parts": [{"text": system}]}, "contents": items}),
+        Api::Gemini => json!({"systemInstruction": {"parts": [{"text": system}]}, "contents": items,
+            "generationConfig": {"maxOutputTokens": 1_000}}),
     };
     serde_json::to_vec(&request).unwrap().into()
 }
@@ -137,14 +148,14 @@ fn list(api: Api, sent: &[u8]) -> Vec<Value> {
 #[test]
 fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
     for api in ALL {
-        let one = editor(16_000);
-        let mut several = [editor(16_000), editor(16_000), editor(16_000)];
+        let one = editor(32_000);
+        let mut several = [editor(32_000), editor(32_000), editor(32_000)];
         let mut random = fastrand::Rng::with_seed(11);
         for (number, body) in requests(api, 100).iter().enumerate() {
             let usual = sent(&one.edit(api, None, body), body);
             let chosen = random.usize(..several.len());
             if random.u8(..10) == 0 {
-                several[chosen] = editor(16_000);
+                several[chosen] = editor(32_000);
             }
             assert!(
                 sent(&several[chosen].edit(api, None, body), body) == usual,
@@ -157,14 +168,14 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
 #[test]
 fn between_edits_each_request_extends_the_one_before_and_all_are_valid_and_fit() {
     for api in ALL {
-        let one = editor(16_000);
+        let one = editor(32_000);
         let mut before: Vec<Value> = Vec::new();
         let (mut edits, mut steps) = (0, 0);
         for (number, body) in requests(api, 100).iter().enumerate() {
             let edited = one.edit(api, None, body);
             assert_eq!(edited.facts.passed, None, "{api:?}, request {number}");
             assert!(
-                edited.facts.after <= 16_000,
+                edited.facts.after <= 32_000,
                 "{api:?}, request {number}: {:?}",
                 edited.facts
             );
@@ -185,4 +196,131 @@ fn between_edits_each_request_extends_the_one_before_and_all_are_valid_and_fit()
             "{api:?}: {edits} edits in {steps} requests"
         );
     }
+}
+
+#[test]
+fn what_was_removed_is_read_back_by_the_command_that_the_model_is_told_of() {
+    let mut found = 0;
+    for api in ALL {
+        let one = editor(32_000);
+        let all = requests(api, 60);
+        let edited = all.iter().map(|body| one.edit(api, None, body)).next_back().unwrap();
+        let said = String::from_utf8(edited.body.unwrap().concat()).unwrap();
+        assert!(!said.contains("Recall("), "{api:?}");
+        let markers = said.split(" · `codelet recall ").skip(1);
+        let handles: Vec<&str> = markers.map(|rest| rest.split('`').next().unwrap()).collect();
+        assert!(!handles.is_empty(), "{api:?} {}", &said[said.len() - 9000..]);
+        for handle in handles {
+            let text = one.recall(handle).unwrap();
+            assert!(
+                all.last().unwrap().len() > text.len() && !text.is_empty(),
+                "{api:?}: {handle}"
+            );
+        }
+        assert_eq!(one.recall("nothing"), None);
+    }
+    assert!(found > 0);
+}
+
+#[test]
+fn thinking_behind_an_edit_leaves_where_the_model_would_refuse_it_and_stays_where_it_is_newer() {
+    let one = editor(32_000);
+    let is_thinking = |block: &Value| block["type"] == "thinking";
+    let thoughts = |items: &[Value]| {
+        let blocks = items.iter().filter_map(|item| item["content"].as_array());
+        blocks.flatten().filter(|block| is_thinking(block)).count()
+    };
+    let mut since = None;
+    for body in requests(Api::Anthropic, 60) {
+        let edited = one.edit(Api::Anthropic, None, &body);
+        let items = list(Api::Anthropic, &sent(&edited, &body));
+        if edited.facts.edit.is_some() {
+            assert_eq!(thoughts(&items), 0, "{:?}", edited.facts);
+            since = Some(edited.facts.step);
+        } else if let Some(since) = since {
+            // A reply with thinking a step, and one without at the end of each turn.
+            assert!(thoughts(&items) > 0 && thoughts(&items) <= edited.facts.step - since);
+        }
+    }
+    assert!(since.is_some());
+}
+
+#[test]
+fn a_mark_that_moves_from_item_to_item_changes_nothing_else() {
+    let (marked, plain) = (editor(32_000), editor(32_000));
+    for body in requests(Api::Anthropic, 60) {
+        let mut request: Value = serde_json::from_slice(&body).unwrap();
+        let last = request["messages"].as_array_mut().unwrap().last_mut().unwrap();
+        if let Some(block) = last["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {
+            block["cache_control"] = json!({"type": "ephemeral"});
+        }
+        let with: Bytes = serde_json::to_vec(&request).unwrap().into();
+        let (one, other) = (
+            marked.edit(Api::Anthropic, None, &with),
+            plain.edit(Api::Anthropic, None, &body),
+        );
+        let (one, other) = (sent(&one, &with), sent(&other, &body));
+        let is_marked = String::from_utf8_lossy(&with).contains("cache_control");
+        assert_eq!(String::from_utf8_lossy(&one).contains("cache_control"), is_marked);
+        let without = String::from_utf8(one)
+            .unwrap()
+            .replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "");
+        assert_eq!(without, String::from_utf8(other).unwrap());
+    }
+}
+
+#[test]
+fn a_refused_conversation_is_made_to_fit_and_stays_so() {
+    for api in ALL {
+        // The window is believed to be four times what it is.
+        let one = full(128_000);
+        let all = requests(api, 80);
+        let (last, next) = (&all[79], &all[80]);
+        let before = one.edit(api, None, last);
+        assert!(
+            before.body.is_none() && before.facts.after > 32_000,
+            "{api:?}: {:?}",
+            before.facts
+        );
+        let edited = one
+            .edit_refused(api, None, last, Some(32_000), Some(before.facts.after))
+            .unwrap();
+        assert!(edited.facts.after <= 32_000, "{api:?}: {:?}", edited.facts);
+        let after = one.edit(api, None, next);
+        assert!(
+            after.facts.after <= 32_000 && after.body.is_some(),
+            "{api:?}: {:?}",
+            after.facts
+        );
+        // Without figures, each refusal makes it smaller.
+        let again = full(128_000).edit_refused(api, None, last, None, None).unwrap();
+        assert!(again.facts.after < before.facts.after);
+    }
+}
+
+#[test]
+fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
+    let one = editor(32_000);
+    let last = requests(Api::Responses, 80).pop().unwrap();
+    let mut kept: Value = serde_json::from_slice(&last).unwrap();
+    kept["previous_response_id"] = json!("resp_1");
+    let kept = serde_json::to_vec(&kept).unwrap();
+    for body in [
+        &b"{\"input\":\"hello\"}"[..],
+        b"{}",
+        b"[1]",
+        b"{\"input\":[1,2",
+        b"",
+        &[0xff, 0xfe],
+        &kept,
+    ] {
+        let edited = one.edit(Api::Responses, None, &Bytes::copy_from_slice(body));
+        assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
+    }
+    let summary = json!({"role": "user", "content": "Your task is to create a detailed summary of the conversation so far, please."});
+    let mut asked: Value = serde_json::from_slice(&requests(Api::Anthropic, 20).pop().unwrap()).unwrap();
+    asked["messages"].as_array_mut().unwrap().push(summary);
+    let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
+    let edited = editor(64_000).edit(Api::Anthropic, None, &asked);
+    assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
 }

@@ -37,7 +37,7 @@ pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
 
 /// Marks what a harness has said in the user's name in a piece of a conversation; `is_begun` says that a prompt stands before it. Says
 /// which messages tell what came of an action in words.
-pub(crate) fn mark_behind(messages: &mut Vec<Message>, is_begun: bool) -> Vec<usize> {
+pub(crate) fn mark_behind(messages: &mut [Message], is_begun: bool) -> Vec<usize> {
     let prompt = messages.iter().position(Message::is_prompt);
     mark_complaints(messages);
     mark_blocks(messages);

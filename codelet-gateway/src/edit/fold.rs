@@ -1,5 +1,6 @@
 //! A conversation told to the engine reply by reply, and what is sent of it.
 
+use super::reading_back;
 use crate::Api;
 use bytes::Bytes;
 use codelet_context::conversation::{Conversation, Report, Signals};
@@ -29,6 +30,8 @@ pub(super) struct Terms {
     pub overhead: Tokens,
     /// The model refuses thinking behind changed messages.
     pub drops_thinking: bool,
+    /// The model is told how to read back what was removed.
+    pub offers_recall: bool,
 }
 
 impl Terms {
@@ -222,13 +225,14 @@ impl Fold {
             .map(|(number, message)| (Arc::as_ptr(message), number))
             .collect();
         let messages: Vec<Message> = view.messages.iter().map(|message| Message::clone(message)).collect();
+        let told = |json: String| reading_back::told(&json, &view.archive, self.terms.offers_recall);
         let made = write_items(&messages, format).into_iter();
         view.messages
             .iter()
             .zip(made)
             .filter_map(|(message, items)| match numbers.get(&Arc::as_ptr(message)) {
                 Some(&number) => Some(Shown::AsSaid(number)),
-                None => (!items.is_empty()).then(|| Shown::Made(items.join(",").into())),
+                None => (!items.is_empty()).then(|| Shown::Made(told(items.join(",")).into())),
             })
             .collect()
     }
@@ -263,6 +267,11 @@ impl Fold {
         }
         slices.push(body.slice(listed.list.end..));
         Some(slices)
+    }
+
+    /// The text that was removed under this handle.
+    pub fn recall(&self, handle: &str) -> Option<&str> {
+        self.conversation.recall(handle, None)
     }
 
     /// What a request with what is shown weighs, in tokens.

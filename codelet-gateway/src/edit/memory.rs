@@ -65,6 +65,13 @@ impl Memory {
         }
     }
 
+    /// The text that was removed from a conversation under this handle.
+    pub fn recall(&self, handle: &str) -> Option<String> {
+        let all = self.lock();
+        let mut folds = all.folds.values();
+        folds.find_map(|(_, fold)| fold.recall(handle).map(str::to_owned))
+    }
+
     /// How many times the window of a conversation was made smaller, since it was refused as too long.
     pub fn shrinks(&self, conversation: u64) -> i32 {
         self.lock().shrinks.get(&conversation).copied().unwrap_or(0)

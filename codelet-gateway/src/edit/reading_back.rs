@@ -1,0 +1,68 @@
+//! How the model reads back what was removed. An agent has no tool for that, but nearly every one has a shell: `codelet recall HANDLE`
+//! asks the gateway for the text that has this handle.
+
+use codelet_context::recall::Archive;
+
+/// What the engine says of its own session's tool, and of the command instead.
+const SAID: [(&str, &str); 2] = [
+    (
+        "Recall(handle) reads back what it leaves out.",
+        "In a shell, `codelet recall HANDLE` prints what it leaves out.",
+    ),
+    (
+        "Recall(handle in brackets) returns the whole.",
+        "In a shell, `codelet recall HANDLE` (the name in brackets) prints the whole.",
+    ),
+];
+/// What stands before the handle in a marker.
+const BEFORE: &str = " · recall ";
+
+/// What the engine wrote, as JSON, in words that hold for the agent: of the command, or where that is not offered of neither.
+pub(super) fn told(json: &str, archive: &Archive, is_offered: bool) -> String {
+    let mut json = json.to_owned();
+    for (tool, command) in SAID {
+        json = json.replace(tool, if is_offered { command } else { "" });
+    }
+    match is_offered {
+        true => json,
+        false => without_handles(&json, archive),
+    }
+}
+
+fn without_handles(json: &str, archive: &Archive) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find(BEFORE) {
+        let behind = &rest[at + BEFORE.len()..];
+        let end = behind
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(behind.len());
+        let is_handle = archive.get(&behind[..end]).is_some();
+        out.push_str(&rest[..at]);
+        if !is_handle {
+            out.push_str(BEFORE);
+            out.push_str(&behind[..end]);
+        }
+        rest = &behind[end..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codelet_context::body::Body;
+
+    #[test]
+    fn only_handles_under_which_something_is_kept_are_left_out() {
+        let mut archive = Archive::default();
+        let handle = archive.keep(&Body::new("a text"), "Read", "set aside");
+        let json = format!("[a · recall {handle}] [b · recall nothing] Recall(handle) reads back what it leaves out.");
+        assert_eq!(told(&json, &archive, false), "[a] [b · recall nothing] ");
+        let offered = told(&json, &archive, true);
+        assert!(
+            offered.contains(handle.as_str())
+                && offered.ends_with("`codelet recall HANDLE` prints what it leaves out.")
+        );
+    }
+}
