@@ -209,7 +209,7 @@ fn what_was_removed_is_read_back_by_the_command_that_the_model_is_told_of() {
         assert!(!said.contains("Recall("), "{api:?}");
         let markers = said.split(" · `codelet recall ").skip(1);
         let handles: Vec<&str> = markers.map(|rest| rest.split('`').next().unwrap()).collect();
-        assert!(!handles.is_empty(), "{api:?} {}", &said[said.len() - 9000..]);
+        found += handles.len();
         for handle in handles {
             let text = one.recall(handle).unwrap();
             assert!(
