@@ -202,20 +202,16 @@ fn between_edits_each_request_extends_the_one_before_and_all_are_valid_and_fit()
 fn what_was_removed_is_read_back_by_the_command_that_the_model_is_told_of() {
     let mut found = 0;
     for api in ALL {
-        let one = editor(32_000);
-        let all = requests(api, 60);
-        let edited = all.iter().map(|body| one.edit(api, None, body)).next_back().unwrap();
-        let said = String::from_utf8(edited.body.unwrap().concat()).unwrap();
-        assert!(!said.contains("Recall("), "{api:?}");
-        let markers = said.split(" · `codelet recall ").skip(1);
-        let handles: Vec<&str> = markers.map(|rest| rest.split('`').next().unwrap()).collect();
-        found += handles.len();
-        for handle in handles {
-            let text = one.recall(handle).unwrap();
-            assert!(
-                all.last().unwrap().len() > text.len() && !text.is_empty(),
-                "{api:?}: {handle}"
-            );
+        let one = editor(64_000);
+        for body in requests(api, 80) {
+            let said = String::from_utf8(sent(&one.edit(api, None, &body), &body)).unwrap();
+            assert!(!said.contains("Recall("), "{api:?}");
+            for marker in said.split(" · `codelet recall ").skip(1) {
+                let handle = marker.split('`').next().unwrap();
+                let text = one.recall(handle).unwrap();
+                assert!(text.contains("::open("), "{api:?}: {handle}: {text}");
+                found += 1;
+            }
         }
         assert_eq!(one.recall("nothing"), None);
     }

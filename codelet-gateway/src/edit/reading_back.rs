@@ -23,25 +23,19 @@ pub(super) fn told(json: &str, archive: &Archive, is_offered: bool) -> String {
     for (tool, command) in SAID {
         json = json.replace(tool, if is_offered { command } else { "" });
     }
-    match is_offered {
-        true => json,
-        false => without_handles(&json, archive),
-    }
-}
-
-fn without_handles(json: &str, archive: &Archive) -> String {
     let mut out = String::with_capacity(json.len());
-    let mut rest = json;
+    let mut rest = json.as_str();
     while let Some(at) = rest.find(BEFORE) {
         let behind = &rest[at + BEFORE.len()..];
         let end = behind
             .find(|c: char| !c.is_ascii_alphanumeric())
             .unwrap_or(behind.len());
-        let is_handle = archive.get(&behind[..end]).is_some();
+        let handle = &behind[..end];
         out.push_str(&rest[..at]);
-        if !is_handle {
-            out.push_str(BEFORE);
-            out.push_str(&behind[..end]);
+        match archive.get(handle).is_some() {
+            true if is_offered => out.push_str(&format!(" · `codelet recall {handle}`")),
+            true => {}
+            false => out.extend([BEFORE, handle]),
         }
         rest = &behind[end..];
     }
@@ -60,6 +54,7 @@ mod tests {
         let json = format!("[a · recall {handle}] [b · recall nothing] Recall(handle) reads back what it leaves out.");
         assert_eq!(told(&json, &archive, false), "[a] [b · recall nothing] ");
         let offered = told(&json, &archive, true);
+        assert!(offered.starts_with(&format!("[a · `codelet recall {handle}`] [b · recall nothing]")));
         assert!(
             offered.contains(handle.as_str())
                 && offered.ends_with("`codelet recall HANDLE` prints what it leaves out.")
