@@ -1,9 +1,21 @@
 //! The engine for every agent: a local server that an agent takes for its provider.
 //!
 //! A request brings the whole conversation. [`edit`] makes it smaller where that is due, as a pure function of the conversation; the
-//! server passes everything else through as it comes.
+//! server passes everything else through as it comes, and whatever goes wrong, the request goes on as the agent had sent it.
+//!
+//! Start with [`Gateway::bind`]; [`Editor`](edit::Editor) can be used alone.
 
+mod answer;
 mod api;
 pub mod edit;
+mod headers;
+mod ledger;
+mod page;
+mod pass;
+mod server;
+mod upstream;
 
 pub use api::Api;
+pub use ledger::{Conversation, Ledger, Row, Shown, Totals};
+pub use server::{Edit, Gateway, Options};
+pub use upstream::{Provider, Upstream, UpstreamError};

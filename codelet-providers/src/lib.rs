@@ -32,6 +32,7 @@ mod frames;
 mod halves;
 mod marks;
 mod network;
+pub mod overheard;
 mod provider;
 mod scrubber;
 mod secret;

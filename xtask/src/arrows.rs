@@ -195,6 +195,26 @@ const ARROWS: &[Arrow] = &[
         why: "the binary replays and reports",
     },
     Arrow {
+        from: "xtask",
+        to: "codelet-gateway",
+        why: "what recorded sessions cost through it is measured",
+    },
+    Arrow {
+        from: "codelet-gateway",
+        to: "codelet-network",
+        why: "providers are reached through the user's proxy, and by certificates that the user trusts",
+    },
+    Arrow {
+        from: "codelet-gateway",
+        to: "codelet-providers",
+        why: "what vendors say of costs and of requests that are too long is read there; the gateway stands above that edge",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-gateway",
+        why: "the binary serves the gateway, and runs agents behind it",
+    },
+    Arrow {
         from: "codelet-gateway",
         to: "codelet-context",
         why: "the conversation of a request is edited by the engine",

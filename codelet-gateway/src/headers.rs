@@ -1,0 +1,62 @@
+//! Which headers go on, and which belong to one connection.
+
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderValue};
+
+/// What belongs to one connection (RFC 9110, section 7.6.1).
+const HOP: [HeaderName; 8] = [
+    CONNECTION,
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// The header by which a client shows that it may use a gateway that others reach, too.
+pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-codelet-token");
+
+/// The headers of a request, as they go on.
+pub(crate) fn onward(headers: &HeaderMap) -> HeaderMap {
+    let mut onward = without_hop(headers);
+    for name in [HOST, CONTENT_LENGTH, EXPECT, TOKEN] {
+        onward.remove(name);
+    }
+    onward
+}
+
+/// The headers of an answer, as they come back.
+pub(crate) fn back(headers: &HeaderMap) -> HeaderMap {
+    without_hop(headers)
+}
+
+fn without_hop(headers: &HeaderMap) -> HeaderMap {
+    let listed = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let listed: Vec<HeaderName> = listed
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let mut kept = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        if !HOP.contains(name) && !listed.contains(name) {
+            kept.append(name.clone(), value.clone());
+        }
+    }
+    kept
+}
+
+/// Whether a body is JSON that can be read as it is.
+pub(crate) fn is_plain_json(headers: &HeaderMap) -> bool {
+    let is_json = |value: &HeaderValue| value.to_str().is_ok_and(|kind| kind.contains("json"));
+    let is_coded = |value: &HeaderValue| value != "identity";
+    headers.get(http::header::CONTENT_TYPE).is_none_or(is_json)
+        && !headers.get(http::header::CONTENT_ENCODING).is_some_and(is_coded)
+}

@@ -1,0 +1,365 @@
+//! What went through: figures of each request, and never a word of one.
+
+use crate::Api;
+use crate::answer::Overheard;
+use crate::edit::Facts;
+use codelet_context::price::{self, PriceCard};
+use codelet_context::tokens::Tokens;
+use codelet_context::usage::Usage;
+use serde_json::{Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// So many requests are kept, the newest; of those before them only what they come to.
+const MOST_ROWS: usize = 10_000;
+/// So many conversations are kept, those that were longest silent leave first.
+const MOST_CONVERSATIONS: usize = 500;
+
+/// One request.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// When it came.
+    pub at: SystemTime,
+    /// The interface.
+    pub api: Api,
+    /// What is known of its conversation.
+    pub facts: Facts,
+    /// The status of the answer; none where there was none.
+    pub status: Option<u16>,
+    /// What it was billed at, where the answer tells.
+    pub usage: Option<Usage>,
+    /// What that costs in US dollars, where the model's prices are known.
+    pub dollars: Option<f64>,
+    /// What the same request would have cost as the agent had sent it: an estimate, see [`Ledger::add`].
+    pub passing: Option<f64>,
+    /// How long the request was held up here.
+    pub added: Duration,
+    /// Why it went on unedited although something was to be done, where that is so.
+    pub fail_open: Option<String>,
+    /// It was refused as too long, made smaller and sent again.
+    pub is_sent_again: bool,
+}
+
+/// What a conversation comes to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Conversation {
+    /// The model that was asked last.
+    pub model: String,
+    /// Requests that were answered.
+    pub requests: usize,
+    /// Edits so far.
+    pub edits: usize,
+    /// The last request, in estimated tokens: as the agent had sent it, and as it went on.
+    pub window: (Tokens, Tokens),
+    /// What was billed.
+    pub usage: Usage,
+    /// What that costs, in US dollars.
+    pub dollars: f64,
+    /// What it would have cost, estimated, in US dollars.
+    pub passing: f64,
+    /// When the last request came.
+    pub last: Option<SystemTime>,
+    /// What the last request would have weighed had it been passed through, in the provider's tokens.
+    passed: Tokens,
+}
+
+/// All of it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Totals {
+    /// Requests of conversations that were answered.
+    pub requests: u64,
+    /// Requests of other kinds, which pass through.
+    pub others: u64,
+    /// Requests before which something was edited.
+    pub edits: u64,
+    /// Requests that went on unedited although something was to be done.
+    pub fail_opens: u64,
+    /// Requests that were made smaller since the provider refused them.
+    pub sent_again: u64,
+    /// What was billed.
+    pub usage: Usage,
+    /// What that costs, in US dollars, as far as prices are known.
+    pub dollars: f64,
+    /// What the same requests would have cost passed through, estimated, in US dollars.
+    pub passing: f64,
+}
+
+/// The books.
+pub struct Ledger {
+    books: Mutex<Books>,
+    file: Option<Mutex<std::fs::File>>,
+}
+
+#[derive(Default)]
+struct Books {
+    rows: VecDeque<Row>,
+    conversations: HashMap<u64, Conversation>,
+    totals: Totals,
+}
+
+/// What is shown of the books.
+pub struct Shown {
+    /// All of it.
+    pub totals: Totals,
+    /// Conversations, that of the newest request first.
+    pub conversations: Vec<(u64, Conversation)>,
+    /// The newest requests, in order.
+    pub rows: Vec<Row>,
+}
+
+impl Ledger {
+    /// Empty books. Each request is also a line of JSON in `file`, where there is one.
+    pub fn new(file: Option<std::fs::File>) -> Self {
+        Ledger {
+            books: Mutex::default(),
+            file: file.map(Mutex::new),
+        }
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request passed through that is of no conversation.
+    pub fn passed_other(&self) {
+        self.books().totals.others += 1;
+    }
+
+    /// Adds a request whose answer came to this.
+    ///
+    /// What it would have cost passed through: the prompt as much longer as the estimates of both say, of it as much read from the
+    /// cache as the request before had held, if that is not longer ago than the cache lives, and the rest written; the same answer.
+    pub(crate) fn add(&self, mut row: Row, heard: &Overheard) {
+        let card = price::find(&row.facts.model);
+        row.usage = heard.cost.map(|(usage, _)| usage);
+        row.dollars = card.zip(heard.cost).map(|(card, (usage, hour))| card.cost(usage, hour));
+        let mut books = self.books();
+        let Some(id) = row.facts.conversation else {
+            books.totals.others += 1;
+            return;
+        };
+        let conversation = books.conversations.entry(id).or_default();
+        conversation.model.clone_from(&row.facts.model);
+        conversation.requests += 1;
+        conversation.edits = row.facts.edits;
+        conversation.window = (row.facts.before, row.facts.after);
+        if let Some(usage) = row.usage {
+            conversation.usage = conversation.usage.plus(usage);
+            row.passing = card.map(|card| conversation.passing_through(&row, usage, card));
+        }
+        conversation.dollars += row.dollars.unwrap_or_default();
+        conversation.passing += row.passing.or(row.dollars).unwrap_or_default();
+        conversation.last = Some(row.at);
+        books.close(&row);
+        drop(books);
+        self.write(&row);
+    }
+
+    fn write(&self, row: &Row) {
+        if let Some(file) = &self.file {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            // A full disk costs lines of figures, and no request.
+            let _ = file.write_all(format!("{}\n", line(row)).as_bytes());
+        }
+    }
+
+    /// What there is to show.
+    pub fn shown(&self, rows: usize) -> Shown {
+        let books = self.books();
+        let mut conversations: Vec<_> = books.conversations.iter().map(|(id, it)| (*id, it.clone())).collect();
+        conversations.sort_by_key(|(id, it)| (std::cmp::Reverse(it.last), *id));
+        let left = books.rows.len().saturating_sub(rows);
+        Shown {
+            totals: books.totals.clone(),
+            conversations,
+            rows: books.rows.iter().skip(left).cloned().collect(),
+        }
+    }
+
+    /// What it all comes to.
+    pub fn totals(&self) -> Totals {
+        self.books().totals.clone()
+    }
+}
+
+impl Conversation {
+    fn passing_through(&mut self, row: &Row, usage: Usage, card: &PriceCard) -> f64 {
+        let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
+        let prompt = (usage.prompt() as f64 * (before / after).max(1.0)) as Tokens;
+        let since = self.last.and_then(|last| row.at.duration_since(last).ok());
+        let is_warm = since.is_some_and(|since| since < card.expires_after());
+        // What the provider really kept of the first request tells of its cache, too.
+        let read = if is_warm { self.passed.min(prompt) } else { 0 };
+        let read = if prompt == usage.prompt() {
+            usage.cache_read
+        } else {
+            read
+        };
+        self.passed = prompt;
+        let imagined = Usage {
+            fresh: 0,
+            cache_read: read,
+            cache_write: prompt - read.min(prompt),
+            output: usage.output,
+        };
+        match prompt == usage.prompt() {
+            true => row.dollars.unwrap_or_default(),
+            false => card.cost(imagined, 0),
+        }
+    }
+}
+
+impl Books {
+    fn close(&mut self, row: &Row) {
+        let totals = &mut self.totals;
+        totals.requests += 1;
+        totals.edits += u64::from(row.facts.edit.is_some());
+        totals.fail_opens += u64::from(row.fail_open.is_some());
+        totals.sent_again += u64::from(row.is_sent_again);
+        totals.usage = totals.usage.plus(row.usage.unwrap_or_default());
+        totals.dollars += row.dollars.unwrap_or_default();
+        totals.passing += row.passing.or(row.dollars).unwrap_or_default();
+        self.rows.push_back(row.clone());
+        if self.rows.len() > MOST_ROWS {
+            self.rows.pop_front();
+        }
+        if self.conversations.len() > MOST_CONVERSATIONS {
+            let oldest = self.conversations.iter().min_by_key(|(id, it)| (it.last, **id));
+            if let Some(oldest) = oldest.map(|(id, _)| *id) {
+                self.conversations.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// A request as a line of the ledger's file, and of the figures.
+pub(crate) fn line(row: &Row) -> Value {
+    let since = row.at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let facts = &row.facts;
+    json!({
+        "time_ms": u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        "api": row.api.format().name(),
+        "model": facts.model,
+        "conversation": facts.conversation.map(|id| format!("{id:016x}")),
+        "step": facts.step,
+        "tokens_before": facts.before,
+        "tokens_after": facts.after,
+        "edits": facts.edits,
+        "edit": facts.edit,
+        "passed": facts.passed,
+        "status": row.status,
+        "usage": row.usage.map(usage),
+        "cost_usd": row.dollars,
+        "passing_through_usd": row.passing,
+        "added_ms": row.added.as_secs_f64() * 1e3,
+        "fail_open": row.fail_open,
+        "sent_again": row.is_sent_again,
+    })
+}
+
+/// The four counts.
+pub(crate) fn usage(usage: Usage) -> Value {
+    json!({"fresh": usage.fresh, "cache_read": usage.cache_read, "cache_write": usage.cache_write, "output": usage.output})
+}
+
+impl Totals {
+    /// What it came to in one sentence, for whoever has run an agent through the gateway.
+    pub fn sentence(&self) -> String {
+        let edits = match self.edits {
+            1 => "1 edit".to_owned(),
+            edits => format!("{edits} edits"),
+        };
+        let prompt = self.usage.prompt();
+        let share = self.usage.cache_read as f64 * 100.0 / prompt.max(1) as f64;
+        let requests = self.requests;
+        let told = format!("{edits} in {requests} requests, {share:.0}% of the prompt tokens from the cache");
+        let told = match self.fail_opens {
+            0 => told,
+            failed => format!("{told}, {failed} passed unedited after a failure"),
+        };
+        let (paid, passing) = (self.dollars, self.passing);
+        if requests == 0 {
+            return "no conversation went through".to_owned();
+        }
+        if paid <= 0.0 {
+            return format!("{told}; the model's prices are not known");
+        }
+        match passing - paid {
+            saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}; {told}"),
+            saved if saved <= -0.005 => {
+                format!("cost about ${:.2} more than the ${passing:.2} without; {told}", -saved)
+            }
+            _ => format!("${paid:.2}, about as much as without; {told}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(before: Tokens, after: Tokens) -> Row {
+        Row {
+            at: SystemTime::now(),
+            api: Api::Anthropic,
+            facts: Facts {
+                conversation: Some(7),
+                model: "claude-opus-4-5".to_owned(),
+                before,
+                after,
+                ..Facts::default()
+            },
+            status: Some(200),
+            usage: None,
+            dollars: None,
+            passing: None,
+            added: Duration::ZERO,
+            fail_open: None,
+            is_sent_again: false,
+        }
+    }
+
+    fn heard(read: Tokens, write: Tokens) -> Overheard {
+        Overheard {
+            cost: Some((Usage::from_exclusive(0, write, read, 100), 0)),
+            is_whole: true,
+        }
+    }
+
+    #[test]
+    fn what_was_not_edited_costs_the_same_and_an_edit_is_weighed_against_what_it_removed() {
+        let ledger = Ledger::new(None);
+        ledger.add(row(100_000, 100_000), &heard(0, 100_000));
+        let first = ledger.totals();
+        assert!(first.dollars > 0.0 && (first.dollars - first.passing).abs() < 1e-9);
+        // The edit breaks the cache: this one request is dearer than it would have been.
+        ledger.add(row(101_000, 40_000), &heard(10_000, 30_000));
+        let second = ledger.totals();
+        assert!(second.dollars > second.passing, "{second:?}");
+        for _ in 0..20 {
+            ledger.add(row(101_000, 40_000), &heard(40_000, 0));
+        }
+        let last = ledger.totals();
+        assert!(
+            last.dollars < last.passing && last.sentence().starts_with("saved about $"),
+            "{last:?}"
+        );
+        assert!(second.sentence().starts_with("cost about $"), "{}", second.sentence());
+    }
+
+    #[test]
+    fn the_books_are_bounded() {
+        let ledger = Ledger::new(None);
+        for id in 0..(MOST_ROWS as u64 + 50) {
+            let mut row = row(10, 10);
+            row.facts.conversation = Some(id);
+            ledger.add(row, &heard(1, 1));
+        }
+        let shown = ledger.shown(usize::MAX);
+        assert_eq!(shown.rows.len(), MOST_ROWS);
+        assert!(shown.conversations.len() <= MOST_CONVERSATIONS);
+        assert_eq!(shown.totals.requests, MOST_ROWS as u64 + 50);
+    }
+}

@@ -1,0 +1,321 @@
+//! What the gateway shows of itself: one page, its figures as JSON, and those that monitoring collects.
+
+use crate::ledger::{Conversation, Ledger, Row, Shown, line, usage};
+use serde_json::json;
+use std::fmt::Write;
+use std::time::SystemTime;
+
+/// What a browser may do with the page: show it.
+pub(crate) const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Conversations and requests on the page.
+const CONVERSATIONS: usize = 30;
+const REQUESTS: usize = 400;
+/// The picture of a conversation, in pixels.
+const WIDTH: f64 = 240.0;
+const HEIGHT: f64 = 36.0;
+
+/// The page.
+pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
+    let shown = ledger.shown(REQUESTS);
+    let mut out = String::from(HEAD);
+    let totals = &shown.totals;
+    let note = if is_dry_run {
+        " (dry run: edits are computed, and the original requests are sent)"
+    } else {
+        ""
+    };
+    // Writing to a string cannot fail.
+    let _ = write!(out, "<p class=sum>{}{note}</p>", escape(&upper(&totals.sentence())));
+    let prompt = totals.usage.prompt();
+    let cards = [
+        ("Requests", totals.requests.to_string()),
+        ("Edits", totals.edits.to_string()),
+        ("Billed", format!("${:.2}", totals.dollars)),
+        ("Without the gateway, estimated", format!("${:.2}", totals.passing)),
+        ("Prompt tokens from the cache", percent(totals.usage.cache_read, prompt)),
+        ("Passed unedited after a failure", totals.fail_opens.to_string()),
+        ("Refused as too long, sent again", totals.sent_again.to_string()),
+        ("Other requests", totals.others.to_string()),
+    ];
+    out.push_str("<dl>");
+    for (name, figure) in cards {
+        let _ = write!(out, "<div><dt>{name}</dt><dd>{figure}</dd></div>");
+    }
+    out.push_str("</dl>");
+    if !shown.conversations.is_empty() {
+        conversations(&mut out, &shown);
+        edits(&mut out, &shown.rows);
+    }
+    out.push_str(FOOT);
+    out
+}
+
+fn conversations(out: &mut String, shown: &Shown) {
+    out.push_str(
+        "<h2>Conversations</h2><table><tr><th>Model<th>Requests<th>Edits<th>As sent by the agent<th>As sent on<th>Billed<th>Without\
+         <th>From the cache<th>Tokens over the last requests</tr>",
+    );
+    for (id, it) in shown.conversations.iter().take(CONVERSATIONS) {
+        let rows: Vec<&Row> = shown
+            .rows
+            .iter()
+            .filter(|row| row.facts.conversation == Some(*id))
+            .collect();
+        let _ = write!(
+            out,
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>${:.2}<td>${:.2}<td>{}<td>{}</tr>",
+            escape(&it.model),
+            it.requests,
+            it.edits,
+            thousands(it.window.0),
+            thousands(it.window.1),
+            it.dollars,
+            it.passing,
+            percent(it.usage.cache_read, it.usage.prompt()),
+            course(&rows)
+        );
+    }
+    out.push_str(
+        "</table><p class=note>Grey: what the agent sent. Blue: what was sent on. A step down in blue is an edit.</p>",
+    );
+}
+
+/// Two lines: what the agent has sent, and what went on.
+fn course(rows: &[&Row]) -> String {
+    if rows.len() < 2 {
+        return String::new();
+    }
+    let most = rows
+        .iter()
+        .map(|row| row.facts.before.max(row.facts.after))
+        .max()
+        .unwrap_or(1)
+        .max(1) as f64;
+    let line = |figure: &dyn Fn(&Row) -> u64| {
+        let last = (rows.len() - 1) as f64;
+        let points = rows.iter().enumerate().map(|(at, row)| {
+            let (x, y) = (
+                at as f64 / last * WIDTH,
+                HEIGHT - figure(row) as f64 / most * (HEIGHT - 2.0) - 1.0,
+            );
+            format!("{x:.1},{y:.1}")
+        });
+        points.collect::<Vec<_>>().join(" ")
+    };
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width={WIDTH} height={HEIGHT} role=img aria-label=\"tokens of the last {} requests\">\
+         <polyline class=before points=\"{}\"/><polyline class=after points=\"{}\"/></svg>",
+        rows.len(),
+        line(&|row| row.facts.before),
+        line(&|row| row.facts.after)
+    )
+}
+
+fn edits(out: &mut String, rows: &[Row]) {
+    let told: Vec<&Row> = rows
+        .iter()
+        .rev()
+        .filter(|row| row.facts.edit.is_some() || row.fail_open.is_some() || row.is_sent_again)
+        .take(CONVERSATIONS)
+        .collect();
+    if told.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Edits</h2><table><tr><th>Seconds ago<th>Model<th>Request<th>Why<th>Tokens before<th>Tokens after<th>Billed<th>Held up for</tr>");
+    for row in told {
+        let ago = SystemTime::now().duration_since(row.at).unwrap_or_default();
+        let why = match (&row.fail_open, row.is_sent_again, row.facts.edit) {
+            (Some(why), ..) => format!("none: {why}"),
+            (None, true, _) => "the provider refused it as too long".to_owned(),
+            (None, false, why) => explained(why.unwrap_or_default()).to_owned(),
+        };
+        let _ = write!(
+            out,
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.1} ms</tr>",
+            ago.as_secs(),
+            escape(&row.facts.model),
+            row.facts.step,
+            escape(&why),
+            thousands(row.facts.before),
+            thousands(row.facts.after),
+            row.dollars.map_or_else(String::new, |dollars| format!("${dollars:.3}")),
+            row.added.as_secs_f64() * 1e3
+        );
+    }
+    out.push_str("</table>");
+}
+
+fn explained(reason: &str) -> &str {
+    match reason {
+        "full" => "the window was nearly full",
+        "price" => "keeping it cost more than removing it",
+        other => other,
+    }
+}
+
+/// The figures.
+pub(crate) fn json(ledger: &Ledger) -> String {
+    let shown = ledger.shown(REQUESTS);
+    let totals = &shown.totals;
+    let conversation = |(id, it): &(u64, Conversation)| {
+        json!({
+            "conversation": format!("{id:016x}"),
+            "model": it.model,
+            "requests": it.requests,
+            "edits": it.edits,
+            "tokens_before": it.window.0,
+            "tokens_after": it.window.1,
+            "usage": usage(it.usage),
+            "cost_usd": it.dollars,
+            "passing_through_usd": it.passing,
+        })
+    };
+    let figures = json!({
+        "requests": totals.requests,
+        "other_requests": totals.others,
+        "edits": totals.edits,
+        "fail_opens": totals.fail_opens,
+        "sent_again": totals.sent_again,
+        "usage": usage(totals.usage),
+        "cost_usd": totals.dollars,
+        "passing_through_usd": totals.passing,
+        "conversations": shown.conversations.iter().map(conversation).collect::<Vec<_>>(),
+        "last_requests": shown.rows.iter().map(line).collect::<Vec<_>>(),
+    });
+    format!("{figures:#}\n")
+}
+
+/// The figures in Prometheus' text format.
+pub(crate) fn metrics(ledger: &Ledger) -> String {
+    let totals = ledger.totals();
+    let counters = [
+        ("requests_total", "Requests of conversations.", totals.requests as f64),
+        (
+            "other_requests_total",
+            "Requests passed through unread.",
+            totals.others as f64,
+        ),
+        (
+            "edits_total",
+            "Requests before which a conversation was edited.",
+            totals.edits as f64,
+        ),
+        (
+            "fail_opens_total",
+            "Requests passed unedited after a failure.",
+            totals.fail_opens as f64,
+        ),
+        (
+            "sent_again_total",
+            "Requests refused as too long and sent again.",
+            totals.sent_again as f64,
+        ),
+        (
+            "fresh_tokens_total",
+            "Prompt tokens that no cache had.",
+            totals.usage.fresh as f64,
+        ),
+        (
+            "cache_read_tokens_total",
+            "Prompt tokens read from the cache.",
+            totals.usage.cache_read as f64,
+        ),
+        (
+            "cache_write_tokens_total",
+            "Prompt tokens written to the cache.",
+            totals.usage.cache_write as f64,
+        ),
+        ("output_tokens_total", "Tokens of answers.", totals.usage.output as f64),
+        ("cost_usd_total", "What was billed, in US dollars.", totals.dollars),
+        (
+            "passing_through_usd_total",
+            "What it would have cost, estimated.",
+            totals.passing,
+        ),
+    ];
+    let mut out = String::new();
+    for (name, help, figure) in counters {
+        let _ = write!(
+            out,
+            "# HELP codelet_gateway_{name} {help}\n# TYPE codelet_gateway_{name} counter\ncodelet_gateway_{name} {figure}\n"
+        );
+    }
+    out
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    match whole {
+        0 => "–".to_owned(),
+        whole => format!("{:.0}%", part as f64 * 100.0 / whole as f64),
+    }
+}
+
+fn thousands(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", tokens as f64 / 1e3),
+        _ => format!("{:.2}M", tokens as f64 / 1e6),
+    }
+}
+
+fn upper(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+const HEAD: &str = r#"<!doctype html>
+<html lang=en><meta charset=utf-8><meta http-equiv=refresh content=5><meta name=viewport content="width=device-width">
+<title>Codelet gateway</title>
+<style>
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #667085; --line: #e4e7ec; --page: #fff; --blue: #2563eb; --grey: #98a2b3 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #98a2b3; --line: #2b3342; --page: #12161f; --blue: #6ea0ff; --grey: #667085 } }
+body { font: 14px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 1100px; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.3rem; margin: 0 } h2 { font-size: 1.05rem; margin: 2rem 0 .5rem }
+.sum { font-size: 1.1rem; margin: .3rem 0 1.2rem }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr)); gap: .8rem; margin: 0 }
+dl div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem .8rem }
+dt { color: var(--soft) } dd { margin: 0; font-size: 1.25rem; font-variant-numeric: tabular-nums }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
+th { text-align: left; font-weight: 500; color: var(--soft) } th, td { padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: middle }
+polyline { fill: none; stroke-width: 1.5 } .before { stroke: var(--grey) } .after { stroke: var(--blue) }
+.note { color: var(--soft) }
+</style>
+<h1>Codelet gateway</h1>
+"#;
+
+const FOOT: &str = "<p class=note>Tokens of requests are estimated from their bytes; what was billed is what the providers report. The cost without the \
+gateway is an estimate: the same requests, longer by what was removed, under the same cache rules; an agent whose own window had been full by then would have \
+compacted by itself. Nothing that was said is kept or shown. <a href=\"/codelet/figures\">Figures as JSON</a> · <a href=\"/metrics\">metrics</a></p></html>";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_has_sent_is_shown_as_text() {
+        assert_eq!(
+            escape("<img src=x onerror=\"y\">'&\u{1b}"),
+            "&lt;img src=x onerror=&quot;y&quot;&gt;&#39;&amp;\u{fffd}"
+        );
+    }
+}

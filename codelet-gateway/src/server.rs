@@ -1,0 +1,306 @@
+//! The server: who may ask, what is answered here, and what goes on.
+
+use crate::edit::{Edited, Editor};
+use crate::headers::TOKEN;
+use crate::ledger::{Ledger, Totals};
+use crate::pass;
+use crate::upstream::{Provider, Upstream};
+use crate::{Api, page};
+use bytes::Bytes;
+use codelet_context::tokens::Tokens;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE};
+use http::uri::PathAndQuery;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// Connections at once; more wait.
+const MOST_CONNECTIONS: usize = 1_024;
+/// How long a client may take for the head of a request.
+const HEAD: Duration = Duration::from_secs(30);
+/// What cannot be passed on within a body.
+pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
+/// A body of an answer.
+pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Broken>>;
+
+/// What makes requests smaller. [`Editor`] does; whatever goes wrong in it, the request goes on as it came.
+pub trait Edit: Send + Sync + 'static {
+    /// See [`Editor::edit`].
+    fn edit(&self, api: Api, model: Option<&str>, body: &Bytes) -> Edited;
+
+    /// See [`Editor::edit_refused`].
+    fn edit_refused(
+        &self,
+        api: Api,
+        model: Option<&str>,
+        body: &Bytes,
+        limit: Option<Tokens>,
+        counted: Option<Tokens>,
+    ) -> Option<Edited>;
+
+    /// See [`Editor::recall`].
+    fn recall(&self, handle: &str) -> Option<String>;
+}
+
+impl Edit for Editor {
+    fn edit(&self, api: Api, model: Option<&str>, body: &Bytes) -> Edited {
+        Editor::edit(self, api, model, body)
+    }
+
+    fn edit_refused(
+        &self,
+        api: Api,
+        model: Option<&str>,
+        body: &Bytes,
+        limit: Option<Tokens>,
+        counted: Option<Tokens>,
+    ) -> Option<Edited> {
+        Editor::edit_refused(self, api, model, body, limit, counted)
+    }
+
+    fn recall(&self, handle: &str) -> Option<String> {
+        Editor::recall(self, handle)
+    }
+}
+
+/// What a gateway is made of.
+pub struct Options {
+    /// The providers.
+    pub anthropic: Upstream,
+    /// The same.
+    pub openai: Upstream,
+    /// The same.
+    pub gemini: Upstream,
+    /// What makes requests smaller.
+    pub editor: Arc<dyn Edit>,
+    /// Edits are made and told, and what the agent has sent goes on.
+    pub is_dry_run: bool,
+    /// The books.
+    pub ledger: Ledger,
+    /// What clients have to show; demanded where others than this machine can connect.
+    pub token: Option<String>,
+}
+
+/// A server that listens.
+pub struct Gateway {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub options: Options,
+    address: SocketAddr,
+}
+
+impl Gateway {
+    /// Listens at this address; port 0 is any free one.
+    ///
+    /// # Errors
+    /// When the address is taken or is none of this machine's, or others than this machine could connect without a token.
+    pub async fn bind(address: SocketAddr, options: Options) -> std::io::Result<Self> {
+        if !address.ip().is_loopback() && options.token.is_none() {
+            let words = "an address that other machines can connect to needs a token";
+            return Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, words));
+        }
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(Gateway {
+            listener,
+            shared: Arc::new(Shared { options, address }),
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
+    }
+
+    /// Tells what went through so far, also while it serves.
+    pub fn totals(&self) -> impl Fn() -> Totals + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move || shared.options.ledger.totals()
+    }
+
+    /// Serves until `end` comes; connections that are open then are closed.
+    pub async fn serve(self, end: impl Future<Output = ()>) {
+        let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let mut connections = tokio::task::JoinSet::new();
+        let mut end = std::pin::pin!(end);
+        loop {
+            // What has ended makes room.
+            while connections.try_join_next().is_some() {}
+            let permit = tokio::select! {
+                () = &mut end => break,
+                permit = room.clone().acquire_owned() => permit,
+            };
+            let accepted = tokio::select! {
+                () = &mut end => break,
+                accepted = self.listener.accept() => accepted,
+            };
+            let (Ok((stream, _)), Ok(permit)) = (accepted, permit) else {
+                // Too many files are open, for example: others end first.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let _ = stream.set_nodelay(true);
+            let shared = self.shared.clone();
+            connections.spawn(async move {
+                let _permit = permit;
+                let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
+                let mut builder = Builder::new(TokioExecutor::new());
+                builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+                builder.http2().timer(TokioTimer::new());
+                // A client that goes away ends its connection, and with that what it asked for.
+                let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    }
+}
+
+async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let path = match shared.admit(&mut request) {
+        Ok(path) => path,
+        Err(refusal) => return Ok(refusal),
+    };
+    if request.method() == Method::GET
+        && let Some(page) = shared.own(path.path())
+    {
+        return Ok(page);
+    }
+    if request.headers().contains_key(UPGRADE) && !request.headers().contains_key("http2-settings") {
+        return Ok(error(
+            StatusCode::UPGRADE_REQUIRED,
+            "WebSockets do not go through the Codelet gateway; use the provider's HTTP interface",
+        ));
+    }
+    Ok(pass::on(shared, path, request).await)
+}
+
+impl Shared {
+    /// The provider that a request is for.
+    pub fn upstream(&self, provider: Provider) -> &Upstream {
+        match provider {
+            Provider::Anthropic => &self.options.anthropic,
+            Provider::Openai => &self.options.openai,
+            Provider::Gemini => &self.options.gemini,
+        }
+    }
+
+    /// The path of a request that may be made, without the token that it may begin with.
+    fn admit(&self, request: &mut Request<Incoming>) -> Result<PathAndQuery, Answer> {
+        let uri = request.uri();
+        let path = uri
+            .path_and_query()
+            .cloned()
+            .unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let origin = request
+            .headers()
+            .get(ORIGIN)
+            .map(|origin| origin.to_str().unwrap_or("http://"));
+        if origin.is_some_and(|origin| origin.starts_with("http") && !is_this_machine(origin)) {
+            return Err(error(
+                StatusCode::FORBIDDEN,
+                "pages of other sites may not use the Codelet gateway",
+            ));
+        }
+        let Some(token) = &self.options.token else {
+            let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+            let host = host.or_else(|| uri.authority().map(http::uri::Authority::as_str));
+            // A name that somebody else made to point here would let their page ask.
+            return match host.is_some_and(is_this_machine) {
+                true => Ok(path),
+                false => Err(error(
+                    StatusCode::FORBIDDEN,
+                    "the Codelet gateway answers only to the names of this machine, such as 127.0.0.1 and localhost",
+                )),
+            };
+        };
+        let shown = request
+            .headers()
+            .get(TOKEN)
+            .is_some_and(|shown| is_same(shown.as_bytes(), token.as_bytes()));
+        if shown {
+            return Ok(path);
+        }
+        let rest = path.as_str().strip_prefix("/t/").and_then(|rest| {
+            let end = rest.find('/').unwrap_or(rest.len());
+            is_same(&rest.as_bytes()[..end], token.as_bytes()).then(|| &rest[end..])
+        });
+        let rest = rest.map(|rest| if rest.is_empty() { "/" } else { rest });
+        rest.and_then(|rest| rest.parse().ok()).ok_or_else(|| {
+            error(
+                StatusCode::UNAUTHORIZED,
+                "this Codelet gateway asks for its token: the header x-codelet-token, or /t/TOKEN before the path",
+            )
+        })
+    }
+
+    /// What is answered here.
+    fn own(&self, path: &str) -> Option<Answer> {
+        let ledger = &self.options.ledger;
+        let (kind, text) = match path {
+            "/codelet" | "/codelet/" => ("text/html; charset=utf-8", page::html(ledger, self.options.is_dry_run)),
+            "/codelet/figures" => ("application/json", page::json(ledger)),
+            "/metrics" => ("text/plain; version=0.0.4", page::metrics(ledger)),
+            _ => {
+                let handle = path.strip_prefix("/codelet/recall/")?;
+                let Some(text) = self.options.editor.recall(handle) else {
+                    let words =
+                        "nothing is remembered under this handle; after the next request of its conversation it may be";
+                    return Some(error(StatusCode::NOT_FOUND, words));
+                };
+                ("text/plain; charset=utf-8", text)
+            }
+        };
+        let answer = Response::builder()
+            .header(CONTENT_TYPE, kind)
+            .header(CACHE_CONTROL, "no-store")
+            .header(REFERRER_POLICY, "no-referrer")
+            .header("x-content-type-options", "nosniff")
+            .header(CONTENT_SECURITY_POLICY, page::POLICY)
+            .body(full(text));
+        answer.ok()
+    }
+}
+
+/// Whether an address, as a header has it, is one of this machine's own.
+fn is_this_machine(address: &str) -> bool {
+    let address = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = match address.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => address.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    is_loopback || host.eq_ignore_ascii_case("localhost")
+}
+
+/// Compares without telling by the time where the two differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+pub(crate) fn full(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Broken> {
+    Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// An error of the gateway's own, in a form that clients of all interfaces read.
+pub(crate) fn error(status: StatusCode, words: &str) -> Answer {
+    let body = serde_json::json!({"type": "error", "error": {"type": "codelet_gateway", "code": status.as_u16(), "message": words}});
+    let mut answer = Response::new(full(body.to_string()));
+    *answer.status_mut() = status;
+    answer
+        .headers_mut()
+        .insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    answer
+}

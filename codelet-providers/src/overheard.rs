@@ -1,0 +1,81 @@
+//! What vendors say to others: answers and refusals that pass by, read by who stands between an agent and its provider.
+
+use crate::secret::Secrets;
+use crate::sort::{NoHeaders, Refusal, sort};
+use crate::usage::{Anthropic, Inclusive};
+use crate::vendor::Wire;
+use codelet_agent::model::{Billed, ModelError};
+use codelet_context::tokens::Tokens;
+use serde_json::Value;
+
+/// Why a request was refused as too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLong {
+    /// The limit in tokens, where it is named.
+    pub limit: Option<Tokens>,
+    /// The tokens of the prompt, where they are named.
+    pub counted: Option<Tokens>,
+}
+
+/// Whether an answer with this status, which is no success, refuses a request as too long.
+pub fn too_long(status: u16, body: &str) -> Option<TooLong> {
+    let refusal = Refusal {
+        status: Some(status),
+        headers: &NoHeaders,
+        body,
+    };
+    match sort(&refusal, &Secrets::default()) {
+        ModelError::TooLong { limit, counted, .. } => Some(TooLong { limit, counted }),
+        _ => None,
+    }
+}
+
+/// Reads from an answer what it cost, event by event.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    wire: Wire,
+    anthropic: Anthropic,
+    inclusive: Inclusive,
+    has_read: bool,
+}
+
+impl Meter {
+    /// Nothing read yet of an answer on this wire.
+    pub fn new(wire: Wire) -> Self {
+        Meter {
+            wire,
+            anthropic: Anthropic::default(),
+            inclusive: Inclusive::default(),
+            has_read: false,
+        }
+    }
+
+    /// Takes an event of a stream, or a whole answer.
+    pub fn read(&mut self, event: &Value) {
+        let found = match self.wire {
+            Wire::Gemini => event.get("usageMetadata"),
+            Wire::Anthropic => event.get("usage").or_else(|| event.get("message")?.get("usage")),
+            Wire::Chat => event.get("usage"),
+            Wire::Responses => event.get("usage").or_else(|| event.get("response")?.get("usage")),
+        };
+        let Some(usage) = found.filter(|usage| usage.is_object()) else {
+            return;
+        };
+        self.has_read = true;
+        match self.wire {
+            Wire::Anthropic => self.anthropic.update(usage),
+            Wire::Chat => self.inclusive.chat(usage),
+            Wire::Responses => self.inclusive.responses(usage),
+            Wire::Gemini => self.inclusive.gemini(usage),
+        }
+    }
+
+    /// What the answer has cost, as far as it was read; none where nothing was told.
+    pub fn billed(&self) -> Option<Billed> {
+        let billed = match self.wire {
+            Wire::Anthropic => self.anthropic.billed(),
+            Wire::Chat | Wire::Responses | Wire::Gemini => self.inclusive.billed(),
+        };
+        self.has_read.then_some(billed)
+    }
+}
