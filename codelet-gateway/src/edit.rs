@@ -55,6 +55,28 @@ pub struct Editor {
     memory: Memory,
 }
 
+/// How a request was asked, beside its body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    /// The interface.
+    pub api: Api,
+    /// The model, where the interface has its name in the path.
+    pub model: Option<String>,
+    /// The window that a header asks for, in tokens.
+    pub window: Option<Tokens>,
+}
+
+impl From<Api> for Asked {
+    /// Nothing but the interface.
+    fn from(api: Api) -> Self {
+        Asked {
+            api,
+            model: None,
+            window: None,
+        }
+    }
+}
+
 /// What became of a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Edited {
@@ -110,12 +132,12 @@ impl Editor {
         &self.settings
     }
 
-    /// Makes a request smaller, if that is due. `model` is the name in the path, where the interface has it there.
-    pub fn edit(&self, api: Api, model: Option<&str>, body: &Bytes) -> Edited {
-        let Some(listed) = Listed::of(body, api.format()) else {
+    /// Makes a request smaller, if that is due.
+    pub fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
+        let Some(listed) = Listed::of(body, asked.api.format()) else {
             return Facts::default().pass("it is no conversation");
         };
-        let request = Request::new(self, api, model, body, &listed);
+        let request = Request::new(self, asked, body, &listed);
         let shrinks = self.memory.shrinks(request.conversation);
         self.edit_for(&request, shrinks)
     }
@@ -125,14 +147,13 @@ impl Editor {
     /// request cannot be made smaller than it was.
     pub fn edit_refused(
         &self,
-        api: Api,
-        model: Option<&str>,
+        asked: &Asked,
         body: &Bytes,
         limit: Option<Tokens>,
         counted: Option<Tokens>,
     ) -> Option<Edited> {
-        let listed = Listed::of(body, api.format())?;
-        let request = Request::new(self, api, model, body, &listed);
+        let listed = Listed::of(body, asked.api.format())?;
+        let request = Request::new(self, asked, body, &listed);
         let before = self.memory.shrinks(request.conversation);
         let refused = self.edit_for(&request, before);
         let window = request.window as f64;
@@ -222,10 +243,10 @@ struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    fn new(editor: &Editor, api: Api, model: Option<&str>, body: &'a Bytes, listed: &'a Listed<'a>) -> Self {
+    fn new(editor: &Editor, asked: &Asked, body: &'a Bytes, listed: &'a Listed<'a>) -> Self {
         let slice = |range: &Range<usize>| mark::without(&body[range.clone()]);
         let items: Vec<Cow<[u8]>> = listed.items.iter().map(slice).collect();
-        let mut hash = editor.hasher.hash_one(api);
+        let mut hash = editor.hasher.hash_one(asked.api);
         let hashes: Vec<u64> = items
             .iter()
             .map(|item| {
@@ -233,12 +254,10 @@ impl<'a> Request<'a> {
                 hash
             })
             .collect();
-        let model = listed.string("model").or(model).unwrap_or_default();
+        let model = listed.string("model").or(asked.model.as_deref()).unwrap_or_default();
         let settings = editor.settings;
-        let window = settings
-            .window
-            .or_else(|| (settings.windows)(model))
-            .unwrap_or(USUAL_WINDOW);
+        let window = settings.window.or(asked.window).or_else(|| (settings.windows)(model));
+        let window = window.unwrap_or(USUAL_WINDOW);
         let beside: usize = listed.fields.iter().map(|(_, value)| value.len()).sum();
         let overhead = tokens::estimate_bytes(beside).next_multiple_of(OVERHEAD_STEP);
         Request {
@@ -249,7 +268,7 @@ impl<'a> Request<'a> {
             hashes,
             window,
             terms: Terms {
-                api,
+                api: asked.api,
                 model: model.to_owned(),
                 preset: settings.preset,
                 window,

@@ -1,5 +1,6 @@
 //! Which headers go on, and which belong to one connection.
 
+use codelet_context::tokens::Tokens;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
     TRANSFER_ENCODING, UPGRADE,
@@ -59,4 +60,11 @@ pub(crate) fn is_plain_json(headers: &HeaderMap) -> bool {
     let is_coded = |value: &HeaderValue| value != "identity";
     headers.get(http::header::CONTENT_TYPE).is_none_or(is_json)
         && !headers.get(http::header::CONTENT_ENCODING).is_some_and(is_coded)
+}
+
+/// The window that a client asks for by a header, in tokens: Anthropic's longer one, a beta.
+pub(crate) fn window(headers: &HeaderMap) -> Option<Tokens> {
+    let betas = headers.get_all("anthropic-beta").iter();
+    let mut betas = betas.filter_map(|value| value.to_str().ok());
+    betas.any(|value| value.contains("context-1m")).then_some(1_000_000)
 }

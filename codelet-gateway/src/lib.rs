@@ -12,10 +12,12 @@ mod headers;
 mod ledger;
 mod page;
 mod pass;
+mod recall;
 mod server;
 mod upstream;
 
 pub use api::Api;
 pub use ledger::{Conversation, Ledger, Row, Shown, Totals};
+pub use recall::recall;
 pub use server::{Edit, Gateway, Options};
 pub use upstream::{Provider, Upstream, UpstreamError};

@@ -1,7 +1,7 @@
 //! A request on its way to its provider: edited where it is a conversation, and in any case sent.
 
 use crate::answer::{Heard, Listener, Overheard};
-use crate::edit::{Edited, Facts};
+use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
 use crate::server::{Answer, Broken, Shared, error, full};
 use crate::upstream::{Provider, Upstream};
@@ -44,8 +44,13 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
         shared.options.ledger.passed_other();
         return onward.pass(head.headers.get(CONTENT_LENGTH).cloned(), None, body).await;
     };
+    let asked = Arc::new(Asked {
+        api,
+        model: model_in(onward.path.path()),
+        window: headers::window(&onward.headers),
+    });
     match read(body).await {
-        Ok(Read::Whole(body)) => converse(shared, api, onward, body).await,
+        Ok(Read::Whole(body)) => converse(shared, asked, onward, body).await,
         Ok(Read::TooLong(begun, rest)) => {
             shared.options.ledger.passed_other();
             onward
@@ -99,10 +104,9 @@ impl Onward {
             .request(self.method.clone(), self.upstream.url(&self.path));
         let sent = request.headers(headers).body(body).send().await;
         sent.map_err(|failure| {
-            let (host, _) = self.upstream.host_and_port();
             // The address may hold a key.
             let failure = failure.without_url();
-            let mut words = format!("the Codelet gateway cannot reach {host}");
+            let mut words = format!("the Codelet gateway cannot reach {}", self.upstream.host());
             let mut cause = std::error::Error::source(&failure);
             while let Some(next) = cause {
                 words.push_str(&format!(": {next}"));
@@ -145,10 +149,10 @@ impl Onward {
 }
 
 /// A request of a conversation.
-async fn converse(shared: Arc<Shared>, api: Api, onward: Onward, body: Bytes) -> Answer {
+async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: Bytes) -> Answer {
     let began = Instant::now();
-    let model = model_in(onward.path.path());
-    let (edited, fail_open) = edit(&shared, api, model.clone(), &body).await;
+    let api = asked.api;
+    let (edited, fail_open) = edit(&shared, asked.clone(), &body).await;
     let mut row = Row {
         at: SystemTime::now(),
         api,
@@ -174,7 +178,7 @@ async fn converse(shared: Arc<Shared>, api: Api, onward: Onward, body: Bytes) ->
         Passed::Answer(answer) => answer,
         Passed::Refused(status, headers, text) => {
             let again = match overheard::too_long(status.as_u16(), &text) {
-                Some(why) => ask_again(&shared, api, model, &onward, &body, why).await,
+                Some(why) => ask_again(&shared, asked, &onward, &body, why).await,
                 None => None,
             };
             match again {
@@ -204,10 +208,10 @@ async fn converse(shared: Arc<Shared>, api: Api, onward: Onward, body: Bytes) ->
 }
 
 /// Edits a request, and fails open: whatever goes wrong, it goes on as it came, and why is told.
-async fn edit(shared: &Arc<Shared>, api: Api, model: Option<String>, body: &Bytes) -> (Edited, Option<String>) {
+async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Edited, Option<String>) {
     let editor = shared.options.editor.clone();
     let original = body.clone();
-    let work = tokio::task::spawn_blocking(move || editor.edit(api, model.as_deref(), &original));
+    let work = tokio::task::spawn_blocking(move || editor.edit(&asked, &original));
     let patience = PATIENCE + PATIENCE_PER_MB.mul_f64(body.len() as f64 / 1e6);
     let passed = || Edited {
         body: None,
@@ -226,8 +230,7 @@ async fn edit(shared: &Arc<Shared>, api: Api, model: Option<String>, body: &Byte
 /// Sends a request that was refused as too long once more, made smaller; none where it cannot be, or fails.
 async fn ask_again(
     shared: &Arc<Shared>,
-    api: Api,
-    model: Option<String>,
+    asked: Arc<Asked>,
     onward: &Onward,
     body: &Bytes,
     why: TooLong,
@@ -237,7 +240,7 @@ async fn ask_again(
     }
     let editor = shared.options.editor.clone();
     let original = body.clone();
-    let work = move || editor.edit_refused(api, model.as_deref(), &original, why.limit, why.counted);
+    let work = move || editor.edit_refused(&asked, &original, why.limit, why.counted);
     let edited = tokio::task::spawn_blocking(work).await.ok()??;
     let answer = onward.ask(edited.body?.concat().into()).await.ok()?;
     Some((edited.facts, answer))

@@ -1,11 +1,11 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
-use crate::edit::{Edited, Editor};
+use crate::edit::{Asked, Edited, Editor};
 use crate::headers::TOKEN;
 use crate::ledger::{Ledger, Totals};
+use crate::page;
 use crate::pass;
 use crate::upstream::{Provider, Upstream};
-use crate::{Api, page};
 use bytes::Bytes;
 use codelet_context::tokens::Tokens;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE};
@@ -36,13 +36,12 @@ pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Broken>>;
 /// What makes requests smaller. [`Editor`] does; whatever goes wrong in it, the request goes on as it came.
 pub trait Edit: Send + Sync + 'static {
     /// See [`Editor::edit`].
-    fn edit(&self, api: Api, model: Option<&str>, body: &Bytes) -> Edited;
+    fn edit(&self, asked: &Asked, body: &Bytes) -> Edited;
 
     /// See [`Editor::edit_refused`].
     fn edit_refused(
         &self,
-        api: Api,
-        model: Option<&str>,
+        asked: &Asked,
         body: &Bytes,
         limit: Option<Tokens>,
         counted: Option<Tokens>,
@@ -53,19 +52,18 @@ pub trait Edit: Send + Sync + 'static {
 }
 
 impl Edit for Editor {
-    fn edit(&self, api: Api, model: Option<&str>, body: &Bytes) -> Edited {
-        Editor::edit(self, api, model, body)
+    fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
+        Editor::edit(self, asked, body)
     }
 
     fn edit_refused(
         &self,
-        api: Api,
-        model: Option<&str>,
+        asked: &Asked,
         body: &Bytes,
         limit: Option<Tokens>,
         counted: Option<Tokens>,
     ) -> Option<Edited> {
-        Editor::edit_refused(self, api, model, body, limit, counted)
+        Editor::edit_refused(self, asked, body, limit, counted)
     }
 
     fn recall(&self, handle: &str) -> Option<String> {

@@ -5,6 +5,7 @@ use codelet_network::{Network, NetworkError};
 use http::HeaderMap;
 use http::uri::PathAndQuery;
 use reqwest::{Client, Url};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How long a connection may take.
@@ -120,10 +121,15 @@ impl Upstream {
         url
     }
 
-    /// The port and host, to tell a loop.
-    pub fn host_and_port(&self) -> (String, u16) {
-        let host = self.address.host_str().unwrap_or_default().to_owned();
-        (host, self.address.port_or_known_default().unwrap_or_default())
+    /// The host, for words.
+    pub(crate) fn host(&self) -> &str {
+        self.address.host_str().unwrap_or_default()
+    }
+
+    /// Whether this is the gateway that listens here, which would ask itself for ever.
+    pub fn is_at(&self, listens: SocketAddr) -> bool {
+        let is_port = self.address.port_or_known_default() == Some(listens.port());
+        listens.port() != 0 && is_port && codelet_network::is_own_machine(&self.address)
     }
 }
 

@@ -152,13 +152,13 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
         let mut several = [editor(32_000), editor(32_000), editor(32_000)];
         let mut random = fastrand::Rng::with_seed(11);
         for (number, body) in requests(api, 100).iter().enumerate() {
-            let usual = sent(&one.edit(api, None, body), body);
+            let usual = sent(&one.edit(&api.into(), body), body);
             let chosen = random.usize(..several.len());
             if random.u8(..10) == 0 {
                 several[chosen] = editor(32_000);
             }
             assert!(
-                sent(&several[chosen].edit(api, None, body), body) == usual,
+                sent(&several[chosen].edit(&api.into(), body), body) == usual,
                 "{api:?}, request {number}"
             );
         }
@@ -172,7 +172,7 @@ fn between_edits_each_request_extends_the_one_before_and_all_are_valid_and_fit()
         let mut before: Vec<Value> = Vec::new();
         let (mut edits, mut steps) = (0, 0);
         for (number, body) in requests(api, 100).iter().enumerate() {
-            let edited = one.edit(api, None, body);
+            let edited = one.edit(&api.into(), body);
             assert_eq!(edited.facts.passed, None, "{api:?}, request {number}");
             assert!(
                 edited.facts.after <= 32_000,
@@ -204,7 +204,7 @@ fn what_was_removed_is_read_back_by_the_command_that_the_model_is_told_of() {
     for api in ALL {
         let one = editor(64_000);
         for body in requests(api, 80) {
-            let said = String::from_utf8(sent(&one.edit(api, None, &body), &body)).unwrap();
+            let said = String::from_utf8(sent(&one.edit(&api.into(), &body), &body)).unwrap();
             assert!(!said.contains("Recall("), "{api:?}");
             for marker in said.split(" · `codelet recall ").skip(1) {
                 let handle = marker.split('`').next().unwrap();
@@ -228,7 +228,7 @@ fn thinking_behind_an_edit_leaves_where_the_model_would_refuse_it_and_stays_wher
     };
     let mut since = None;
     for body in requests(Api::Anthropic, 60) {
-        let edited = one.edit(Api::Anthropic, None, &body);
+        let edited = one.edit(&Api::Anthropic.into(), &body);
         let items = list(Api::Anthropic, &sent(&edited, &body));
         if edited.facts.edit.is_some() {
             assert_eq!(thoughts(&items), 0, "{:?}", edited.facts);
@@ -252,8 +252,8 @@ fn a_mark_that_moves_from_item_to_item_changes_nothing_else() {
         }
         let with: Bytes = serde_json::to_vec(&request).unwrap().into();
         let (one, other) = (
-            marked.edit(Api::Anthropic, None, &with),
-            plain.edit(Api::Anthropic, None, &body),
+            marked.edit(&Api::Anthropic.into(), &with),
+            plain.edit(&Api::Anthropic.into(), &body),
         );
         let (one, other) = (sent(&one, &with), sent(&other, &body));
         let is_marked = String::from_utf8_lossy(&with).contains("cache_control");
@@ -272,24 +272,24 @@ fn a_refused_conversation_is_made_to_fit_and_stays_so() {
         let one = full(128_000);
         let all = requests(api, 80);
         let (last, next) = (&all[79], &all[80]);
-        let before = one.edit(api, None, last);
+        let before = one.edit(&api.into(), last);
         assert!(
             before.body.is_none() && before.facts.after > 32_000,
             "{api:?}: {:?}",
             before.facts
         );
         let edited = one
-            .edit_refused(api, None, last, Some(32_000), Some(before.facts.after))
+            .edit_refused(&api.into(), last, Some(32_000), Some(before.facts.after))
             .unwrap();
         assert!(edited.facts.after <= 32_000, "{api:?}: {:?}", edited.facts);
-        let after = one.edit(api, None, next);
+        let after = one.edit(&api.into(), next);
         assert!(
             after.facts.after <= 32_000 && after.body.is_some(),
             "{api:?}: {:?}",
             after.facts
         );
         // Without figures, each refusal makes it smaller.
-        let again = full(128_000).edit_refused(api, None, last, None, None).unwrap();
+        let again = full(128_000).edit_refused(&api.into(), last, None, None).unwrap();
         assert!(again.facts.after < before.facts.after);
     }
 }
@@ -310,13 +310,13 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
         &[0xff, 0xfe],
         &kept,
     ] {
-        let edited = one.edit(Api::Responses, None, &Bytes::copy_from_slice(body));
+        let edited = one.edit(&Api::Responses.into(), &Bytes::copy_from_slice(body));
         assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
     }
     let summary = json!({"role": "user", "content": "Your task is to create a detailed summary of the conversation so far, please."});
     let mut asked: Value = serde_json::from_slice(&requests(Api::Anthropic, 20).pop().unwrap()).unwrap();
     asked["messages"].as_array_mut().unwrap().push(summary);
     let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
-    let edited = editor(64_000).edit(Api::Anthropic, None, &asked);
+    let edited = editor(64_000).edit(&Api::Anthropic.into(), &asked);
     assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
 }

@@ -3,17 +3,21 @@
 mod values;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
+use codelet_gateway::Provider;
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
+use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::PathBuf;
 use values::{
-    agent, budget, dollars, named, policy, probability, range, recorded, source, tokens, vendor, window, written,
+    agent, budget, dollars, named, policy, probability, range, recorded, source, tokens, upstream, vendor, window,
+    written,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -229,6 +233,21 @@ pub enum Command {
     /// Looks where each agent keeps its sessions, newest first, and reads no more of each than its head and its end. Nothing leaves
     /// the machine.
     Sessions(Sessions),
+    /// Compact the conversations of other agents on their way to the provider
+    ///
+    /// A local server that an agent takes for its provider. Conversations are kept small by the rules of `codelet` itself, and
+    /// everything else passes through unchanged. API keys pass through and are not stored.
+    #[command(after_help = GATEWAY_HELP)]
+    Gateway(Gateway),
+    /// Run another agent behind a gateway of its own
+    ///
+    /// Starts `codelet gateway` on a free port, tells the agent where it is, and shows at the end what it came to.
+    #[command(after_help = RUN_HELP)]
+    Run(Run),
+    /// Print a text that the gateway removed from a conversation
+    ///
+    /// The agent's model is told of this command, and runs it in the agent's shell.
+    Recall(Recall),
     /// List the supported conversation formats
     Formats,
     /// Watch the agent work on a small task; needs no key and no network
@@ -251,6 +270,101 @@ pub enum Command {
     /// Print the manual page of codelet or of one command
     #[command(after_help = MAN_HELP)]
     Man(Man),
+}
+
+const GATEWAY_HELP: &str = "\
+Examples:
+  codelet gateway
+  codelet gateway --upstream openai=https://openrouter.ai/api
+  ANTHROPIC_BASE_URL=http://127.0.0.1:4114 claude
+
+An address that other machines can reach needs a secret in CODELET_GATEWAY_TOKEN; agents show it in the header
+x-codelet-token or in their base URL: http://HOST:PORT/t/TOKEN";
+
+const RUN_HELP: &str = "\
+Examples:
+  codelet run -- claude
+  codelet run --window 150k -- codex exec \"fix the tests\"
+  codelet run --policy off -- opencode";
+
+/// What stands between an agent and its provider.
+#[derive(Args, Debug)]
+pub struct Behind {
+    /// Address of a provider: `anthropic`, `openai` or `gemini` [default: as set for agents, else the vendor's]
+    #[arg(long = "upstream", value_name = "NAME=URL", value_parser = upstream)]
+    pub upstreams: Vec<(Provider, String)>,
+
+    /// How readily old tool outputs are trimmed to save money
+    #[arg(long, value_name = "P", default_value = "faithful", value_parser = named(PRESETS, crate::commands::gateway::policy))]
+    pub policy: Preset,
+
+    /// Context window [default: the model's]
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
+
+    /// Whether the model is told of `codelet recall`
+    #[arg(long, value_name = "ON|OFF", default_value = "on")]
+    pub recall: Switch,
+
+    /// Append figures of each request to a file, as JSON lines; no words of any
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+
+    /// Compute and show edits, and send the original requests
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Yes or no.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    /// Yes.
+    pub fn is_on(self) -> bool {
+        self == Switch::On
+    }
+}
+
+const PRESETS: [&str; 4] = ["faithful", "balanced", "thrifty", "off"];
+
+#[derive(Args, Debug)]
+pub struct Gateway {
+    /// Address and port to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4114")]
+    pub listen: SocketAddr,
+
+    #[command(flatten)]
+    pub behind: Behind,
+}
+
+#[derive(Args, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    pub behind: Behind,
+
+    /// The agent and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub struct Recall {
+    /// Handle from a marker in the conversation
+    #[arg(value_name = "HANDLE")]
+    pub handle: String,
+
+    /// The gateway's address [default: CODELET_GATEWAY, else http://127.0.0.1:4114]
+    #[arg(long, value_name = "URL")]
+    pub gateway: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]

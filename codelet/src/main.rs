@@ -78,7 +78,10 @@ fn menu(began: Instant) -> ExitCode {
             return ended(done.map(|()| Exit::Done));
         }
     };
-    if matches!(args.command, None | Some(Command::Mcp(_))) {
+    if matches!(
+        args.command,
+        None | Some(Command::Mcp(_) | Command::Gateway(_) | Command::Run(_))
+    ) {
         // A session has keys, and so has who reaches servers.
         codelet_tools::sandbox::conceal_process();
     }
@@ -91,6 +94,12 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Report(args)) => commands::report::run(&args).map(|()| Exit::Done),
         Some(Command::Restore(args)) => commands::restore::run(&args).map(|()| Exit::Done),
         Some(Command::Sessions(args)) => commands::sessions::run(&args).map(|()| Exit::Done),
+        Some(Command::Gateway(args)) => commands::gateway::run(&args),
+        Some(Command::Run(args)) => match commands::gateway::run_agent(&args) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
+        },
+        Some(Command::Recall(args)) => commands::gateway::recall(&args).map(|()| Exit::Done),
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),
         Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),

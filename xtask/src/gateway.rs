@@ -121,7 +121,7 @@ fn play(messages: &[Message], api: Api, card: &PriceCard, window: Tokens) -> Opt
                 break;
             }
             let began = Instant::now();
-            let edited = editor.edit(api, None, &body);
+            let edited = editor.edit(&api.into(), &body);
             times.push(began.elapsed());
             edits += usize::from(edited.facts.edit.is_some());
             let body = edited.body.map_or(body, |slices| slices.concat().into());

@@ -3,6 +3,7 @@
 use super::Source;
 use crate::settings::SMALLEST_WINDOW;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use codelet_gateway::Provider;
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
 use std::ops::Range;
@@ -138,6 +139,14 @@ pub(super) fn range(text: &str) -> Result<Range<usize>, String> {
         Some(_) => Err("the range ends before it begins".to_owned()),
         None => Err("expected two byte offsets such as 0..2000".to_owned()),
     }
+}
+
+/// Reads `NAME=URL`.
+pub(super) fn upstream(text: &str) -> Result<(Provider, String), String> {
+    let (name, address) = text.split_once('=').unwrap_or_default();
+    let provider = Provider::from_name(name);
+    let provider = provider.ok_or("expected anthropic=URL, openai=URL or gemini=URL")?;
+    Ok((provider, address.to_owned()))
 }
 
 #[cfg(test)]

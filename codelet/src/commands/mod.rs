@@ -6,6 +6,7 @@ pub mod compact;
 pub mod completions;
 pub mod demo;
 pub mod formats;
+pub mod gateway;
 pub mod inspect;
 pub mod man;
 pub mod mcp;

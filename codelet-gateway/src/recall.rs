@@ -1,0 +1,56 @@
+//! Asks a gateway for what an edit has removed.
+
+use crate::headers::TOKEN;
+use codelet_network::Network;
+use reqwest::Url;
+use std::time::Duration;
+
+/// How long a gateway may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The text that the gateway at this address remembers under a handle.
+///
+/// # Errors
+/// When no gateway answers there, or it remembers nothing under this handle: a sentence for whoever has asked.
+pub async fn recall(gateway: &str, handle: &str, token: Option<&str>) -> Result<String, String> {
+    let handle = handle.trim_matches(['[', ']', '`', ' ']);
+    if handle.is_empty() || !handle.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(format!(
+            "{handle:?} is no handle: it has letters and digits, as in `recall k3f9a2`"
+        ));
+    }
+    let url = format!("{}/codelet/recall/{handle}", gateway.trim_end_matches('/'));
+    let unreachable = |why: &str| format!("no Codelet gateway answers at {gateway} ({why})");
+    let url = Url::parse(&url).map_err(|error| unreachable(&error.to_string()))?;
+    // It is on this machine, or named by the user: no proxy stands before it.
+    let (client, _) = Network::default()
+        .client(&url)
+        .map_err(|error| unreachable(&error.to_string()))?;
+    let client = client
+        .timeout(PATIENCE)
+        .build()
+        .map_err(|error| unreachable(&error.to_string()))?;
+    let request = token
+        .into_iter()
+        .fold(client.get(url), |request, token| request.header(TOKEN, token));
+    let answer = request.send().await;
+    let answer = answer.map_err(|error| {
+        unreachable(if error.is_timeout() {
+            "it took too long"
+        } else {
+            "it cannot be reached"
+        })
+    })?;
+    let status = answer.status();
+    let text = answer.text().await.map_err(|_| unreachable("its answer broke off"))?;
+    match status.as_u16() {
+        200 => Ok(text),
+        404 => Err(format!(
+            "nothing is remembered under {handle}; after the next request of the conversation it may be"
+        )),
+        401 => Err(format!(
+            "the gateway at {gateway} asks for its token, in CODELET_GATEWAY_TOKEN"
+        )),
+        other => Err(unreachable(&format!("status {other}"))),
+    }
+}

@@ -1,0 +1,255 @@
+//! `codelet gateway`, `codelet run` and `codelet recall`: the engine for other agents.
+
+mod agents;
+
+use crate::args::{Behind, Gateway as Args, Recall, Run};
+use crate::commands::warn;
+use crate::exit::{Exit, Failure, words};
+use crate::network;
+use crate::output::Output;
+use crate::paint::{Ink, Look, clean};
+use codelet_context::economics::Preset;
+use codelet_context::tokens::Tokens;
+use codelet_gateway::edit::{Editor, Settings};
+use codelet_gateway::{Gateway, Ledger, Options, Provider, Totals, Upstream};
+use codelet_providers::catalogue;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The variable in which an agent's commands find the gateway that it runs behind.
+const VARIABLE: &str = "CODELET_GATEWAY";
+/// The variable that holds the token.
+const TOKEN: &str = "CODELET_GATEWAY_TOKEN";
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Serves until it is interrupted.
+///
+/// # Errors
+/// When it cannot listen there, or an option makes no sense.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let gateway = start(&runtime, args.listen, &args.behind, variable(TOKEN))?;
+    let (address, totals) = (gateway.address(), gateway.totals());
+    let look = Look::stderr();
+    Output::Stdout.write(|out| out.write_all(welcome(address).as_bytes()))?;
+    runtime.block_on(async {
+        let mut ends = ends()?;
+        gateway
+            .serve(async move {
+                ends.any().await;
+            })
+            .await;
+        Ok::<(), Failure>(())
+    })?;
+    runtime.shutdown_background();
+    sum_up(&look, &totals());
+    Ok(Exit::Done)
+}
+
+fn welcome(address: SocketAddr) -> String {
+    format!(
+        "The gateway listens at http://{address}. Point an agent at it:\n\
+         \x20 export ANTHROPIC_BASE_URL=http://{address}\n\
+         \x20 export OPENAI_BASE_URL=http://{address}/v1\n\
+         \x20 export GOOGLE_GEMINI_BASE_URL=http://{address}\n\
+         Figures: http://{address}/codelet · Ctrl-C ends it\n"
+    )
+}
+
+/// Runs a program behind a gateway of its own, and ends as it does.
+///
+/// # Errors
+/// When the gateway cannot be started, or the program cannot.
+pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
+    let runtime = runtime()?;
+    let here = SocketAddr::from(([127, 0, 0, 1], 0));
+    let gateway = start(&runtime, here, &args.behind, None)?;
+    let (address, totals) = (gateway.address(), gateway.totals());
+    let look = Look::stderr();
+    let (program, rest) = args
+        .command
+        .split_first()
+        .ok_or_else(|| Failure::Told("no program was named".to_owned()))?;
+    let known = agents::of(Path::new(program));
+    if let Some(note) = known.note {
+        warn(&look, &[note.replace("ADDRESS", &address.to_string())]);
+    }
+    let mut command = Command::new(program);
+    command
+        .args(known.arguments(&variable, address))
+        .args(rest)
+        .envs(known.variables(&variable, address))
+        .env(VARIABLE, format!("http://{address}"))
+        .stdin(Stdio::inherit());
+    // Before the program starts, so that none that it is sent is missed.
+    let mut ends = runtime.block_on(async { ends() })?;
+    let mut child = command
+        .spawn()
+        .map_err(|error| Failure::at(clean(&program.to_string_lossy()), words(&error)))?;
+    let id = child.id();
+    let status = runtime.block_on(async {
+        let mut ended = tokio::task::spawn_blocking(move || child.wait());
+        let serving = gateway.serve(std::future::pending());
+        tokio::pin!(serving);
+        loop {
+            tokio::select! {
+                () = &mut serving => {}
+                status = &mut ended => return status.map_err(std::io::Error::other).and_then(|status| status),
+                // The terminal sends Ctrl-C to both; what is sent to this process alone goes on.
+                kind = ends.any() => forward(id, kind),
+            }
+        }
+    });
+    runtime.shutdown_background();
+    sum_up(&look, &totals());
+    let status = status.map_err(|error| Failure::Told(words(&error)))?;
+    Ok(status_of(status).into())
+}
+
+fn forward(child: u32, kind: SignalKind) {
+    let signal = match kind {
+        kind if kind == SignalKind::terminate() => rustix::process::Signal::TERM,
+        kind if kind == SignalKind::hangup() => rustix::process::Signal::HUP,
+        _ => return,
+    };
+    if let Some(child) = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw) {
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process(child, signal);
+    }
+}
+
+/// The status as a shell tells it.
+fn status_of(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let by_signal = || status.signal().map(|signal| 128 + signal);
+    let code = status.code().or_else(by_signal).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// The signals that ask this process to end.
+struct Ends([(SignalKind, tokio::signal::unix::Signal); 3]);
+
+fn ends() -> Result<Ends, Failure> {
+    let one = |kind| {
+        signal(kind)
+            .map(|signal| (kind, signal))
+            .map_err(|error| Failure::Told(words(&error)))
+    };
+    Ok(Ends([
+        one(SignalKind::interrupt())?,
+        one(SignalKind::terminate())?,
+        one(SignalKind::hangup())?,
+    ]))
+}
+
+impl Ends {
+    async fn any(&mut self) -> SignalKind {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.1.recv() => interrupt.0,
+            _ = terminate.1.recv() => terminate.0,
+            _ = hangup.1.recv() => hangup.0,
+        }
+    }
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| Failure::Told(format!("cannot start: {}", words(&error))))
+}
+
+fn sum_up(look: &Look, totals: &Totals) {
+    let _ = writeln!(
+        std::io::stderr(),
+        "{} {}",
+        look.ink(Ink::Dim, "codelet gateway:"),
+        totals.sentence()
+    );
+}
+
+fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<String>) -> Result<Gateway, Failure> {
+    let upstream = |provider: Provider| {
+        let asked = behind.upstreams.iter().rev().find(|(named, _)| *named == provider);
+        let address = asked.map(|(_, address)| address.clone());
+        let address = address.unwrap_or_else(|| agents::origin(provider, &variable));
+        let unusable = |problem: String| Failure::Told(format!("the address of {}: {problem}", provider.name()));
+        let network = network::network(&variable);
+        let upstream = Upstream::new(&address, &network).map_err(|error| unusable(error.to_string()))?;
+        match upstream.is_at(listen) {
+            true => Err(unusable("that is the gateway itself".to_owned())),
+            false => Ok(upstream),
+        }
+    };
+    let ledger = behind.ledger.as_deref().map(|file| {
+        let opened = OpenOptions::new().create(true).append(true).open(file);
+        opened.map_err(|error| Failure::io(file, &error))
+    });
+    let editor = Editor::new(Settings {
+        preset: behind.policy,
+        window: behind.window,
+        windows,
+        offers_recall: behind.recall.is_on(),
+    });
+    let options = Options {
+        anthropic: upstream(Provider::Anthropic)?,
+        openai: upstream(Provider::Openai)?,
+        gemini: upstream(Provider::Gemini)?,
+        editor: Arc::new(editor),
+        is_dry_run: behind.dry_run,
+        ledger: Ledger::new(ledger.transpose()?),
+        token,
+    };
+    let bound = runtime.block_on(Gateway::bind(listen, options));
+    bound.map_err(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied if !listen.ip().is_loopback() => Failure::Told(format!(
+            "{listen} can be reached from other machines: set {TOKEN} to a secret that agents have to show"
+        )),
+        std::io::ErrorKind::AddrInUse => Failure::Told(format!(
+            "{listen} is in use, perhaps by another gateway; choose another with --listen"
+        )),
+        _ => Failure::Told(format!("cannot listen at {listen}: {}", words(&error))),
+    })
+}
+
+/// The window of a model, by its own name.
+fn windows(model: &str) -> Option<Tokens> {
+    let vendors = ["anthropic", "openai", "gemini"];
+    let exact = vendors.into_iter().find_map(|vendor| catalogue::find(vendor, model));
+    exact
+        .or_else(|| catalogue::known().find(|known| known.model == model))
+        .map(|known| known.window)
+}
+
+/// Prints what an edit has removed, which the gateway remembers.
+///
+/// # Errors
+/// When no gateway answers, or it remembers nothing under this handle.
+pub fn recall(args: &Recall) -> Result<(), Failure> {
+    let address = args.gateway.clone().or_else(|| variable(VARIABLE));
+    let address = address.unwrap_or_else(|| "http://127.0.0.1:4114".to_owned());
+    let runtime = runtime()?;
+    let text = runtime.block_on(codelet_gateway::recall(
+        &address,
+        &args.handle,
+        variable(TOKEN).as_deref(),
+    ));
+    let text = text.map_err(|problem| Failure::Told(clean(&problem)))?;
+    Output::Stdout.write(|out| match std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        true => out.write_all(crate::escaped::text(&text).as_bytes()),
+        false => out.write_all(text.as_bytes()),
+    })
+}
+
+/// The policies that a gateway can have, by name.
+pub fn policy(name: &str) -> Result<Preset, String> {
+    Preset::from_name(name).ok_or_else(|| "no such policy".to_owned())
+}
