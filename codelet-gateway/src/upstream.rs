@@ -56,6 +56,10 @@ impl Provider {
             query.split('&').any(|pair| pair.starts_with("key="))
         };
         let has = |name: &str| headers.contains_key(name);
+        // OpenAI's threads have messages, too, and its key must not go to Anthropic.
+        if path.path().contains("/threads/") && !has("anthropic-version") {
+            return Provider::Openai;
+        }
         match Api::of(path.path()) {
             Some(Api::Anthropic) => Provider::Anthropic,
             Some(Api::Openai | Api::Responses) => Provider::Openai,
@@ -157,6 +161,8 @@ mod tests {
             Provider::Gemini
         );
         assert_eq!(of("/v1/models?key=secret", None), Provider::Gemini);
+        assert_eq!(of("/v1/threads/thread_1/messages", None), Provider::Openai);
+        assert_eq!(of("/v1/threads/thread_1/messages/msg_1", None), Provider::Openai);
     }
 
     #[test]
