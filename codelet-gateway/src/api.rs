@@ -20,7 +20,7 @@ impl Api {
     /// stands before the usual path (`/openai/v1/…`) is of no matter.
     pub fn of(path: &str) -> Option<Api> {
         let path = path.trim_end_matches('/');
-        if path.ends_with("/messages") {
+        if path.ends_with("/messages") && !path.contains("/threads/") {
             Some(Api::Anthropic)
         } else if path.ends_with("/chat/completions") {
             Some(Api::Openai)

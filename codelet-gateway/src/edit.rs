@@ -26,6 +26,8 @@ use std::ops::Range;
 
 /// What a model's window is taken to be where nobody knows it, in tokens.
 const USUAL_WINDOW: Tokens = 200_000;
+/// A model's name is told up to so many characters.
+const LONGEST_NAME: usize = 100;
 /// What a reply may have where the request does not say it, in tokens.
 const USUAL_REPLY: Tokens = 16_000;
 /// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
@@ -181,7 +183,7 @@ impl Editor {
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
         let facts = Facts {
             conversation: Some(request.conversation),
-            model: request.terms.model.clone(),
+            model: request.terms.model.chars().take(LONGEST_NAME).collect(),
             ..Facts::default()
         };
         if let Some(why) = request.stays() {
@@ -226,8 +228,8 @@ impl Editor {
     }
 }
 
-/// A window is taken to be less at most so many times: a twelfth of it is left then.
-const MOST_SHRINKS: i32 = 24;
+/// A window is taken to be less at most so many times: a five-hundredth of it is left then.
+const MOST_SHRINKS: i32 = 60;
 
 /// A request as it was taken apart.
 struct Request<'a> {

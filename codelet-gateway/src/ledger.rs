@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 
 /// So many requests are kept, the newest; of those before them only what they come to.
 const MOST_ROWS: usize = 10_000;
+/// The longer of the two times that a vendor keeps a prompt.
+const HOUR: Duration = Duration::from_secs(3_600);
 /// So many conversations are kept, those that were longest silent leave first.
 const MOST_CONVERSATIONS: usize = 500;
 
@@ -47,7 +49,7 @@ pub struct Row {
 pub struct Conversation {
     /// The model that was asked last.
     pub model: String,
-    /// Requests that were answered.
+    /// Requests of it.
     pub requests: usize,
     /// Edits so far.
     pub edits: usize,
@@ -68,7 +70,7 @@ pub struct Conversation {
 /// All of it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Totals {
-    /// Requests of conversations that were answered.
+    /// Requests of conversations.
     pub requests: u64,
     /// Requests of other kinds, which pass through.
     pub others: u64,
@@ -145,13 +147,13 @@ impl Ledger {
         conversation.requests += 1;
         conversation.edits = row.facts.edits;
         conversation.window = (row.facts.before, row.facts.after);
-        if let Some(usage) = row.usage {
+        if let Some((usage, hour)) = heard.cost {
             conversation.usage = conversation.usage.plus(usage);
-            row.passing = card.map(|card| conversation.passing_through(&row, usage, card));
+            row.passing = card.map(|card| conversation.passing_through(&row, (usage, hour), card));
         }
         conversation.dollars += row.dollars.unwrap_or_default();
         conversation.passing += row.passing.or(row.dollars).unwrap_or_default();
-        conversation.last = Some(row.at);
+        conversation.last = conversation.last.max(Some(row.at));
         books.close(&row);
         drop(books);
         self.write(&row);
@@ -185,11 +187,16 @@ impl Ledger {
 }
 
 impl Conversation {
-    fn passing_through(&mut self, row: &Row, usage: Usage, card: &PriceCard) -> f64 {
+    fn passing_through(&mut self, row: &Row, (usage, hour): (Usage, Tokens), card: &PriceCard) -> f64 {
         let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
         let prompt = (usage.prompt() as f64 * (before / after).max(1.0)) as Tokens;
-        let since = self.last.and_then(|last| row.at.duration_since(last).ok());
-        let is_warm = since.is_some_and(|since| since < card.expires_after());
+        // Answers may come in another order than their requests.
+        let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
+        let lives = match hour {
+            0 => card.expires_after(),
+            _ => card.expires_after().max(HOUR),
+        };
+        let is_warm = since.is_some_and(|since| since < lives);
         // What the provider really kept of the first request tells of its cache, too.
         let read = if is_warm { self.passed.min(prompt) } else { 0 };
         let read = if prompt == usage.prompt() {

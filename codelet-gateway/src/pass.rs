@@ -12,19 +12,22 @@ use futures_util::StreamExt;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, BodyStream, Limited};
+use http_body_util::{BodyExt, BodyStream};
 use hyper::body::Incoming;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A longer body is passed on unread, in bytes.
 const MOST_READ: usize = 64 << 20;
+/// What a body whose length is not told may take until more is seen of it, in bytes.
+const MOST_UNTOLD: usize = 4 << 20;
 /// How long a request may be held up, and how much longer for each megabyte of it: a conversation that nobody remembers is read from its
 /// beginning.
 const PATIENCE: Duration = Duration::from_millis(50);
 const PATIENCE_PER_MB: Duration = Duration::from_millis(100);
-/// How long a client may pause within a body.
-const PAUSE: Duration = Duration::from_secs(120);
+/// How long a client may pause within a body, and how long all of it may take.
+const PAUSE: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(300);
 /// A refusal is read up to so many bytes.
 const MOST_REFUSAL: usize = 1 << 20;
 
@@ -49,15 +52,32 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
         model: model_in(onward.path.path()),
         window: headers::window(&onward.headers),
     });
-    match read(body).await {
-        Ok(Read::Whole(body)) => converse(shared, asked, onward, body).await,
-        Ok(Read::TooLong(begun, rest)) => {
+    let length = head.headers.get(CONTENT_LENGTH).cloned();
+    let bytes = length
+        .as_ref()
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if bytes.is_some_and(|bytes| bytes > MOST_READ) {
+        shared.options.ledger.passed_other();
+        return onward.pass(length, None, body).await;
+    }
+    let megabytes = 1 + bytes.unwrap_or(MOST_UNTOLD) / (1 << 20);
+    let room = shared
+        .room
+        .acquire_many(u32::try_from(megabytes).unwrap_or(u32::MAX))
+        .await;
+    let read = tokio::time::timeout(LONGEST, read(body)).await;
+    drop(room);
+    match read {
+        Ok(Ok(Read::Whole(body))) => converse(shared, asked, onward, body).await,
+        Ok(Ok(Read::TooLong(begun, rest))) => {
             shared.options.ledger.passed_other();
-            onward
-                .pass(head.headers.get(CONTENT_LENGTH).cloned(), Some(begun), rest)
-                .await
+            onward.pass(length, Some(begun), rest).await
         }
-        Err(words) => error(StatusCode::BAD_REQUEST, words),
+        Ok(Err(words)) => error(StatusCode::BAD_REQUEST, words),
+        Err(_) => error(
+            StatusCode::REQUEST_TIMEOUT,
+            "the request's body did not come to its end in time",
+        ),
     }
 }
 
@@ -177,7 +197,7 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
     let answer = match refused(answer).await {
         Passed::Answer(answer) => answer,
         Passed::Refused(status, headers, text) => {
-            let again = match overheard::too_long(status.as_u16(), &text) {
+            let again = match overheard::too_long(status.as_u16(), &String::from_utf8_lossy(&text)) {
                 Some(why) => ask_again(&shared, asked, &onward, &body, why).await,
                 None => None,
             };
@@ -212,7 +232,7 @@ async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Edited,
     let editor = shared.options.editor.clone();
     let original = body.clone();
     let work = tokio::task::spawn_blocking(move || editor.edit(&asked, &original));
-    let patience = PATIENCE + PATIENCE_PER_MB.mul_f64(body.len() as f64 / 1e6);
+    let patience = patience(body);
     let passed = || Edited {
         body: None,
         facts: Facts::default(),
@@ -241,34 +261,42 @@ async fn ask_again(
     let editor = shared.options.editor.clone();
     let original = body.clone();
     let work = move || editor.edit_refused(&asked, &original, why.limit, why.counted);
-    let edited = tokio::task::spawn_blocking(work).await.ok()??;
+    let work = tokio::task::spawn_blocking(work);
+    // The provider has refused it already, so that a little more time is well spent.
+    let edited = tokio::time::timeout(patience(body) * 4, work).await.ok()?.ok()??;
     let answer = onward.ask(edited.body?.concat().into()).await.ok()?;
     Some((edited.facts, answer))
+}
+
+fn patience(body: &Bytes) -> Duration {
+    PATIENCE + PATIENCE_PER_MB.mul_f64(body.len() as f64 / 1e6)
 }
 
 /// An answer, or a refusal that was read.
 enum Passed {
     Answer(reqwest::Response),
-    Refused(StatusCode, HeaderMap, String),
+    Refused(StatusCode, HeaderMap, Bytes),
 }
 
-async fn refused(answer: reqwest::Response) -> Passed {
+/// Reads what may refuse a request as too long; everything else goes back as it comes.
+async fn refused(mut answer: reqwest::Response) -> Passed {
     let is_short = answer
         .content_length()
         .is_none_or(|length| length <= MOST_REFUSAL as u64);
-    let is_refusal = answer.status().is_client_error() || answer.status().is_server_error();
-    if !is_refusal || !is_short || answer.headers().contains_key(http::header::CONTENT_ENCODING) {
+    let may_be = matches!(answer.status().as_u16(), 400 | 413 | 422);
+    if !may_be || !is_short || answer.headers().contains_key(http::header::CONTENT_ENCODING) {
         return Passed::Answer(answer);
     }
-    let (head, body) = Response::<reqwest::Body>::from(answer).into_parts();
-    let mut headers = headers::back(&head.headers);
+    let (status, mut headers) = (answer.status(), headers::back(answer.headers()));
     headers.remove(CONTENT_LENGTH);
-    let read = tokio::time::timeout(PAUSE, Limited::new(body, MOST_REFUSAL).collect()).await;
-    let text = match read {
-        Ok(Ok(read)) => String::from_utf8_lossy(&read.to_bytes()).into_owned(),
-        _ => String::new(),
-    };
-    Passed::Refused(head.status, headers, text)
+    let mut text = BytesMut::new();
+    // One that breaks off, or does not end, is a refusal all the same.
+    while text.len() <= MOST_REFUSAL
+        && let Ok(Ok(Some(bytes))) = tokio::time::timeout(PAUSE, answer.chunk()).await
+    {
+        text.extend_from_slice(&bytes);
+    }
+    Passed::Refused(status, headers, text.freeze())
 }
 
 /// An answer on its way back, frame by frame as it comes.

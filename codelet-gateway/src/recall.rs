@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How long a gateway may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The text that the gateway at this address remembers under a handle.
+/// The text that a gateway remembers under a handle; `gateway` is where it [reads back](crate::Gateway::recalls_at) what it has removed.
 ///
 /// # Errors
 /// When no gateway answers there, or it remembers nothing under this handle: a sentence for whoever has asked.
@@ -19,8 +19,9 @@ pub async fn recall(gateway: &str, handle: &str, token: Option<&str>) -> Result<
             "{handle:?} is no handle: it has letters and digits, as in `recall k3f9a2`"
         ));
     }
-    let url = format!("{}/codelet/recall/{handle}", gateway.trim_end_matches('/'));
-    let unreachable = |why: &str| format!("no Codelet gateway answers at {gateway} ({why})");
+    let url = format!("{}/{handle}", gateway.trim_end_matches('/'));
+    let place = gateway.split("/codelet/").next().unwrap_or_default().to_owned();
+    let unreachable = |why: &str| format!("no Codelet gateway answers at {place} ({why})");
     let url = Url::parse(&url).map_err(|error| unreachable(&error.to_string()))?;
     // It is on this machine, or named by the user: no proxy stands before it.
     let (client, _) = Network::default()
@@ -49,7 +50,7 @@ pub async fn recall(gateway: &str, handle: &str, token: Option<&str>) -> Result<
             "nothing is remembered under {handle}; after the next request of the conversation it may be"
         )),
         401 => Err(format!(
-            "the gateway at {gateway} asks for its token, in CODELET_GATEWAY_TOKEN"
+            "the gateway at {place} asks for its token, in CODELET_GATEWAY_TOKEN"
         )),
         other => Err(unreachable(&format!("status {other}"))),
     }

@@ -16,8 +16,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use std::collections::hash_map::RandomState;
 use std::convert::Infallible;
 use std::future::Future;
+use std::hash::BuildHasher;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,8 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; more wait.
 const MOST_CONNECTIONS: usize = 1_024;
+/// Bodies that are being read take at most so many megabytes together; others wait.
+const MOST_READING_MB: usize = 256;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// What cannot be passed on within a body.
@@ -99,6 +103,10 @@ pub struct Gateway {
 pub(crate) struct Shared {
     pub options: Options,
     address: SocketAddr,
+    /// What others on this machine do not know: what was said in a conversation is read back only with it.
+    secret: String,
+    /// Room for bodies that are being read, in megabytes.
+    pub room: Arc<Semaphore>,
 }
 
 impl Gateway {
@@ -115,13 +123,23 @@ impl Gateway {
         let address = listener.local_addr()?;
         Ok(Gateway {
             listener,
-            shared: Arc::new(Shared { options, address }),
+            shared: Arc::new(Shared {
+                options,
+                address,
+                secret: secret(),
+                room: Arc::new(Semaphore::new(MOST_READING_MB)),
+            }),
         })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.shared.address
+    }
+
+    /// Where what was removed is read back: for the environment of agents.
+    pub fn recalls_at(&self) -> String {
+        format!("http://{}/codelet/recall/{}", self.shared.address, self.shared.secret)
     }
 
     /// Tells what went through so far, also while it serves.
@@ -205,8 +223,9 @@ impl Shared {
         let origin = request
             .headers()
             .get(ORIGIN)
-            .map(|origin| origin.to_str().unwrap_or("http://"));
-        if origin.is_some_and(|origin| origin.starts_with("http") && !is_this_machine(origin)) {
+            .map(|origin| origin.to_str().unwrap_or("null"));
+        let is_page = |origin: &str| origin == "null" || origin.starts_with("http") && !is_this_machine(origin);
+        if origin.is_some_and(is_page) {
             return Err(error(
                 StatusCode::FORBIDDEN,
                 "pages of other sites may not use the Codelet gateway",
@@ -224,19 +243,22 @@ impl Shared {
                 )),
             };
         };
-        let shown = request
-            .headers()
-            .get(TOKEN)
-            .is_some_and(|shown| is_same(shown.as_bytes(), token.as_bytes()));
-        if shown {
-            return Ok(path);
-        }
+        let is_token = |shown: &[u8]| is_same(shown, token.as_bytes());
         let rest = path.as_str().strip_prefix("/t/").and_then(|rest| {
-            let end = rest.find('/').unwrap_or(rest.len());
-            is_same(&rest.as_bytes()[..end], token.as_bytes()).then(|| &rest[end..])
+            let end = rest.find(['/', '?']).unwrap_or(rest.len());
+            is_token(&rest.as_bytes()[..end]).then(|| &rest[end..])
         });
-        let rest = rest.map(|rest| if rest.is_empty() { "/" } else { rest });
-        rest.and_then(|rest| rest.parse().ok()).ok_or_else(|| {
+        // Never on to the provider.
+        let path = match rest {
+            Some(rest) if rest.starts_with('/') => rest.parse().ok(),
+            Some(rest) => format!("/{rest}").parse().ok(),
+            None => request
+                .headers()
+                .get(TOKEN)
+                .is_some_and(|shown| is_token(shown.as_bytes()))
+                .then_some(path),
+        };
+        path.ok_or_else(|| {
             error(
                 StatusCode::UNAUTHORIZED,
                 "this Codelet gateway asks for its token: the header x-codelet-token, or /t/TOKEN before the path",
@@ -252,7 +274,13 @@ impl Shared {
             "/codelet/figures" => ("application/json", page::json(ledger)),
             "/metrics" => ("text/plain; version=0.0.4", page::metrics(ledger)),
             _ => {
-                let handle = path.strip_prefix("/codelet/recall/")?;
+                let (secret, handle) = path.strip_prefix("/codelet/recall/")?.split_once('/')?;
+                if !is_same(secret.as_bytes(), self.secret.as_bytes()) {
+                    return Some(error(
+                        StatusCode::NOT_FOUND,
+                        "this is not where the gateway reads back what it has removed",
+                    ));
+                }
                 let Some(text) = self.options.editor.recall(handle) else {
                     let words =
                         "nothing is remembered under this handle; after the next request of its conversation it may be";
@@ -281,6 +309,12 @@ fn is_this_machine(address: &str) -> bool {
     };
     let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
     is_loopback || host.eq_ignore_ascii_case("localhost")
+}
+
+/// A text that nobody guesses: the system's randomness, as the hasher of a map takes it.
+fn secret() -> String {
+    let random = || RandomState::new().hash_one(0);
+    format!("{:016x}{:016x}", random(), random())
 }
 
 /// Compares without telling by the time where the two differ.

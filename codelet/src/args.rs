@@ -361,10 +361,6 @@ pub struct Recall {
     /// Handle from a marker in the conversation
     #[arg(value_name = "HANDLE")]
     pub handle: String,
-
-    /// The gateway's address [default: CODELET_GATEWAY, else http://127.0.0.1:4114]
-    #[arg(long, value_name = "URL")]
-    pub gateway: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]

@@ -40,7 +40,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let gateway = start(&runtime, args.listen, &args.behind, variable(TOKEN))?;
     let (address, totals) = (gateway.address(), gateway.totals());
     let look = Look::stderr();
-    Output::Stdout.write(|out| out.write_all(welcome(address).as_bytes()))?;
+    let recall = args.behind.recall.is_on().then(|| gateway.recalls_at());
+    Output::Stdout.write(|out| out.write_all(welcome(address, recall.as_deref()).as_bytes()))?;
     runtime.block_on(async {
         let mut ends = ends()?;
         gateway
@@ -55,12 +56,14 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn welcome(address: SocketAddr) -> String {
+fn welcome(address: SocketAddr, recall: Option<&str>) -> String {
+    let recall = recall.map_or_else(String::new, |place| format!("  export {VARIABLE}={place}\n"));
     format!(
         "The gateway listens at http://{address}. Point an agent at it:\n\
          \x20 export ANTHROPIC_BASE_URL=http://{address}\n\
          \x20 export OPENAI_BASE_URL=http://{address}/v1\n\
          \x20 export GOOGLE_GEMINI_BASE_URL=http://{address}\n\
+         {recall}\
          Figures: http://{address}/codelet · Ctrl-C ends it\n"
     )
 }
@@ -88,7 +91,7 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         .args(known.arguments(&variable, address))
         .args(rest)
         .envs(known.variables(&variable, address))
-        .env(VARIABLE, format!("http://{address}"))
+        .env(VARIABLE, gateway.recalls_at())
         .stdin(Stdio::inherit());
     // Before the program starts, so that none that it is sent is missed.
     let mut ends = runtime.block_on(async { ends() })?;
@@ -234,8 +237,11 @@ fn windows(model: &str) -> Option<Tokens> {
 /// # Errors
 /// When no gateway answers, or it remembers nothing under this handle.
 pub fn recall(args: &Recall) -> Result<(), Failure> {
-    let address = args.gateway.clone().or_else(|| variable(VARIABLE));
-    let address = address.unwrap_or_else(|| "http://127.0.0.1:4114".to_owned());
+    let address = variable(VARIABLE).ok_or_else(|| {
+        Failure::Told(format!(
+            "{VARIABLE} is not set: `codelet run` sets it for an agent, and `codelet gateway` shows what to set"
+        ))
+    })?;
     let runtime = runtime()?;
     let text = runtime.block_on(codelet_gateway::recall(
         &address,

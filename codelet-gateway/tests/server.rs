@@ -1,0 +1,447 @@
+//! The gateway between clients and a provider on loopback that does what each test says.
+#![allow(clippy::unwrap_used)]
+
+use bytes::Bytes;
+use codelet_context::economics::Preset;
+use codelet_context::tokens::Tokens;
+use codelet_gateway::edit::{Asked, Edited, Editor, Facts, Settings};
+use codelet_gateway::{Edit, Gateway, Ledger, Options, Upstream};
+use codelet_network::Network;
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>;
+
+/// What a provider was asked.
+#[derive(Clone, Debug)]
+struct Seen {
+    path: String,
+    headers: http::HeaderMap,
+    body: Bytes,
+}
+
+/// A provider, and what it was asked so far.
+struct Provider {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    /// Connections that are open.
+    open: Arc<AtomicUsize>,
+}
+
+impl Provider {
+    async fn answering(answer: impl Fn(&Seen) -> Response<Body> + Send + Sync + 'static) -> Provider {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let provider = Provider {
+            address: listener.local_addr().unwrap(),
+            seen: Arc::default(),
+            open: Arc::default(),
+        };
+        let (seen, open, answer) = (provider.seen.clone(), provider.open.clone(), Arc::new(answer));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (seen, open, answer) = (seen.clone(), open.clone(), answer.clone());
+                tokio::spawn(async move {
+                    open.fetch_add(1, Ordering::SeqCst);
+                    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+                        let (seen, answer) = (seen.clone(), answer.clone());
+                        async move {
+                            let (head, body) = request.into_parts();
+                            let asked = Seen {
+                                path: head.uri.to_string(),
+                                headers: head.headers,
+                                body: body.collect().await.unwrap().to_bytes(),
+                            };
+                            seen.lock().unwrap().push(asked.clone());
+                            Ok::<_, Infallible>(answer(&asked))
+                        }
+                    });
+                    let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                    open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        provider
+    }
+
+    fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+fn pieces(pieces: Vec<&'static [u8]>) -> Body {
+    let frames = pieces
+        .into_iter()
+        .map(|piece| Ok(Frame::data(Bytes::from_static(piece))));
+    StreamBody::new(futures_util::stream::iter(frames)).boxed_unsync()
+}
+
+/// Some words, and then nothing more for ever.
+fn endless() -> Body {
+    let first = futures_util::stream::iter([Ok(Frame::data(Bytes::from_static(b"data: {}\n\n")))]);
+    StreamBody::new(first.chain(futures_util::stream::pending())).boxed_unsync()
+}
+
+fn editor(window: Tokens) -> Arc<dyn Edit> {
+    Arc::new(Editor::new(Settings {
+        preset: Preset::Off,
+        window: Some(window),
+        windows: |_| None,
+        offers_recall: true,
+    }))
+}
+
+async fn gateway(provider: &Provider, editor: Arc<dyn Edit>, token: Option<&str>) -> (String, String) {
+    let upstream = || Upstream::new(&format!("http://{}", provider.address), &Network::default()).unwrap();
+    let options = Options {
+        anthropic: upstream(),
+        openai: upstream(),
+        gemini: upstream(),
+        editor,
+        is_dry_run: false,
+        ledger: Ledger::new(None),
+        token: token.map(str::to_owned),
+    };
+    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let (address, recalls) = (format!("http://{}", gateway.address()), gateway.recalls_at());
+    tokio::spawn(gateway.serve(std::future::pending()));
+    (address, recalls)
+}
+
+fn client() -> reqwest::Client {
+    let url = reqwest::Url::parse("http://127.0.0.1").unwrap();
+    Network::default().client(&url).unwrap().0.build().unwrap()
+}
+
+/// A conversation of so many steps of 4 KB.
+fn conversation(steps: usize) -> String {
+    let mut messages = vec![serde_json::json!({"role": "user", "content": "Find the line that is lost."})];
+    for step in 0..steps {
+        let id = format!("call_{step}");
+        messages.push(serde_json::json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": format!("src/{step}.rs")}}]}));
+        let output = format!("let line_{step} = parser.line({step});\n").repeat(100);
+        messages.push(serde_json::json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": output}]}));
+    }
+    serde_json::json!({"model": "claude-opus-4-5", "max_tokens": 1000, "stream": true, "messages": messages})
+        .to_string()
+}
+
+const EVENTS: [&[u8]; 3] = [
+    b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":900,",
+    b"\"cache_creation_input_tokens\":90,\"output_tokens\":1}}}\n\n",
+    b"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+];
+
+fn streamed(_: &Seen) -> Response<Body> {
+    let answer = Response::builder()
+        .header("content-type", "text/event-stream")
+        .header("request-id", "req_1");
+    answer.body(pieces(EVENTS.to_vec())).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_no_conversation_passes_byte_for_byte() {
+    let provider = Provider::answering(|asked| {
+        let answer = Response::builder()
+            .status(299)
+            .header("content-encoding", "gzip")
+            .header("x-odd", "a");
+        assert_eq!(asked.path, "/v1/files/f_1/content?after=%2F&x=1");
+        answer
+            .body(pieces(vec![b"\x1f\x8b\x00\xff", b"", b"\x00tail"]))
+            .unwrap()
+    })
+    .await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    let sent = client()
+        .put(format!("{address}/v1/files/f_1/content?after=%2F&x=1"))
+        .header("x-api-key", "key-of-the-user")
+        .header("x-unknown", "kept")
+        .body(vec![0_u8, 255, 10, 13])
+        .send();
+    let answer = sent.await.unwrap();
+    assert_eq!(
+        (
+            answer.status().as_u16(),
+            answer.headers()["content-encoding"].as_bytes()
+        ),
+        (299, &b"gzip"[..])
+    );
+    assert_eq!(answer.bytes().await.unwrap(), &b"\x1f\x8b\x00\xff\x00tail"[..]);
+    let seen = provider.seen();
+    assert_eq!(
+        (seen[0].body.as_ref(), seen[0].headers["x-unknown"].to_str().unwrap()),
+        (&[0_u8, 255, 10, 13][..], "kept")
+    );
+    assert_eq!(seen[0].headers["x-api-key"], "key-of-the-user");
+    assert_eq!(seen[0].headers["host"], provider.address.to_string());
+}
+
+#[tokio::test]
+async fn a_conversation_that_fits_goes_on_as_it_came_and_its_answer_as_it_comes() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(200_000), None).await;
+    let body = conversation(3).replace("\"model\"", " \"model\"");
+    let url = format!("{address}/v1/messages?beta=true");
+    let answer = client()
+        .post(url)
+        .header("x-api-key", "key-of-the-user")
+        .body(body.clone())
+        .send();
+    let answer = answer.await.unwrap();
+    assert_eq!(answer.headers()["request-id"], "req_1");
+    assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
+    assert_eq!(
+        (provider.seen()[0].path.as_str(), provider.seen()[0].body.as_ref()),
+        ("/v1/messages?beta=true", body.as_bytes())
+    );
+    let figures = client().get(format!("{address}/codelet/figures")).send().await.unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&figures.text().await.unwrap()).unwrap();
+    assert_eq!(
+        (&figures["requests"], &figures["usage"]["cache_read"]),
+        (&1.into(), &900.into())
+    );
+    assert!(figures["cost_usd"].as_f64().unwrap() > 0.0);
+}
+
+#[tokio::test]
+async fn neither_keys_nor_words_are_shown() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(200_000), None).await;
+    let sent = client()
+        .post(format!("{address}/v1/messages"))
+        .header("x-api-key", "key-of-the-user");
+    sent.body(conversation(3)).send().await.unwrap().bytes().await.unwrap();
+    for page in ["/codelet", "/codelet/figures", "/metrics"] {
+        let shown = client()
+            .get(format!("{address}{page}"))
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
+        assert!(shown.contains("claude-opus-4-5") || page == "/metrics", "{shown}");
+        assert!(
+            !shown.contains("key-of-the-user") && !shown.contains("line that is lost"),
+            "{shown}"
+        );
+    }
+}
+
+/// An editor that fails.
+struct Failing(fn() -> Edited);
+
+impl Edit for Failing {
+    fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
+        (self.0)()
+    }
+
+    fn edit_refused(&self, _: &Asked, _: &Bytes, _: Option<Tokens>, _: Option<Tokens>) -> Option<Edited> {
+        None
+    }
+
+    fn recall(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
+    let panics = || -> Edited { panic!("a fault of the editor") };
+    let dawdles = || {
+        std::thread::sleep(Duration::from_secs(2));
+        Edited {
+            body: Some(vec![Bytes::from_static(b"too late")]),
+            facts: Facts::default(),
+        }
+    };
+    for fault in [panics as fn() -> Edited, dawdles] {
+        let provider = Provider::answering(streamed).await;
+        let (address, _) = gateway(&provider, Arc::new(Failing(fault)), None).await;
+        let answer = client()
+            .post(format!("{address}/v1/messages"))
+            .body(conversation(2))
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
+        assert_eq!(provider.seen()[0].body, conversation(2).as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_the_provider_finds_too_long_is_made_smaller_and_sent_again_once() {
+    let provider = Provider::answering(|asked| {
+        if asked.body.len() > 40_000 {
+            let words = "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 50000 tokens > 10000 maximum\"}}";
+            return Response::builder().status(400).body(http_body_util::Full::from(words).boxed_unsync()).unwrap();
+        }
+        streamed(asked)
+    })
+    .await;
+    let (address, _) = gateway(&provider, editor(200_000), None).await;
+    let url = format!("{address}/v1/messages");
+    let answer = client().post(&url).body(conversation(40)).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let seen = provider.seen();
+    assert!(seen.len() == 2 && seen[1].body.len() < 40_000, "{}", seen.len());
+    assert!(String::from_utf8_lossy(&seen[1].body).contains("Find the line that is lost."));
+    // One that cannot be made smaller comes back as the provider has said it.
+    let long = conversation(0).replace("Find the line", &"Find the line ".repeat(5_000));
+    let refused = client().post(&url).body(long).send().await.unwrap();
+    assert_eq!(refused.status(), 400);
+    assert!(refused.text().await.unwrap().contains("50000 tokens > 10000 maximum"));
+}
+
+#[tokio::test]
+async fn only_this_machine_s_names_and_no_other_site_s_pages_are_answered() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(200_000), None).await;
+    let host = address.trim_start_matches("http://");
+    for (head, status) in [
+        (format!("Host: {host}"), 200),
+        ("Host: localhost".to_owned(), 200),
+        ("Host: evil.example".to_owned(), 403),
+        ("Host: 127.0.0.1.evil.example".to_owned(), 403),
+        (format!("Host: {host}\r\nOrigin: https://evil.example"), 403),
+        (format!("Host: {host}\r\nOrigin: null"), 403),
+        (format!("Host: {host}\r\nOrigin: http://localhost:3000"), 200),
+        (
+            format!("Host: {host}\r\nUpgrade: websocket\r\nConnection: upgrade"),
+            426,
+        ),
+    ] {
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        let request = format!("GET /v1/models HTTP/1.1\r\n{head}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_asked_for_and_never_passed_on() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(200_000), Some("open-sesame")).await;
+    let ask = |path: &str, token: Option<&str>| {
+        let request = client().post(format!("{address}{path}")).body(conversation(1));
+        let request = token
+            .into_iter()
+            .fold(request, |request, token| request.header("x-codelet-token", token));
+        async { request.send().await.unwrap().status().as_u16() }
+    };
+    assert_eq!(ask("/v1/messages", None).await, 401);
+    assert_eq!(ask("/v1/messages", Some("open-sesam")).await, 401);
+    assert_eq!(ask("/t/wrong/v1/messages", None).await, 401);
+    assert_eq!(ask("/t/open-sesame/v1/messages", None).await, 200);
+    assert_eq!(ask("/t/open-sesame/v1/messages", Some("open-sesame")).await, 200);
+    assert_eq!(ask("/v1/messages", Some("open-sesame")).await, 200);
+    for seen in provider.seen() {
+        assert_eq!(seen.path, "/v1/messages");
+        assert!(!format!("{seen:?}").contains("open-sesame"));
+    }
+    let everywhere = Options {
+        token: None,
+        anthropic: Upstream::new("http://127.0.0.1:1", &Network::default()).unwrap(),
+        openai: Upstream::new("http://127.0.0.1:1", &Network::default()).unwrap(),
+        gemini: Upstream::new("http://127.0.0.1:1", &Network::default()).unwrap(),
+        editor: editor(1_000),
+        is_dry_run: false,
+        ledger: Ledger::new(None),
+    };
+    let bound = Gateway::bind("0.0.0.0:0".parse().unwrap(), everywhere).await;
+    assert_eq!(bound.err().unwrap().kind(), std::io::ErrorKind::PermissionDenied);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_goes_away_leaves_no_connection_behind() {
+    let provider = Provider::answering(|_| {
+        let answer = Response::builder().header("content-type", "text/event-stream");
+        answer.body(endless()).unwrap()
+    })
+    .await;
+    let (address, _) = gateway(&provider, editor(200_000), None).await;
+    for _ in 0..100 {
+        let mut answer = client()
+            .post(format!("{address}/v1/messages"))
+            .body(conversation(1))
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(answer.chunk().await.unwrap().unwrap(), &b"data: {}\n\n"[..]);
+    }
+    let emptied = async {
+        while provider.open.load(Ordering::SeqCst) > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), emptied).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_removed_is_read_back_only_by_who_knows_where() {
+    let provider = Provider::answering(streamed).await;
+    let (address, recalls) = gateway(&provider, editor(12_000), None).await;
+    let answer = client()
+        .post(format!("{address}/v1/messages"))
+        .body(conversation(40))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 200);
+    let sent = String::from_utf8_lossy(&provider.seen()[0].body).into_owned();
+    assert!(sent.len() < conversation(40).len() / 2);
+    let (_, rest) = sent.split_once("`codelet recall ").unwrap();
+    let handle: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+    if handle != "HANDLE" {
+        let text = codelet_gateway::recall(&recalls, &handle, None).await.unwrap();
+        assert!(text.contains("parser.line("), "{text}");
+    }
+    assert!(
+        codelet_gateway::recall(&recalls, "nothing", None)
+            .await
+            .unwrap_err()
+            .contains("nothing is remembered")
+    );
+    let elsewhere = format!("{address}/codelet/recall/guess");
+    assert!(codelet_gateway::recall(&elsewhere, &handle, None).await.is_err());
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_be_reached_is_told_in_words() {
+    let provider = Provider::answering(streamed).await;
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let nobody = Provider {
+        address: gone,
+        ..provider
+    };
+    let (address, _) = gateway(&nobody, editor(200_000), None).await;
+    let answer = client()
+        .post(format!("{address}/v1/messages"))
+        .body(conversation(1))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 502);
+    let said: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+    assert!(
+        said["error"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("the Codelet gateway cannot reach 127.0.0.1"),
+        "{said}"
+    );
+}
