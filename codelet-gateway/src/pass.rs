@@ -307,7 +307,7 @@ fn back(
 ) -> Answer {
     let (head, body) = Response::<reqwest::Body>::from(answer).into_parts();
     let heard = Heard::new(body, listener, tell);
-    let mut answer = Response::new(heard.map_err(|failure| Broken::from(failure)).boxed_unsync());
+    let mut answer = Response::new(heard.map_err(Broken::from).boxed_unsync());
     *answer.status_mut() = head.status;
     *answer.headers_mut() = headers::back(&head.headers);
     answer

@@ -32,6 +32,8 @@ const MOST_CONNECTIONS: usize = 1_024;
 const MOST_READING_MB: usize = 256;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
+/// Why a request is not let in.
+type Refusal = (StatusCode, &'static str);
 /// What cannot be passed on within a body.
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 /// A body of an answer.
@@ -187,7 +189,7 @@ impl Gateway {
 async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<Answer, Infallible> {
     let path = match shared.admit(&mut request) {
         Ok(path) => path,
-        Err(refusal) => return Ok(refusal),
+        Err((status, words)) => return Ok(error(status, words)),
     };
     if request.method() == Method::GET
         && let Some(page) = shared.own(path.path())
@@ -214,7 +216,7 @@ impl Shared {
     }
 
     /// The path of a request that may be made, without the token that it may begin with.
-    fn admit(&self, request: &mut Request<Incoming>) -> Result<PathAndQuery, Answer> {
+    fn admit(&self, request: &mut Request<Incoming>) -> Result<PathAndQuery, Refusal> {
         let uri = request.uri();
         let path = uri
             .path_and_query()
@@ -226,7 +228,7 @@ impl Shared {
             .map(|origin| origin.to_str().unwrap_or("null"));
         let is_page = |origin: &str| origin == "null" || origin.starts_with("http") && !is_this_machine(origin);
         if origin.is_some_and(is_page) {
-            return Err(error(
+            return Err((
                 StatusCode::FORBIDDEN,
                 "pages of other sites may not use the Codelet gateway",
             ));
@@ -237,7 +239,7 @@ impl Shared {
             // A name that somebody else made to point here would let their page ask.
             return match host.is_some_and(is_this_machine) {
                 true => Ok(path),
-                false => Err(error(
+                false => Err((
                     StatusCode::FORBIDDEN,
                     "the Codelet gateway answers only to the names of this machine, such as 127.0.0.1 and localhost",
                 )),
@@ -259,7 +261,7 @@ impl Shared {
                 .then_some(path),
         };
         path.ok_or_else(|| {
-            error(
+            (
                 StatusCode::UNAUTHORIZED,
                 "this Codelet gateway asks for its token: the header x-codelet-token, or /t/TOKEN before the path",
             )
