@@ -144,6 +144,12 @@ forms! {
     Kimi = kimi::FORM;
     /// An exported session of Goose.
     Goose = goose::FORM;
+    /// A session of Crush.
+    Crush = crush::FORM;
+    /// A thread of Zed's agent.
+    Zed = zed::FORM;
+    /// A conversation of Kiro CLI.
+    Kiro = kiro::FORM;
     /// A session of Continue.
     Continue = continue_dev::FORM;
     /// A chat history of Aider.
