@@ -160,6 +160,10 @@ pub struct Chat {
     #[arg(long, value_name = "FILE", value_parser = recorded())]
     pub from: Option<PathBuf>,
 
+    /// If --from names a data set or an agent's database, the number of the conversation, from 0
+    #[arg(long, value_name = "N", requires = "from")]
+    pub index: Option<usize>,
+
     /// Save the conversation to this file as it grows
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
@@ -415,7 +419,7 @@ pub struct Compact {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
+    /// Of a data set or an agent's database, only the conversation with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 
@@ -465,7 +469,7 @@ pub struct Inspect {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
+    /// Of a data set or an agent's database, only the conversation with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 
@@ -525,7 +529,7 @@ pub struct Replay {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of data sets with one conversation per line, only the one with this number, from 0 [default: all]
+    /// Of data sets and agents' databases, only the conversation with this number, from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 
@@ -587,6 +591,10 @@ pub struct Report {
 
     #[command(flatten)]
     pub reading: Reading,
+
+    /// Of data sets and agents' databases, the conversation with this number, from 0
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
 
     /// Context window in tokens (200000, 200k, 1M) [default: 200k, or 1M if the recording did not fit into 200k]
     #[arg(long, value_name = "TOKENS", value_parser = window)]

@@ -141,7 +141,7 @@ fn sessions_of_agents_are_listed_and_named_by_their_numbers() {
         "{\"type\":\"session_meta\",\"payload\":{\"id\":\"b\",\"cwd\":\"/w\"}}\n",
         300,
     );
-    put(".local/share/opencode/opencode.db", "SQLite", 10);
+    put(".config/Cursor/User/globalStorage/state.vscdb", "SQLite", 10);
     let run = |args: &[&str]| {
         let mut command = codelet(args);
         command
@@ -158,7 +158,7 @@ fn sessions_of_agents_are_listed_and_named_by_their_numbers() {
     // A title is somebody's text: one line, and nothing that a terminal would obey.
     assert!(lines[2].ends_with("tea      Mend the ␛[31mkettle."), "{lines:#?}");
     assert!(
-        stderr(&output).contains("`opencode export ID > session.json`"),
+        stderr(&output).contains("state.vscdb is not read: its newer transcripts are read"),
         "{}",
         stderr(&output)
     );

@@ -65,7 +65,11 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         .as_ref()
         .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
-    let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
+    let recorded = chat
+        .from
+        .as_deref()
+        .map(|file| takeover::read(file, chat.index))
+        .transpose()?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());

@@ -77,7 +77,11 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         .as_ref()
         .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
-    let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
+    let recorded = chat
+        .from
+        .as_deref()
+        .map(|file| takeover::read(file, chat.index))
+        .transpose()?;
     let mut equipment = world::equipment(&settings, &place, &*model);
     let toolset = Toolset::of(chat);
     equipment.tools = toolset.own(equipment.tools, &mut settings)?;

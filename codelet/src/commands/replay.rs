@@ -233,7 +233,7 @@ fn play_all(
 
 /// Plays the conversation of a file, or those of a data set.
 fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Vec<Result<Played, String>> {
-    let input = match Input::read(Some(file)).and_then(|input| input.conversations(args.index)) {
+    let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.index)) {
         Ok(Conversations::One(input)) => input,
         Ok(Conversations::Many(input)) => {
             let mut played = Vec::new();

@@ -4,7 +4,7 @@ use crate::args::Report;
 use crate::commands::replay::{Prices, names, policies, prices};
 use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::output::{Access, Output};
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
@@ -38,7 +38,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
         ));
     }
     for file in &args.files {
-        if output.is_same(&Output::named(file)) && output != Output::Stdout {
+        if output.is_same(&Output::named(&input::file_of(file))) && output != Output::Stdout {
             return Err(Failure::at(
                 file.display(),
                 "is an input file; choose another output file with -o",
@@ -108,7 +108,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
 
 /// The session in a file, or on standard input, with the name of its form. What is odd in it is added to the warnings.
 fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
-    let input = Input::read(file)?;
+    let input = Input::read_any(file)?.one(args.index)?;
     let recording = input.record(&args.reading)?;
     let name = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
