@@ -140,6 +140,8 @@ forms! {
     Droid = droid::FORM;
     /// A transcript of Cursor's agent.
     Cursor = cursor::FORM;
+    /// What Cursor's agent prints as `stream-json`.
+    CursorStream = cursor_stream::FORM;
     /// A session of Kimi's agent.
     Kimi = kimi::FORM;
     /// An exported session of Goose.
@@ -158,6 +160,10 @@ forms! {
     UiMessage = ui_message::FORM;
     /// Messages of LangChain.
     Langchain = langchain::FORM;
+    /// Spans of OpenTelemetry.
+    Otel = otel::FORM;
+    /// A session trace of the Hugging Face Hub.
+    SessionTrace = session_trace::FORM;
     /// A trajectory of Harbor and Terminal-Bench.
     Atif = atif::FORM;
     /// A conversation of training data in ShareGPT's words.

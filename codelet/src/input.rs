@@ -8,6 +8,7 @@ use codelet_transcript::{Document, Format, ReadError, Recording};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::os::fd::AsFd;
@@ -91,8 +92,23 @@ impl Input {
         back.map_err(|error| Failure::io(path, &error))?;
         let size = if found.is_file() { found.len() } else { 0 };
         let written = found.modified().ok().filter(|_| found.is_file());
-        let input = Input::fill(name, file, size)?;
-        Ok(Input { written, ..input })
+        let mut input = Input::fill(name, file, size)?;
+        input.written = written;
+        input.with_earlier(path);
+        Ok(input)
+    }
+
+    /// Puts what a session goes on from before it, where that lies beside its file.
+    fn with_earlier(&mut self, path: &Path) {
+        for _ in 0..MOST_EARLIER {
+            let Some(earlier) = codelet_transcript::earlier(&self.bytes) else {
+                return;
+            };
+            let left = MAX_BYTES.saturating_sub(self.bytes.len() as u64);
+            let is_it = |name: &str| Some(name) != path.file_name().and_then(OsStr::to_str) && earlier.is_named(name);
+            let Some(other) = beside(path, left, is_it) else { return };
+            self.bytes = earlier.join(&other, &self.bytes);
+        }
     }
 
     /// A store; where it holds one session, that one.
@@ -330,6 +346,25 @@ impl Held {
             ..Input::of(format!("{name}#{}", session.id), bytes)
         })
     }
+}
+
+/// A session goes on from so many others at most, one after another.
+const MOST_EARLIER: usize = 20;
+
+/// The bytes of the regular file in the same folder that has such a name. No link is followed.
+fn beside(path: &Path, most: u64, is_it: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let mut named = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_it));
+    let (file, found) = opened(&named.next()?.path(), OFlags::NOFOLLOW).ok()?;
+    let mut bytes = Vec::new();
+    let is_small = found.len() <= most;
+    is_small
+        .then(|| file.take(most).read_to_end(&mut bytes).ok())
+        .flatten()?;
+    Some(bytes)
 }
 
 /// What `FILE#ID` names: a file, and what is meant in it.

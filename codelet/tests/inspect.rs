@@ -186,6 +186,50 @@ fn sessions_of_agents_are_listed_and_named_by_their_numbers() {
     );
 }
 
+#[test]
+fn what_a_session_of_codex_goes_on_from_is_read_where_it_lies_beside_it() {
+    let home = folder("goes_on_from");
+    let say = |text: &str| {
+        let content = serde_json::json!([{"type": "input_text", "text": text}]);
+        format!(
+            "{{\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"role\":\"user\",\"content\":{content}}}}}\n"
+        )
+    };
+    let put = |name: &str, text: String| std::fs::write(home.join(name), text).unwrap();
+    let goes_on = |id: &str| {
+        format!(
+            "{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"x\",\"history_base\":{{\"thread_id\":\"{id}\"}}}}}}\n"
+        )
+    };
+    put(
+        "rollout-1-aaaa.jsonl",
+        "{\"type\":\"session_meta\",\"payload\":{\"id\":\"aaaa\"}}\n".to_owned() + &say("Warm the pot."),
+    );
+    put("rollout-2-bbbb.jsonl", goes_on("aaaa") + &say("Pour the tea."));
+    put("rollout-3-cccc.jsonl", goes_on("bbbb") + &say("Drink it."));
+    put("rollout-4-dddd.jsonl", goes_on("dddd") + &say("Of itself."));
+    put("rollout-5-eeee.jsonl", goes_on("gone") + &say("Alone."));
+    std::fs::create_dir_all(home.join("out")).unwrap();
+    std::os::unix::fs::symlink("../rollout-1-aaaa.jsonl", home.join("out/rollout-1-aaaa.jsonl")).unwrap();
+    std::fs::copy(home.join("rollout-2-bbbb.jsonl"), home.join("out/rollout-2-bbbb.jsonl")).unwrap();
+    for (name, turns, is_told) in [
+        ("rollout-3-cccc.jsonl", 3, false),
+        ("rollout-4-dddd.jsonl", 1, true),
+        ("rollout-5-eeee.jsonl", 1, true),
+        // A link leads out of the folder.
+        ("out/rollout-2-bbbb.jsonl", 1, true),
+    ] {
+        let output = codelet(&["inspect", home.join(name).to_str().unwrap(), "--json"])
+            .output()
+            .unwrap();
+        ended(&output, 0);
+        let found: Value = serde_json::from_str(stdout(&output)).unwrap();
+        assert_eq!(found["turns"].as_array().unwrap().len(), turns, "{name}");
+        let told = stderr(&output).contains("an earlier part of this conversation is elsewhere");
+        assert_eq!(told, is_told, "{name}: {}", stderr(&output));
+    }
+}
+
 /// Reads the recorded conversations where there are any; nothing is asserted about what they say.
 #[test]
 fn recorded_conversations_can_be_looked_at() {
