@@ -91,7 +91,7 @@ forms! {
     /// An exported session of OpenCode.
     Opencode = Form {
         lists: &["messages"],
-        ..Form::new("opencode", "an exported session of OpenCode (JSON)", |bytes| plain(opencode::read(bytes)))
+        ..Form::new("opencode", "an exported session of OpenCode (JSON)", opencode::record)
     };
     /// A session file of pi.
     Pi = Form {
