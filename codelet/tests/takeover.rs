@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "../../codelet-stores/tests/made/mod.rs"]
+mod made;
 
 use codelet_testkit::server::{Behaviour, Gate, Reply, Server, Wire, block_on};
 use common::agent::{Bench, WIRES, name};
@@ -137,6 +139,34 @@ fn what_is_no_conversation_is_told_before_anything_begins() {
         common::refused(&output, &[file]);
     }
     assert!(server.record().exchanges.is_empty());
+}
+
+#[test]
+fn a_session_goes_on_from_one_of_several_in_a_database_or_a_data_set() {
+    let bench = Bench::new();
+    made::opencode(&bench.work.join("opencode.db"));
+    let chat = |words: &str| json!({"messages": [{"role": "user", "content": words}, {"role": "assistant", "content": "Yes."}]});
+    std::fs::write(bench.work.join("set.jsonl"), lines(&[chat("First?"), chat("Second?")])).unwrap();
+    for (from, told) in [
+        (vec!["opencode.db", "--index", "0"], "Build the tea shop"),
+        (vec!["opencode.db#ses_tea"], "Build the tea shop"),
+        (vec!["set.jsonl", "--index", "1"], "Second?"),
+    ] {
+        let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("I go on.")]));
+        let args = [vec!["-p", "Go on.", "--from"], from].concat();
+        let output = bench.ask(&server, Wire::Anthropic, &args);
+        ended(&output, 0);
+        let texts = server.record().exchanges[0].request.user_texts().join("\n");
+        assert!(texts.contains(told), "{texts}");
+    }
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go on.", "--from", "opencode.db"]);
+    ended(&output, 2);
+    assert!(
+        stderr(&output).contains("is a store with 2 sessions, expected one"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
