@@ -212,7 +212,7 @@ fn what_a_session_of_codex_goes_on_from_is_read_where_it_lies_beside_it() {
     std::fs::create_dir_all(home.join("out")).unwrap();
     std::os::unix::fs::symlink("../rollout-1-aaaa.jsonl", home.join("out/rollout-1-aaaa.jsonl")).unwrap();
     std::fs::copy(home.join("rollout-2-bbbb.jsonl"), home.join("out/rollout-2-bbbb.jsonl")).unwrap();
-    for (name, turns, is_told) in [
+    for (name, messages, is_told) in [
         ("rollout-3-cccc.jsonl", 3, false),
         ("rollout-4-dddd.jsonl", 1, true),
         ("rollout-5-eeee.jsonl", 1, true),
@@ -224,7 +224,7 @@ fn what_a_session_of_codex_goes_on_from_is_read_where_it_lies_beside_it() {
             .unwrap();
         ended(&output, 0);
         let found: Value = serde_json::from_str(stdout(&output)).unwrap();
-        assert_eq!(found["turns"].as_array().unwrap().len(), turns, "{name}");
+        assert_eq!(found["messages"], messages, "{name}");
         let told = stderr(&output).contains("an earlier part of this conversation is elsewhere");
         assert_eq!(told, is_told, "{name}: {}", stderr(&output));
     }
