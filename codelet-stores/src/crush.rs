@@ -4,7 +4,7 @@
 
 use crate::json::Json;
 use crate::tables::{self, column, each, number, some_text, text};
-use crate::{Kind, Session, StoreError};
+use crate::{Conversation, Kind, Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(crate) const KIND: Kind = Kind {
@@ -56,7 +56,7 @@ fn milliseconds(time: u64) -> u64 {
     }
 }
 
-fn conversation(connection: &Connection, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+fn conversation(connection: &Connection, id: &str) -> Conversation {
     let mut json = Json::new("{\"meta\":{\"uuid\":");
     let found = connection.query_row("SELECT title FROM sessions WHERE id = ?1", [id], |row| {
         json.string(id)

@@ -4,7 +4,7 @@
 
 use crate::json::Json;
 use crate::tables::{self, column, each, number, some_text, text};
-use crate::{Kind, Session, StoreError};
+use crate::{Conversation, Kind, Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(crate) const KIND: Kind = Kind {
@@ -41,7 +41,7 @@ fn sessions(connection: &Connection) -> Result<Vec<Session>, StoreError> {
     })
 }
 
-fn conversation(connection: &Connection, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+fn conversation(connection: &Connection, id: &str) -> Conversation {
     let mut json = Json::new("{\"id\":");
     let query = "SELECT working_dir FROM sessions WHERE id = ?1";
     let found = connection.query_row(query, [id], |row| {

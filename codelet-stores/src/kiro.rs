@@ -5,7 +5,7 @@
 //! 2026. Kiro CLI is closed: its table `conversations_v2` is known from programs that read it, and what is in it is the same.
 
 use crate::tables::{self, bytes, number, some_text};
-use crate::{Kind, Session, StoreError};
+use crate::{Conversation, Kind, Session};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(crate) const KIND: Kind = Kind {
@@ -48,7 +48,7 @@ fn session(row: &rusqlite::Row<'_>) -> Option<Session> {
     })
 }
 
-fn value(connection: &Connection, query: &str, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+fn value(connection: &Connection, query: &str, id: &str) -> Conversation {
     Ok(connection
         .query_row(query, [id], |row| Ok(bytes(row, 0).to_vec()))
         .optional()?)

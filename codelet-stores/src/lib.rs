@@ -66,8 +66,11 @@ struct Kind {
     /// Lists its sessions, in any order.
     sessions: fn(&Connection) -> Result<Vec<Session>, StoreError>,
     /// Reads one conversation; `None` where there is none with this id.
-    conversation: fn(&Connection, &str) -> Result<Option<Vec<u8>>, StoreError>,
+    conversation: fn(&Connection, &str) -> Conversation,
 }
+
+/// The bytes of a conversation, where there is one.
+type Conversation = Result<Option<Vec<u8>>, StoreError>;
 
 /// The stores that are understood. To add one: a module with its `KIND`, and a row here.
 const KINDS: &[&Kind] = &[
@@ -92,7 +95,7 @@ pub enum StoreError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Nothing shows whose database it is.
-    #[error("is an SQLite database, but of no agent whose tables are known")]
+    #[error("is an SQLite database, but of no agent whose tables are known (of Cursor the transcripts are read)")]
     Unknown,
     /// Its writer holds it, or wrote to it meanwhile.
     #[error("is being written to by another program; try again")]

@@ -5,7 +5,7 @@
 
 use crate::json::Json;
 use crate::tables::{self, bytes, column, each, number, some_text, text};
-use crate::{Kind, Session, StoreError};
+use crate::{Conversation, Kind, Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ fn tokens(connection: &Connection, session: &str) -> Result<Option<u64>, StoreEr
     Ok(found)
 }
 
-fn conversation(connection: &Connection, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+fn conversation(connection: &Connection, id: &str) -> Conversation {
     let revert = column(connection, "session", "revert");
     let query = format!("SELECT title, directory, {revert} FROM session WHERE id = ?1");
     let mut json = Json::new("{\"info\":{\"id\":");

@@ -3,7 +3,7 @@
 //! Source: `crates/agent/src/db.rs` of zed-industries/zed, threads of version 0.3.0 and older ones, 2026.
 
 use crate::tables::{self, bytes, column, number, some_text, text};
-use crate::{Kind, MAX_BYTES, Session, StoreError};
+use crate::{Conversation, Kind, MAX_BYTES, Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use ruzstd::decoding::StreamingDecoder;
 use std::io::Read;
@@ -33,7 +33,7 @@ fn sessions(connection: &Connection) -> Result<Vec<Session>, StoreError> {
     })
 }
 
-fn conversation(connection: &Connection, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+fn conversation(connection: &Connection, id: &str) -> Conversation {
     let query = "SELECT data_type, data FROM threads WHERE id = ?1";
     let found = connection.query_row(query, [id], |row| {
         Ok((text(row, 0).into_owned(), bytes(row, 1).to_vec()))

@@ -284,13 +284,13 @@ impl Input {
     pub fn each(&self, mut take: impl FnMut(usize, Input) -> Result<(), Failure>) -> Result<(), Failure> {
         let lines = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
         let all = self.held.as_ref().map_or(lines.len(), |held| held.sessions.len());
+        let one = |at: usize| match &self.held {
+            Some(held) => held.conversation(&self.name, &held.sessions[at]),
+            None => Ok(Input::of(format!("{}#{at}", self.name), lines[at].to_vec())),
+        };
         let mut wrong = 0;
         for at in 0..all {
-            let one = match &self.held {
-                Some(held) => held.conversation(&self.name, &held.sessions[at]),
-                None => Ok(Input::of(format!("{}#{at}", self.name), lines[at].to_vec())),
-            };
-            match one.and_then(|one| take(at, one)) {
+            match one(at).and_then(|one| take(at, one)) {
                 Ok(()) => {}
                 Err(Failure::Told(words)) => {
                     wrong += 1;

@@ -22,7 +22,6 @@ pub fn open(path: &Path) -> Result<Store, StoreError> {
 pub fn words(error: &StoreError) -> String {
     match error {
         StoreError::Io(error) => crate::exit::words(error),
-        StoreError::Unknown => format!("{error} (of Cursor only the transcripts are read)"),
         error => error.to_string(),
     }
 }
