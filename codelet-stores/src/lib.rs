@@ -2,7 +2,7 @@
 //! `codelet-transcript` reads.
 //!
 //! A store is opened to be read and stays as it is, also while its agent writes to it (`open`). Whoever made the file is not
-//! trusted: nothing in it runs, and sizes and time are bounded. Which tables mean what: one module per agent, a row of [`KINDS`]
+//! trusted: nothing in it runs, and sizes and time are bounded. Which tables mean what: one module per agent, a row of `KINDS`
 //! each.
 //!
 //! ```no_run

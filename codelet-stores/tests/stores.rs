@@ -96,6 +96,36 @@ fn what_an_agent_notes_of_a_session_is_told() {
 }
 
 #[test]
+fn messages_of_opencode_2_are_handed_over_by_their_type_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("opencode.db");
+    made::opencode(&path);
+    let typed = "CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL, type text NOT NULL, seq integer NOT NULL,
+                    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+                 INSERT INTO session VALUES ('ses_two', 'p', NULL, 's', '/w', 'Two', '2.0.0', '{\"messageID\":\"msg_9\"}', 1, 2, 0);
+                 INSERT INTO session_message VALUES ('a', 'ses_two', 'assistant', 2, 1, 1, '{\"time\":{\"created\":2},\"content\":[]}'),
+                    ('b', 'ses_two', 'user', 1, 1, 1, '{\"time\":{\"created\":1},\"text\":\"Hello.\"}'), ('c', 'ses_two', 'user', 3, 1, 1, 'no');";
+    made::run(&path, typed);
+    let bytes = Store::open(&path).unwrap().conversation("ses_two").unwrap();
+    let whole: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(whole["info"]["revert"]["messageID"], "msg_9");
+    let messages: Vec<String> = whole["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(Value::to_string)
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            r#"{"id":"b","type":"user","time":{"created":1},"text":"Hello."}"#,
+            r#"{"id":"a","type":"assistant","time":{"created":2},"content":[]}"#,
+            r#"{"id":"c","type":"user","text":"no"}"#,
+        ]
+    );
+}
+
+#[test]
 fn a_store_is_read_beside_its_writer_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("goose.db");

@@ -230,8 +230,8 @@ pub enum Command {
     Restore(Restore),
     /// List the sessions that agents on this machine have recorded
     ///
-    /// Looks where each agent keeps its sessions, newest first, and reads no more of each than its head and its end. Nothing leaves
-    /// the machine.
+    /// Looks where each agent keeps its sessions, newest first, and reads no more of each file than its head and its end, and of a
+    /// database its list of sessions. Nothing leaves the machine.
     Sessions(Sessions),
     /// List the supported conversation formats
     Formats,

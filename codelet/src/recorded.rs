@@ -109,6 +109,12 @@ impl Found {
     }
 }
 
+/// The project in which an agent keeps a database of its own.
+fn project_of(store: &Path) -> Option<String> {
+    let folder = store.parent().filter(|folder| folder.ends_with(".crush"))?;
+    Some(folder.parent()?.to_string_lossy().into_owned())
+}
+
 fn of_store(agent: &'static str, file: &Path, session: stores::Session) -> Recorded {
     let mut named = OsString::from(file);
     named.push("#");
@@ -123,7 +129,7 @@ fn of_store(agent: &'static str, file: &Path, session: stores::Session) -> Recor
         bytes: None,
         noted: Some(Peek {
             title: session.title,
-            project: session.project,
+            project: session.project.or_else(|| project_of(file)),
             tokens: session.tokens,
             cost: session.cost,
         }),

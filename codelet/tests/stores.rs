@@ -140,6 +140,12 @@ fn sessions_of_stores_stand_among_the_others_and_their_numbers_name_them() {
     for made in made::ALL {
         let is_it = |one: &&Value| one["agent"] == made.agent && one["id"] == made.ids[0];
         let one = listed.iter().find(is_it).unwrap_or_else(|| panic!("{}", made.agent));
+        assert!(
+            one["project"]
+                .as_str()
+                .is_some_and(|project| project.ends_with("/tea") || project.ends_with("/kettle")),
+            "{one}"
+        );
         let number = format!("@{}", one["number"]);
         let output = run(&["inspect", &number]);
         ended(&output, 0);

@@ -26,7 +26,8 @@ pub const ALL: &[Made] = &[
     Made { agent: "crush", file: "crush.db", home: "work/tea/.crush/crush.db", make: crush, ids: &["5f0c-tea", "4e0b-old"] },
     Made { agent: "zed", file: "threads.db", home: ".local/share/zed/threads/threads.db", make: zed, ids: &["thread-tea", "thread-old"] },
     Made { agent: "kiro", file: "kiro.sqlite3", home: ".local/share/kiro-cli/data.sqlite3", make: kiro, ids: &["conv-tea", "conv-old"] },
-    Made { agent: "kiro", file: "amazon-q.sqlite3", home: ".local/share/amazon-q/data.sqlite3", make: amazon_q, ids: &["/home/mira/kettle", "/home/mira/tea"] },
+    Made { agent: "kiro", file: "amazon-q.sqlite3", home: ".local/share/amazon-q/data.sqlite3", make: amazon_q,
+        ids: &["/home/mira/kettle", "/home/mira/tea"] },
 ];
 
 /// Runs statements in the database of a file, which is made where it is missing.
@@ -40,9 +41,12 @@ pub fn opencode(path: &Path) {
         path,
         "PRAGMA journal_mode = WAL;
          CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text NOT NULL, directory text NOT NULL,
-            title text NOT NULL, version text NOT NULL, revert text, time_created integer NOT NULL, time_updated integer NOT NULL, cost real NOT NULL DEFAULT 0);
-         CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
-         CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+            title text NOT NULL, version text NOT NULL, revert text, time_created integer NOT NULL, time_updated integer NOT NULL,
+            cost real NOT NULL DEFAULT 0);
+         CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
+            time_updated integer NOT NULL, data text NOT NULL);
+         CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, time_created integer NOT NULL,
+            time_updated integer NOT NULL, data text NOT NULL);
          CREATE INDEX message_session_idx ON message (session_id);
          CREATE INDEX part_message_idx ON part (message_id);",
     );
@@ -111,10 +115,12 @@ pub fn goose(path: &Path) {
     run(
         path,
         "PRAGMA journal_mode = WAL;
-         CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', user_set_name BOOLEAN DEFAULT FALSE,
+         CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '',
+            user_set_name BOOLEAN DEFAULT FALSE,
             session_type TEXT NOT NULL DEFAULT 'user', working_dir TEXT NOT NULL, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
             updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, extension_data TEXT DEFAULT '{}', total_tokens INTEGER);
-         CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL, content_json TEXT NOT NULL,
+         CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id),
+            role TEXT NOT NULL, content_json TEXT NOT NULL,
             created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP DEFAULT CURRENT_TIMESTAMP, tokens INTEGER, metadata_json TEXT);
          INSERT INTO sessions (id, name, description, session_type, working_dir, updated_at, total_tokens) VALUES
             ('20261123_1', '', 'Older', 'user', '/home/mira/tea', '2026-11-23 10:00:00', NULL),
@@ -155,12 +161,16 @@ pub fn crush(path: &Path) {
     run(
         path,
         "PRAGMA journal_mode = WAL;
-         CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, message_count INTEGER NOT NULL DEFAULT 0, prompt_tokens INTEGER NOT NULL DEFAULT 0,
-            completion_tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0.0, updated_at INTEGER NOT NULL, created_at INTEGER NOT NULL, summary_message_id TEXT);
-         CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL, parts TEXT NOT NULL default '[]', model TEXT, created_at INTEGER NOT NULL,
+         CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL,
+            message_count INTEGER NOT NULL DEFAULT 0, prompt_tokens INTEGER NOT NULL DEFAULT 0,
+            completion_tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0.0, updated_at INTEGER NOT NULL,
+            created_at INTEGER NOT NULL, summary_message_id TEXT);
+         CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL, parts TEXT NOT NULL default '[]',
+            model TEXT, created_at INTEGER NOT NULL,
             updated_at INTEGER NOT NULL, finished_at INTEGER, provider TEXT, is_summary_message INTEGER DEFAULT 0 NOT NULL);
          CREATE TRIGGER count_them AFTER INSERT ON messages BEGIN UPDATE sessions SET message_count = message_count + 1 WHERE id = new.session_id; END;
-         INSERT INTO sessions VALUES ('5f0c-tea', NULL, 'Tea shop', 0, 900, 100, 0.5, 1795514409, 1795514400, NULL), ('4e0b-old', NULL, 'Older', 0, 0, 0, 0.0, 1795000000, 1795000000, NULL),
+         INSERT INTO sessions VALUES ('5f0c-tea', NULL, 'Tea shop', 0, 900, 100, 0.5, 1795514409, 1795514400, NULL), ('4e0b-old', NULL,
+            'Older', 0, 0, 0, 0.0, 1795000000, 1795000000, NULL),
             ('6a1d', '5f0c-tea', 'Helper', 0, 0, 0, 0.0, 1795514500, 1795514500, NULL);",
     );
     let store = Connection::open(path).unwrap();
@@ -211,7 +221,8 @@ pub fn crush(path: &Path) {
 pub fn zed(path: &Path) {
     run(
         path,
-        "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL, data_type TEXT NOT NULL, data BLOB NOT NULL, parent_id TEXT,
+        "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT NOT NULL, updated_at TEXT NOT NULL, data_type TEXT NOT NULL,
+            data BLOB NOT NULL, parent_id TEXT,
             folder_paths TEXT, folder_paths_order TEXT, created_at TEXT);",
     );
     let store = Connection::open(path).unwrap();
@@ -260,7 +271,8 @@ fn pairs() -> (Value, Value) {
 pub fn kiro(path: &Path) {
     run(
         path,
-        "CREATE TABLE conversations_v2 (key TEXT NOT NULL, conversation_id TEXT NOT NULL, value TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+        "CREATE TABLE conversations_v2 (key TEXT NOT NULL, conversation_id TEXT NOT NULL, value TEXT NOT NULL,
+            created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
             PRIMARY KEY (key, conversation_id));",
     );
     let store = Connection::open(path).unwrap();
