@@ -30,7 +30,7 @@ use open::Opened;
 use rusqlite::Connection;
 use rusqlite::ffi::ErrorCode;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most bytes of one conversation.
 const MAX_BYTES: usize = 1 << 30;
@@ -84,6 +84,7 @@ const KINDS: &[&Kind] = &[
 
 /// A database with sessions, opened to be read.
 pub struct Store {
+    path: PathBuf,
     opened: Opened,
     kind: &'static Kind,
 }
@@ -132,16 +133,10 @@ impl Store {
     /// # Errors
     /// When it cannot be read, or is no store that is known.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        let opened = open::open(path)?;
-        for kind in KINDS {
-            let mut tables = kind.tables.iter();
-            if tables.all(|(table, columns)| tables::has(opened.connection(), table, columns)) {
-                return Ok(Store { opened, kind });
-            }
-        }
-        // Of a damaged file no table can be seen, and that is worth more words.
-        tables::check(opened.connection())?;
-        Err(StoreError::Unknown)
+        let path = path.to_owned();
+        let opened = open::open(&path)?;
+        let (opened, kind) = consistent(&path, opened, kind_of)?;
+        Ok(Store { path, opened, kind })
     }
 
     /// The name of the form that its conversations have.
@@ -154,8 +149,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        let mut sessions = (self.kind.sessions)(self.opened.connection())?;
-        self.opened.check()?;
+        let mut sessions = self.read(self.kind.sessions)?;
         sessions.sort_by(|one, other| {
             let newest = other.modified.cmp(&one.modified);
             newest.then_with(|| one.id.cmp(&other.id))
@@ -168,8 +162,51 @@ impl Store {
     /// # Errors
     /// When there is none with this id, or it cannot be read.
     pub fn conversation(&self, id: &str) -> Result<Vec<u8>, StoreError> {
-        let bytes = (self.kind.conversation)(self.opened.connection(), id)?;
-        self.opened.check()?;
+        let bytes = self.read(|connection| (self.kind.conversation)(connection, id))?;
         bytes.ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
+
+    /// Reads something, once more from the beginning where it was written to meanwhile.
+    fn read<T>(&self, take: impl Fn(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let taken = take(self.opened.connection());
+        match self.opened.check() {
+            Ok(()) => taken,
+            Err(StoreError::Busy) => consistent(&self.path, open::open(&self.path)?, take).map(|(_, taken)| taken),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// How often something is read that changes while it is.
+const TRIES: usize = 5;
+
+/// Something of a database that was not written to while it was read, and the database as it was then.
+fn consistent<T>(
+    path: &Path,
+    mut opened: Opened,
+    take: impl Fn(&Connection) -> Result<T, StoreError>,
+) -> Result<(Opened, T), StoreError> {
+    for _ in 0..TRIES {
+        let taken = take(opened.connection());
+        match opened.check() {
+            Ok(()) => return taken.map(|taken| (opened, taken)),
+            Err(StoreError::Busy) => std::thread::sleep(open::PAUSE),
+            Err(error) => return Err(error),
+        }
+        opened = open::open(path)?;
+    }
+    Err(StoreError::Busy)
+}
+
+/// Whose tables a database has.
+fn kind_of(connection: &Connection) -> Result<&'static Kind, StoreError> {
+    for kind in KINDS {
+        let mut tables = kind.tables.iter();
+        if tables.all(|(table, columns)| tables::has(connection, table, columns)) {
+            return Ok(kind);
+        }
+    }
+    // Of a damaged file no table can be seen, and that is worth more words.
+    tables::check(connection)?;
+    Err(StoreError::Unknown)
 }

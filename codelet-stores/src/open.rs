@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,11 @@ use tempfile::TempDir;
 
 /// How long a writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How often a database is opened that changes meanwhile, and how long is waited before it is tried again.
+const TRIES: usize = 20;
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
+/// File systems tell times apart that are so far from one another.
+const TICK: Duration = Duration::from_millis(40);
 /// The most bytes of a copy.
 const MAX_COPY: u64 = 4 << 30;
 /// Steps of SQLite's machine between two looks at how many there were, and how often that may be: minutes of work.
@@ -37,16 +42,42 @@ enum Guard {
     /// The locks that its writers heed.
     Locks,
     /// Nothing: it must not have changed.
-    Unchanged(PathBuf, Stamp),
+    Unchanged(PathBuf, Files),
     /// It is a copy that nobody else has.
     Copy { _folder: TempDir },
 }
 
-/// What changes when a file is written to.
-type Stamp = (u64, Option<SystemTime>);
+/// The database, its log, the index of that, and the log of another mode, as they lie there.
+#[derive(Clone, Copy, PartialEq)]
+struct Files([Option<(u64, Option<SystemTime>)>; 4]);
 
-fn stamp(data: &Metadata) -> Stamp {
-    (data.len(), data.modified().ok())
+const ENDS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+/// Places in [`ENDS`].
+const LOG: usize = 1;
+const INDEX: usize = 2;
+
+impl Files {
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        let mut files = [None; 4];
+        for (file, end) in files.iter_mut().zip(ENDS) {
+            *file = match fs::symlink_metadata(companion(path, end)) {
+                Ok(data) if data.is_file() => Some((data.len(), data.modified().ok())),
+                // SQLite would follow it, and whoever put it there may mean anything.
+                Ok(_) => return Err(io::Error::other(format!("the {end} file beside it is no file")).into()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(Files(files))
+    }
+
+    /// Whether one of them was written to so short a time ago that it may be written to again at what is the same time to the
+    /// file system.
+    fn are_new(&self) -> bool {
+        let now = SystemTime::now();
+        let is_new = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age < TICK);
+        self.0.iter().flatten().filter_map(|(_, time)| *time).any(is_new)
+    }
 }
 
 impl Opened {
@@ -60,7 +91,7 @@ impl Opened {
     /// When the file was written to meanwhile.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match &self.guard {
-            Guard::Unchanged(path, before) if stamp(&fs::metadata(path)?) != *before => Err(StoreError::Busy),
+            Guard::Unchanged(path, before) if Files::of(path)? != *before => Err(StoreError::Busy),
             _ => Ok(()),
         }
     }
@@ -69,38 +100,57 @@ impl Opened {
 /// Opens a database to be read.
 ///
 /// # Errors
-/// When it cannot be read, or is none.
+/// When it cannot be read, is none, or changes all the time.
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let path = path.canonicalize()?;
-    let (head, data) = head(&path)?;
-    let is_wal = head[18] == 2 || head[19] == 2;
-    let opened = match (is_wal, beside(&path, "-shm")?, beside(&path, "-wal")?) {
-        (false, ..) => with(&path, "mode=ro", Guard::Locks),
-        (true, Some(_), Some(_)) => with(&path, "mode=ro&readonly_shm=1", Guard::Locks),
-        (true, None, None | Some(0)) => {
-            let guard = Guard::Unchanged(path.clone(), stamp(&data));
-            with(&path, "mode=ro&immutable=1", guard)
+    for _ in 0..TRIES {
+        if let Some(opened) = attempt(&path)? {
+            return Ok(opened);
         }
-        (true, ..) => copied(&path),
+        std::thread::sleep(PAUSE);
+    }
+    Err(StoreError::Busy)
+}
+
+/// Opens it as what lies beside it asks for; `None` where that changed meanwhile.
+fn attempt(path: &Path) -> Result<Option<Opened>, StoreError> {
+    let head = head(path)?;
+    let before = Files::of(path)?;
+    let is_wal = head[18] == 2 || head[19] == 2;
+    let has = |end: usize| before.0[end].is_some();
+    let has_log = before.0[LOG].is_some_and(|(size, _)| size > 0);
+    let opened = match (is_wal, has(INDEX), has(LOG)) {
+        (false, ..) => with(path, "mode=ro", Guard::Locks),
+        (true, true, true) => with(path, "mode=ro&readonly_shm=1", Guard::Locks),
+        (true, false, _) if !has_log => {
+            if before.are_new() {
+                return Ok(None);
+            }
+            let guard = Guard::Unchanged(path.to_owned(), before);
+            with(path, "mode=ro&immutable=1", guard)
+        }
+        (true, ..) => return copied(path, &before),
     };
     match opened {
+        Ok(opened) => Ok(opened.check().is_ok().then_some(opened)),
         // What a crash left can only be put in order by writing.
-        Err(StoreError::Damaged(_)) => copied(&path),
-        opened => opened,
+        Err(StoreError::Damaged(_)) => match Files::of(path)? == before {
+            true => copied(path, &before),
+            false => Ok(None),
+        },
+        Err(error) => Err(error),
     }
 }
 
-/// The first bytes, of which all files have so many, and what is known of the file.
-fn head(path: &Path) -> Result<([u8; 100], Metadata), StoreError> {
+/// The first bytes, of which all files have so many.
+fn head(path: &Path) -> Result<[u8; 100], StoreError> {
     let mut head = [0; 100];
     // A device may do something when it is opened, and a pipe would be waited for.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("expected a file").into());
     }
-    let mut file = File::open(path)?;
-    let data = file.metadata()?;
-    match file.read_exact(&mut head) {
-        Ok(()) if head.starts_with(MAGIC) => Ok((head, data)),
+    match File::open(path)?.read_exact(&mut head) {
+        Ok(()) if head.starts_with(MAGIC) => Ok(head),
         Ok(()) => Err(StoreError::Damaged("it begins with other bytes".to_owned())),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             Err(StoreError::Damaged("it ends within its head".to_owned()))
@@ -116,17 +166,6 @@ fn companion(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The size of what lies beside a database, if it does.
-fn beside(path: &Path, end: &str) -> Result<Option<u64>, StoreError> {
-    match fs::symlink_metadata(companion(path, end)) {
-        Ok(data) if data.is_file() => Ok(Some(data.len())),
-        // SQLite would follow it, and whoever put it there may mean anything.
-        Ok(_) => Err(io::Error::other(format!("the {end} file beside it is no file")).into()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn with(path: &Path, parameters: &str, guard: Guard) -> Result<Opened, StoreError> {
     /// What has a meaning in an address, beside what cannot be seen.
     const MEANT: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#');
@@ -136,28 +175,34 @@ fn with(path: &Path, parameters: &str, guard: Guard) -> Result<Opened, StoreErro
     hardened(Connection::open_with_flags(address, flags)?, guard)
 }
 
-/// A copy in a folder of its own, put in order.
-fn copied(path: &Path) -> Result<Opened, StoreError> {
+/// A copy in a folder of its own, put in order; `None` where the files changed meanwhile.
+fn copied(path: &Path, before: &Files) -> Result<Option<Opened>, StoreError> {
+    if before.are_new() {
+        return Ok(None);
+    }
     let folder = tempfile::Builder::new().prefix("codelet-store-").tempdir()?;
     let copy = folder.path().join("store.db");
     let mut left = MAX_COPY;
-    let before = stamp(&fs::metadata(path)?);
-    for end in ["", "-wal", "-journal"] {
-        let from = companion(path, end);
-        if !end.is_empty() && beside(path, end)?.is_none() {
+    for (at, end) in ENDS.into_iter().enumerate() {
+        // The index is made anew.
+        if at == INDEX || before.0[at].is_none() {
             continue;
         }
-        let mut from = File::open(from)?.take(left + 1);
+        let mut from = match File::open(companion(path, end)) {
+            Ok(file) => file.take(left + 1),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
         let mut to = File::create_new(companion(&copy, end))?;
         let size = io::copy(&mut from, &mut to)?;
         left = left.checked_sub(size).ok_or(StoreError::TooLarge)?;
     }
-    if stamp(&fs::metadata(path)?) != before {
-        return Err(StoreError::Busy);
+    if Files::of(path)? != *before {
+        return Ok(None);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&copy, flags)?;
-    hardened(connection, Guard::Copy { _folder: folder })
+    hardened(connection, Guard::Copy { _folder: folder }).map(Some)
 }
 
 /// Takes every power from what stands in the file, and looks at it once.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What lies in a folder: sizes and times by names.
 fn lies_in(folder: &Path) -> BTreeMap<String, (u64, SystemTime)> {
@@ -273,6 +273,9 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         fs::write(&path, &bytes).unwrap();
+        // What has just been written is looked at once more a moment later.
+        let written = fs::File::options().write(true).open(&path).unwrap();
+        written.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
         let read = |path: &Path| -> Result<usize, StoreError> {
             let store = Store::open(path)?;
             let sessions = store.sessions()?;
