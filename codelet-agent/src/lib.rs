@@ -54,6 +54,7 @@ mod nearer;
 pub mod orders;
 pub mod permission;
 pub mod picture;
+pub mod prompts;
 mod refused;
 pub mod retry;
 pub mod run;

@@ -1,6 +1,7 @@
 //! What a call came to, as an answer to the model: texts as they are, pictures as pictures, and of all else what it is.
 
 use crate::text::{bounded, one_line, plain};
+use codelet_agent::prompts::PromptText;
 use codelet_agent::tool::{Output, PICTURE};
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image};
@@ -72,6 +73,39 @@ pub(crate) fn of_resources(mut result: Value) -> Value {
         lines.push("[there are more resources, which are not listed]".to_owned());
     }
     json!({"content": [{"type": "text", "text": lines.join("\n")}]})
+}
+
+/// Reads what a server has made of a prompt. Where messages are the model's, each begins with whose it is. None where it is
+/// nothing that can be read.
+pub(crate) fn of_prompt(mut result: Value, sees_images: bool) -> Option<PromptText> {
+    let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else {
+        return None;
+    };
+    let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_owned);
+    let is_labelled = messages.iter().any(|message| role(message).as_deref() != Some("user"));
+    let mut answer = Answer::default();
+    for mut message in messages {
+        let label = match role(&message)?.as_str() {
+            "user" => "User:",
+            "assistant" => "Assistant:",
+            _ => return None,
+        };
+        if !answer.text.is_empty() {
+            answer.say("");
+        }
+        if is_labelled {
+            answer.say(label);
+        }
+        match message.get_mut("content").map(Value::take)? {
+            Value::String(text) => answer.say(&text),
+            Value::Array(blocks) => blocks.into_iter().for_each(|block| answer.take(block, sees_images)),
+            block => answer.take(block, sees_images),
+        }
+    }
+    Some(PromptText {
+        text: answer.text,
+        images: answer.images,
+    })
 }
 
 #[derive(Default)]
@@ -255,6 +289,39 @@ mod tests {
     }
 
     #[test]
+    fn the_messages_of_a_prompt_are_one_text() {
+        let message = |role: &str, content: Value| json!({"role": role, "content": content});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let read = |messages: Value| of_prompt(json!({ "messages": messages }), true);
+        let one = read(json!([
+            message("user", text("Look at\u{1b}[31m this:")),
+            message(
+                "user",
+                json!({"type": "resource", "resource": {"uri": "file:///a", "text": "words"}})
+            ),
+            message(
+                "user",
+                json!([text("and"), {"type": "image", "mimeType": "image/png", "data": "AAAA"}])
+            ),
+        ]));
+        let one = one.unwrap();
+        assert_eq!(one.text, "Look at[31m this:\n\n[file:///a]\nwords\n\nand");
+        assert_eq!(one.images.len(), 1);
+        let both = read(json!([
+            message("user", text("2 + 2?")),
+            message("assistant", text("4."))
+        ]));
+        assert_eq!(both.unwrap().text, "User:\n2 + 2?\n\nAssistant:\n4.");
+        for bad in [
+            json!({"messages": 7}),
+            json!({"messages": [{"role": "system", "content": "x"}]}),
+            json!(7),
+        ] {
+            assert_eq!(of_prompt(bad, true), None);
+        }
+    }
+
+    #[test]
     fn a_flood_is_bounded() {
         let text = "x".repeat(MOST);
         let block = json!({"type": "text", "text": text});
@@ -268,6 +335,7 @@ mod tests {
             let mut block = json!({"type": kind});
             block[&field] = json!(text);
             for result in [json!({"content": [block, 7, null]}), json!({"content": text}), json!(text), json!({"content": [], "isError": flag})] {
+                let _ = of_prompt(json!({"messages": [{"role": "user", "content": result}]}), flag);
                 let _ = read(result, flag);
             }
         }
