@@ -578,7 +578,7 @@ mod tests {
         for width in 16..100 {
             let look = Look::new(width, Styles::Colour, Background::Dark);
             let answers = [
-                help(&look),
+                help(&look, &[]),
                 cost(&look, &session),
                 summary(&look, &session, "all").unwrap(),
                 todo(&look, &session),
