@@ -35,6 +35,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod again;
 pub mod answer;
 mod ask;
 pub mod asking;

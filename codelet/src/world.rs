@@ -197,6 +197,8 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
     options.temporary = temporary;
     options.writable.clone_from(&place.write);
     options.has_network = settings.network.value;
+    // Who writes that there is none does not want to be asked for it.
+    options.offers_network = settings.network.from == From::Default;
     options.private = private(place, &variable);
     options.caches = caches(place, &variable);
     options.sees_images = sees_images;
