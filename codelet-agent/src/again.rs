@@ -8,7 +8,7 @@ use codelet_context::body::Body;
 use codelet_text::short::clip;
 use std::sync::atomic::Ordering;
 
-/// Questions of this kind between two prompts: a command decides what it prints, and may print what looks like a refusal.
+/// Questions of this kind, or notices, between two prompts: a command decides what it prints, and may print what looks like a refusal.
 const MOST: usize = 3;
 /// Characters of a command in a notice.
 const SHOWN: usize = 80;
@@ -22,15 +22,15 @@ pub(crate) async fn asked(
     output: &mut Output,
     interrupt: &Interrupt,
 ) -> Verdict {
-    let Need::RunWith { command, lack, .. } = need else {
+    let is_over = session.asked_again.fetch_add(1, Ordering::Relaxed) >= MOST;
+    let Need::RunWith { lack, .. } = need else {
         return Verdict::No(String::new());
     };
     let gate = &session.parts.gate;
-    if !gate.can_ask() {
-        output.notices.push(untold(command, lack));
-        return Verdict::No(String::new());
+    if !is_over && !gate.can_ask() {
+        output.notices.push(unasked(description, lack));
     }
-    if session.asked_again.fetch_add(1, Ordering::Relaxed) >= MOST {
+    if is_over || !gate.can_ask() {
         return Verdict::No(String::new());
     }
     let description = format!("with {}: {description}", lack.named());
@@ -51,7 +51,7 @@ pub(crate) async fn asked(
 }
 
 /// What the user is told where nobody can be asked.
-fn untold(command: &str, lack: &Lack) -> String {
+fn unasked(command: &str, lack: &Lack) -> String {
     let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
     let command = clip(&command, SHOWN);
     let what = match lack {

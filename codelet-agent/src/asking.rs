@@ -119,7 +119,7 @@ impl Question {
         let keeper = lock(&self.state).keeper.clone();
         let kept = match keeper {
             Some(Keeper(keep)) => keep(&patterns),
-            None => Err("there are no settings of yours".to_owned()),
+            None => Err("you have no settings file".to_owned()),
         };
         let shown = patterns.join(", ");
         let mut state = lock(&self.state);
@@ -135,7 +135,7 @@ impl Question {
         let _ = self.answer.send(Word::Once);
         match kept {
             Ok(told) => format!("permitted in this project: {shown} · {told}"),
-            Err(why) => format!("permitted for this session only: {shown} · it could not be kept: {why}"),
+            Err(why) => format!("permitted for this session only: {shown} · it could not be saved: {why}"),
         }
     }
 }

@@ -243,7 +243,7 @@ pub fn values(spec: &PromptSpec, words: &str) -> Result<Values, String> {
         return match by_position.is_empty() {
             true => Ok(values),
             false if spec.arguments.is_empty() => told(format!("/{} takes no arguments.", spec.command)),
-            false => told(format!("/{} is given more than its arguments.", spec.command)),
+            false => told(format!("/{} is given too many arguments.", spec.command)),
         };
     };
     for (at, argument) in free.iter().enumerate() {

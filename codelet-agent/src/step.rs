@@ -377,9 +377,13 @@ async fn call_one(
         waited += began.elapsed();
         if verdict == Verdict::Yes {
             let told = again::repeated(&need);
+            let mut notices = std::mem::take(&mut output.notices);
             made = make([permitted, vec![need]].concat()).await;
             if let Ok(output) = &mut made {
                 again::remark(output, &told);
+                // What the first try has done is done, and so is what was noticed of it.
+                notices.append(&mut output.notices);
+                output.notices = notices;
             }
         }
     }

@@ -139,7 +139,7 @@ impl Answer {
                 self.picture(&media_type, data, sees_images);
             }
             "audio" => {
-                let what = left_out("a sound", word("mimeType"), word("data").len());
+                let what = left_out("audio", word("mimeType"), word("data").len());
                 self.say(&what);
             }
             "resource_link" => {
@@ -148,7 +148,7 @@ impl Answer {
             }
             "resource" => self.resource(block.get("resource").unwrap_or(&Value::Null)),
             other => {
-                let what = format!("[a block of the kind `{}` was left out]", one_line(other, 40));
+                let what = format!("[a block of type `{}` was left out]", one_line(other, 40));
                 self.say(&what);
             }
         }
@@ -173,15 +173,15 @@ impl Answer {
 
     fn picture(&mut self, media_type: &str, data: String, sees_images: bool) {
         let why = if !sees_images {
-            "this model takes no pictures"
+            "this model does not accept images"
         } else if !FORMS.contains(&media_type) {
-            "no vendor takes this form"
+            "no provider accepts this format"
         } else if data.len() > PICTURE {
             "it is too large"
         } else if self.images.len() >= PICTURES {
             "there are too many"
         } else if data.is_empty() || !data.bytes().all(is_base64) {
-            "it is no base64"
+            "it is not base64"
         } else {
             self.images.push(Image {
                 media_type: Arc::from(media_type),
@@ -191,7 +191,7 @@ impl Answer {
             });
             return;
         };
-        let what = left_out("a picture", media_type, data.len());
+        let what = left_out("an image", media_type, data.len());
         self.say(&format!("{what}: {why}"));
     }
 }
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!((seen.images.len(), seen.text.as_str()), (1, ""));
         let unseen = read(result, false);
         assert!(unseen.images.is_empty());
-        assert!(unseen.text.as_str().contains("takes no pictures"));
+        assert!(unseen.text.as_str().contains("does not accept images"));
         for bad in [
             json!({"data": "<>", "mimeType": "image/png"}),
             json!({"data": "AA", "mimeType": "image/x-icon"}),
@@ -269,7 +269,7 @@ mod tests {
             {"type": "hologram"},
         ]});
         let expected = "[file:///a]\nwords\n[file:///b (x/y, 6 bytes) was left out]\n[c: file:///c]\n\
-                        [a sound (audio/wav, 3 bytes) was left out]\n[a block of the kind `hologram` was left out]";
+                        [audio (audio/wav, 3 bytes) was left out]\n[a block of type `hologram` was left out]";
         assert_eq!(said(result), expected);
     }
 

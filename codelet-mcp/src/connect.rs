@@ -130,7 +130,7 @@ async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
     };
     oddities.extend(told);
     if defined.is_empty() && prompts.is_empty() && oddities.is_empty() {
-        oddities.push("it has no tools that are wanted".to_owned());
+        oddities.push("it offers no tools, or none that the setting `tools` selects".to_owned());
     }
     let oddities = oddities.into_iter().map(|what| secrets.hide(what)).collect();
     let about = connection.about();

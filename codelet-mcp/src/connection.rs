@@ -517,7 +517,7 @@ pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<De
         ));
     }
     if list.is_endless {
-        notices.push("its list of tools has no end; what came until that was clear is taken".to_owned());
+        notices.push("its list of tools never ends; the first part of it is used".to_owned());
     }
     (defined, notices)
 }

@@ -75,14 +75,14 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Compact,
         "compact",
         "[--dry-run] [INSTRUCTIONS]",
-        "make the conversation smaller now; what the instructions name, words or files, is kept first",
+        "compact the conversation now; words and files that the instructions name are kept first",
     ),
     entry(Name::UndoCompact, "undo-compact", "", "undo the last compaction"),
     entry(
         Name::Summary,
         "summary",
         "[all]",
-        "show the summary that stands in place of older messages; all: to its end",
+        "show the summary that replaces older messages; all: to its end",
     ),
     entry(
         Name::Pin,
@@ -114,7 +114,7 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Effort,
         "effort",
         "[LEVEL]",
-        "how much the model thinks from here on, such as low or high; alone: which levels it takes",
+        "set how much the model thinks, such as low or high; without argument: show the levels",
     ),
     entry(
         Name::Permission,

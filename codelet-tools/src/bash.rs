@@ -207,6 +207,18 @@ impl Bash {
         Ok((program, note))
     }
 
+    /// Has the next command in the sandbox begin in this folder, named from where the session began.
+    fn begin_in(&self, folder: &str) {
+        let begin = match folder {
+            "" => self.desk.paths.directory().to_owned(),
+            folder => self.desk.paths.directory().join(folder),
+        };
+        // A name that is no text cannot be told so; then the shell stands where it stands.
+        if begin.is_dir() {
+            self.desk.shells().go(begin, true);
+        }
+    }
+
     /// The folder that the next command begins in.
     ///
     /// # Errors
@@ -377,6 +389,10 @@ impl Tool for Bash {
                 _ => self.desk.options.bash_timeout,
             };
             let begun = || -> Result<_, String> {
+                // Again is from where it was begun: the first try may have gone elsewhere.
+                if let Some(folder) = call.permitted.iter().find_map(begun_in).filter(|_| is_shut_in) {
+                    self.begin_in(folder);
+                }
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
                 let sandbox = match is_shut_in && call.permitted.iter().all(Need::only_looks) {
                     true => Some(self.desk.looking()),
@@ -415,6 +431,14 @@ impl Tool for Bash {
             };
             answer.unwrap_or_else(|_| Output::failure("the command could not be watched"))
         })
+    }
+}
+
+/// Where a command was begun that is run again.
+fn begun_in(need: &Need) -> Option<&str> {
+    match need {
+        Need::RunWith { folder, .. } => Some(folder),
+        _ => None,
     }
 }
 

@@ -134,7 +134,7 @@ impl Input {
         let at = index.unwrap_or_default();
         let Some(bytes) = one else {
             let held = count(held, "conversation");
-            let problem = format!("holds {held}, numbered from 0, so there is none with the number {at}");
+            let problem = format!("contains {held}, numbered from 0; there is no number {at}");
             return Err(Failure::at(&self.name, problem));
         };
         let name = format!("{}#{at}", self.name);

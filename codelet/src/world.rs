@@ -97,7 +97,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
 pub fn effort_refused(model: &dyn Model, effort: Effort) -> String {
     let (name, efforts) = (&model.profile().name, model.efforts());
     match efforts.is_empty() {
-        true => format!("{name} has no thinking effort that can be set"),
+        true => format!("{name} does not support a thinking effort"),
         false => format!("{name} does not take {effort}, it takes {}", names(&efforts)),
     }
 }

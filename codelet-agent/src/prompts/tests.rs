@@ -86,7 +86,7 @@ fn what_is_missing_or_too_much_is_told_with_how_the_command_is_written() {
         (
             TWO,
             "style=a file=b x",
-            "/s:review is given more than its arguments. Usage: /s:review FILE [STYLE]. Nothing was sent.",
+            "/s:review is given too many arguments. Usage: /s:review FILE [STYLE]. Nothing was sent.",
         ),
     ] {
         assert_eq!(read(arguments, words), Err(why.to_owned()), "{words}");

@@ -75,6 +75,31 @@ fn a_command_that_may_not_write_somewhere_is_run_again_with_that_folder_if_the_u
 }
 
 #[test]
+fn again_is_from_where_it_was_begun_and_the_shell_stays_where_it_ended() {
+    if !is_there() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
+    let file = data(&bench).join("made");
+    let server = server([
+        bash(&format!("mkdir -p sub && cd sub && touch {}", file.display())),
+        bash("pwd"),
+        Reply::text("Over."),
+    ]);
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Make it.");
+    piped.wait("Run it again with write access to");
+    piped.say("y");
+    piped.wait("Over.");
+    assert!(file.exists());
+    let told = results(&server);
+    assert!(told[0].contains("[now in sub;"), "{told:?}");
+    assert!(told[1].trim_end().ends_with("/sub"), "{told:?}");
+    leave(&mut piped, &server);
+}
+
+#[test]
 fn what_is_permitted_for_the_session_holds_for_such_commands_from_the_start() {
     if !is_there() {
         return;
