@@ -175,7 +175,7 @@ fn only_the_tools_that_were_chosen_are_there_and_unknown_names_are_refused() {
         ("Raed", "unknown tool Raed; the tools are "),
         ("Raed", "; did you mean Read?"),
         ("fiels__*", "; did you mean files__*?"),
-        ("Read,Nonsense", "there is no tool Nonsense"),
+        ("Read,Nonsense", "unknown tool Nonsense"),
     ] {
         let args = ["-p", "x", "--model", "ollama/m", "--tools", names];
         refused(&bench.command(&args).output().unwrap(), &[told]);
