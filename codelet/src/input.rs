@@ -394,8 +394,8 @@ pub fn file_of(path: &Path) -> PathBuf {
 fn none_with(at: usize, held: usize) -> String {
     let held = count(held, "conversation");
     match at {
-        usize::MAX => format!("holds {held}, numbered from 0, and none with such an id"),
-        _ => format!("holds {held}, numbered from 0, so there is none with the number {at}"),
+        usize::MAX => format!("contains {held}, numbered from 0; none has such an id"),
+        _ => format!("contains {held}, numbered from 0; there is no number {at}"),
     }
 }
 

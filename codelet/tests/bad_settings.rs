@@ -97,7 +97,7 @@ fn an_effort_is_refused_where_it_was_asked_of_this_model_and_told_where_it_is_a_
     };
     refused(
         &ask("openai/gpt-4.1", &["--effort", "low"]),
-        &["--effort: openai/gpt-4.1 has no thinking effort that can be set"],
+        &["--effort: openai/gpt-4.1 does not support a thinking effort"],
     );
     refused(
         &ask("openai/gpt-5.1", &["--effort", "max"]),
@@ -113,7 +113,7 @@ fn an_effort_is_refused_where_it_was_asked_of_this_model_and_told_where_it_is_a_
     bench.settings("effort = \"hgih\"");
     refused(
         &ask("openai/gpt-5.1", &[]),
-        &["settings.toml:1:10: effort \"hgih\" is not known"],
+        &["settings.toml:1:10: unknown effort \"hgih\""],
     );
 }
 
@@ -142,8 +142,8 @@ fn a_folder_is_added_for_the_tools_and_told_to_the_model_and_its_instructions_ar
     assert!(last.holds("the answer is 42") && !last.holds("whales"));
     for (folder, problem) in [
         ("missing", "no such folder"),
-        ("..", "it holds your home"),
-        ("/", "it holds your home"),
+        ("..", "it contains your home"),
+        ("/", "it contains your home"),
     ] {
         let output = bench.command(&["-p", "x", "--add-dir", folder]).output().unwrap();
         refused(&output, &[folder, problem, "--add-dir"]);
@@ -172,10 +172,10 @@ fn only_the_tools_that_were_chosen_are_there_and_unknown_names_are_refused() {
     assert_eq!(tools(&["--no-tools"]), [] as [&str; 0]);
     bench.settings("[mcp.files]\ncommand = \"false\"");
     for (names, told) in [
-        ("Raed", "there is no tool Raed, there are "),
+        ("Raed", "unknown tool Raed; the tools are "),
         ("Raed", "; did you mean Read?"),
         ("fiels__*", "; did you mean files__*?"),
-        ("Read,Nonsense", "there is no tool Nonsense"),
+        ("Read,Nonsense", "unknown tool Nonsense"),
     ] {
         let args = ["-p", "x", "--model", "ollama/m", "--tools", names];
         refused(&bench.command(&args).output().unwrap(), &[told]);

@@ -250,6 +250,111 @@ fn a_tool_that_comes_while_a_session_lives_is_told_and_called_with_the_next_prom
 }
 
 #[test]
+fn a_servers_prompt_is_a_command_that_is_completed_shown_and_sent() {
+    for kind in Kind::ALL {
+        let bench = Bench::new();
+        bench.settings(&table(&bench, "s", Manner::Author));
+        let server = Server::start(Wire::Anthropic, Behaviour::replies(["One.", "Two."].map(Reply::text)));
+        let mut session = kind.start(&bench, &server, &[]);
+        session.say("/s:review");
+        session.wait("/s:review needs file (The file to review). Usage: /s:review FILE [STYLE].");
+        session.say("/s:reviwe a.rs");
+        session.wait("did you mean /s:review?");
+        session.say("/s:refuse");
+        session.wait("refuses this prompt: the moon is in the way");
+        assert!(server.record().exchanges.is_empty());
+        session.say("/s:review 'my file.rs' style=strict");
+        session.wait("One.");
+        // What is sent was shown.
+        let shown = session.text();
+        assert!(shown.contains("Review my file.rs in the style strict."), "{shown}");
+        assert!(shown.contains("Be kind."), "{shown}");
+        session.say("/help");
+        session.wait("/s:review FILE [STYLE]");
+        session.say("/retry");
+        session.wait("Two.");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let record = server.record();
+        let expected = "[The user ran /s:review 'my file.rs' style=strict. The MCP server s wrote what follows.]\n\n\
+                        Review my file.rs in the style strict.]0;x See @notes.txt.\n\n[note:///rules]\nBe kind.";
+        for exchange in &record.exchanges {
+            assert_eq!(exchange.request.last_user_text(), Some(expected));
+        }
+        assert_eq!(record.faults(), "");
+        all_gone(&bench, "s");
+    }
+}
+
+#[test]
+fn prompts_of_servers_are_completed_and_one_that_wants_a_file_is_not_sent_without() {
+    let bench = Bench::new();
+    bench.settings(&table(&bench, "s", Manner::Author));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let mut terminal = Terminal::run(&bench, bench.asking(&server, Wire::Anthropic, &[]), (100, 24));
+    terminal.wait("/help");
+    terminal.send(b"/s:");
+    terminal.see("/s:code_style");
+    terminal.send(b"rev");
+    terminal.see("Reviews a file.");
+    // Down chooses the only one; Enter completes it, as something has to stand behind it.
+    terminal.send(b"\x1b[B");
+    terminal.send(b"\r");
+    terminal.send(b"a.rs\r");
+    terminal.wait("Done.");
+    terminal.say("exit");
+    assert_eq!(terminal.end(), 0);
+    let record = server.record();
+    let sent = record.exchanges[0].request.last_user_text().unwrap();
+    assert!(sent.contains("Review a.rs in the style none."), "{sent}");
+    all_gone(&bench, "s");
+}
+
+#[test]
+fn a_servers_prompt_can_be_asked_once_and_what_is_piped_in_stands_behind_it() {
+    let bench = Bench::new();
+    let poet = table(&bench, "poet", Manner::Poet);
+    bench.settings(&format!("{}{poet}", table(&bench, "s", Manner::Author)));
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies(["One.", "Two.", "Three."].map(Reply::text)),
+    );
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "/s:review a.rs"]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(
+        told.contains("note: sending [The user ran /s:review a.rs. The MCP server s wrote what follows.]\n"),
+        "{told}"
+    );
+    assert!(told.contains("      Review a.rs in the style none."), "{told}");
+    assert_eq!(stdout(&output), "One.\n");
+    ended(
+        &bench.ask(&server, Wire::Anthropic, &["-p", "/poet:hello", "--output", "json"]),
+        0,
+    );
+    // To somebody without such a server, it is a text.
+    ended(&bench.ask(&server, Wire::Anthropic, &["-p", "/other:hello"]), 0);
+    refused(
+        &bench.ask(&server, Wire::Anthropic, &["-p", "/s:review"]),
+        &["/s:review needs file", "Usage: /s:review FILE [STYLE]"],
+    );
+    refused(
+        &bench.ask(&server, Wire::Anthropic, &["-p", "/s:rewiev x"]),
+        &["did you mean /s:review?"],
+    );
+    let record = server.record();
+    let sent: Vec<&str> = record
+        .exchanges
+        .iter()
+        .map(|exchange| exchange.request.last_user_text().unwrap())
+        .collect();
+    assert!(sent[0].contains("Review a.rs in the style none."), "{sent:?}");
+    assert!(sent[1].ends_with("\n\nSay hello."), "{sent:?}");
+    assert_eq!(sent[2], "/other:hello");
+    assert_eq!(sent.len(), 3);
+}
+
+#[test]
 fn servers_are_listed_and_tried_without_a_model() {
     let bench = Bench::new();
     let run = |args: &[&str]| bench.command(args).output().unwrap();
@@ -298,11 +403,23 @@ fn servers_are_listed_and_tried_without_a_model() {
         assert!(stdout(&listed).contains(shown), "{shown}: {}", stdout(&listed));
     }
     ended(&run(&["mcp", "test", "good"]), 0);
+    bench.settings(&format!(
+        "{good}{dead}{nokey}{}",
+        table(&bench, "author", Manner::Author)
+    ));
+    let author = run(&["mcp", "test", "author"]);
+    for shown in [
+        "author: works, 11 tools, 8 prompts, ready in ",
+        "  /author:review FILE [STYLE]\n    Reviews a file.[31m\n",
+    ] {
+        assert!(stdout(&author).contains(shown), "{shown}: {}", stdout(&author));
+    }
+    bench.settings(&format!("{good}{dead}{nokey}"));
     ended(&run(&["mcp", "test", "dead"]), 1);
     ended(&run(&["mcp", "test", "nokey"]), 1);
     let unknown = run(&["mcp", "test", "other"]);
     refused(&unknown, &["no MCP server other in ", "it has dead, good, nokey"]);
-    for name in ["good", "off", "dead"] {
+    for name in ["good", "off", "dead", "author"] {
         all_gone(&bench, name);
     }
 }

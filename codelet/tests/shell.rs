@@ -68,5 +68,5 @@ fn every_option_of_the_help_stands_in_the_manual() {
     let page = run(&["man", "mcp", "test"]);
     ended(&page, 0);
     assert!(stdout(&page).contains("codelet\\-mcp\\-test"), "{}", stdout(&page));
-    refused(&run(&["man", "nothing"]), &["there is no command \"nothing\""]);
+    refused(&run(&["man", "nothing"]), &["unknown command \"nothing\""]);
 }

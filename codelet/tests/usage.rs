@@ -101,7 +101,7 @@ fn wrong_options_are_refused_with_what_was_expected() {
         &run(&["compact", "--to", "codex"]),
         &["invalid value 'codex'", "openai"],
     );
-    refused(&run(&["explode"]), &["there is no command `explode`"]);
+    refused(&run(&["explode"]), &["unknown command `explode`"]);
     refused(&run(&["restore", "gone.jsonl"]), &["<HANDLE>"]);
 }
 

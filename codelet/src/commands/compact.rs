@@ -114,7 +114,7 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
         ("--removed", places.removed.is_some()),
     ];
     if let Some((name, _)) = alone.iter().find(|(_, is_asked)| *is_asked) {
-        let problem = format!("holds several conversations, and {name} tells of one: choose it with --index");
+        let problem = format!("contains several conversations, but {name} describes one: choose it with --index");
         return Err(Failure::at(&input.name, problem));
     }
     let (mut result, mut told) = (Vec::new(), Vec::new());

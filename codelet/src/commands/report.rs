@@ -77,7 +77,10 @@ pub fn run(args: &Report) -> Result<(), Failure> {
             progress.tell(&format!("playing {}", clean(&file.display().to_string())));
             match read(Some(file), args, &mut odd) {
                 Ok((other, _)) if other.requests.is_empty() => {
-                    skipped.push(clean(&format!("skipped {}: holds no reply of a model", file.display())));
+                    skipped.push(clean(&format!(
+                        "skipped {}: it contains no model reply",
+                        file.display()
+                    )));
                 }
                 Ok((other, format)) => all.push(Played::new(&other, format.to_owned(), &policies, &settings)),
                 Err(Failure::Told(problem)) => skipped.push(format!("skipped {problem}")),
