@@ -82,7 +82,9 @@ fn table(look: &Look, seen: &[(usize, &Recorded, Peek)], left: usize) -> String 
             number(left as u64)
         );
     }
-    text.push_str("\nA number stands where a file does: codelet inspect @1, codelet report @1 -o report.html, codelet --from @1\n");
+    text.push_str(
+        "\nUse a number in place of a file: codelet inspect @1, codelet report @1 -o report.html, codelet --from @1\n",
+    );
     text
 }
 
