@@ -467,27 +467,6 @@ fn old_steps_are_left_out_until_the_view_fits() {
 }
 
 #[test]
-fn steps_left_out_later_join_those_before() {
-    let mut view = one_prompt(100, 20);
-    let limits = |budget| Limits {
-        budget: Some(budget),
-        ..Limits::default()
-    };
-    apply_with(&mut view, &limits(15_000));
-    let first = apply_with(&mut view, &limits(15_000));
-    assert_eq!(first.total_bytes_saved, 0);
-    apply_with(&mut view, &limits(10_000));
-    let markers: Vec<_> = shape(&view)
-        .into_iter()
-        .filter(|line| line.contains("steps left out"))
-        .collect();
-    assert_eq!(markers.len(), 1);
-    let mut at_once = one_prompt(100, 20);
-    apply_with(&mut at_once, &limits(10_000));
-    assert_eq!(view.messages, at_once.messages);
-}
-
-#[test]
 fn prompts_survive_any_budget() {
     let turn = |n: usize| {
         let id = format!("call_{n}");
