@@ -2,7 +2,7 @@
 
 use crate::orders;
 use crate::permission::{self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, pattern_for};
-use crate::tool::{Looking, Need};
+use crate::tool::{Lack, Looking, Need};
 use codelet_context::refusal;
 use futures_util::future::BoxFuture;
 use std::fmt;
@@ -36,6 +36,10 @@ pub enum Grant {
     Change(PathBuf),
     /// Calling this tool of a server, with whatever parameters.
     Tool(String),
+    /// Running command lines with what the sandbox does not give: those that these patterns fit together.
+    With(Vec<String>, Lack),
+    /// The same for this command line and no other.
+    LineWith(String, Lack),
 }
 
 impl Grant {
@@ -46,6 +50,12 @@ impl Grant {
             // Who may change a folder's files may not therefore change what git, or a shell, does there.
             (Grant::Change(folder), Need::Change { path, owner, .. }) => path.starts_with(folder) && owner.is_none(),
             (Grant::Tool(granted), Need::Call { tool, .. }) => granted == tool,
+            (Grant::With(patterns, given), Need::RunWith { command, folder, lack }) => {
+                given == lack
+                    && allows(patterns, command, !folder.is_empty(), true)
+                    && orders::changed_by(command, folder).is_none()
+            }
+            (Grant::LineWith(line, given), Need::RunWith { command, lack, .. }) => given == lack && line == command,
             _ => false,
         }
     }
@@ -109,7 +119,7 @@ impl Question {
         let keeper = lock(&self.state).keeper.clone();
         let kept = match keeper {
             Some(Keeper(keep)) => keep(&patterns),
-            None => Err("there are no settings of yours".to_owned()),
+            None => Err("you have no settings file".to_owned()),
         };
         let shown = patterns.join(", ");
         let mut state = lock(&self.state);
@@ -125,7 +135,7 @@ impl Question {
         let _ = self.answer.send(Word::Once);
         match kept {
             Ok(told) => format!("permitted in this project: {shown} · {told}"),
-            Err(why) => format!("permitted for this session only: {shown} · it could not be kept: {why}"),
+            Err(why) => format!("permitted for this session only: {shown} · it could not be saved: {why}"),
         }
     }
 }
@@ -222,6 +232,35 @@ impl Asking {
 }
 
 impl Gate for Asking {
+    fn can_ask(&self) -> bool {
+        true
+    }
+
+    fn given(&self, needs: &[Need]) -> Vec<Need> {
+        let state = lock(&self.state);
+        let lacks = state.grants.iter().filter_map(|grant| match grant {
+            Grant::With(_, lack) | Grant::LineWith(_, lack) => Some(lack),
+            _ => None,
+        });
+        let mut given: Vec<Need> = Vec::new();
+        for lack in lacks {
+            for need in needs {
+                let Need::Run { command, folder, .. } = need else {
+                    continue;
+                };
+                let with = Need::RunWith {
+                    command: command.clone(),
+                    folder: folder.clone(),
+                    lack: lack.clone(),
+                };
+                if !given.contains(&with) && state.grants.iter().any(|grant| grant.covers(&with)) {
+                    given.push(with);
+                }
+            }
+        }
+        given
+    }
+
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
         Box::pin(async move {
             let denial = |need| lock(&self.state).rules.denial(need);
@@ -265,6 +304,17 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
             Need::Run { command, .. } => match pattern_for(command) {
                 Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
                 None => vec![Grant::Line(command.clone())],
+            },
+            // What is outside of the sandbox is permitted as it was read, and nothing like it.
+            Need::RunWith {
+                command,
+                lack: lack @ Lack::Freedom,
+                ..
+            } => vec![Grant::LineWith(command.clone(), lack.clone())],
+            Need::RunWith { command, folder, .. } if orders::changed_by(command, folder).is_some() => Vec::new(),
+            Need::RunWith { command, lack, .. } => match pattern_for(command) {
+                Some(patterns) => vec![Grant::With(patterns, lack.clone())],
+                None => vec![Grant::LineWith(command.clone(), lack.clone())],
             },
             Need::Read { path, is_file, .. } => match path.parent() {
                 Some(_) if *is_file => vec![Grant::Look(folder(path))],

@@ -35,6 +35,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod again;
 pub mod answer;
 mod ask;
 pub mod asking;
@@ -54,6 +55,7 @@ mod nearer;
 pub mod orders;
 pub mod permission;
 pub mod picture;
+pub mod prompts;
 mod refused;
 pub mod retry;
 pub mod run;

@@ -57,6 +57,16 @@ impl fmt::Display for Permission {
 pub trait Gate: Send + Sync {
     /// Judges one call. It may take as long as a person takes to answer.
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict>;
+
+    /// Whether a person can be asked about what the rules do not permit.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// What commands may be given besides the sandbox, from the start, as somebody has permitted it for these needs.
+    fn given(&self, _: &[Need]) -> Vec<Need> {
+        Vec::new()
+    }
 }
 
 /// What is asked of a gate.
@@ -96,7 +106,7 @@ impl Rules {
     /// The rule that denies this for good, in a sentence; nothing if none does.
     pub fn denial(&self, need: &Need) -> Option<String> {
         let denies = |pattern: &&String| match need {
-            Need::Run { command, .. } => denies(pattern, command),
+            Need::Run { command, .. } | Need::RunWith { command, .. } => denies(pattern, command),
             Need::Call { tool, .. } => allows_call(std::slice::from_ref(*pattern), tool),
             _ => false,
         };
@@ -159,6 +169,10 @@ impl Rules {
                     Some(self.command_objection())
                 }
             }
+            (_, Need::RunWith { lack, .. }) => Some(format!(
+                "running it again with {} needs somebody who permits it",
+                lack.named()
+            )),
             (_, Need::Call { server, tool, .. }) => (!allows_call(&self.allow, tool)).then(|| {
                 format!(
                     "{tool} is a tool of the server {server}: calling it needs the permission `all`, or a pattern that \

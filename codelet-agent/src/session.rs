@@ -32,6 +32,7 @@ use codelet_context::tracker::TokenState;
 use codelet_context::view::View;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use tokio::time::Instant;
 
 /// The system prompt of every session.
@@ -155,6 +156,8 @@ pub struct Session {
     discarded: Option<(Earlier, Vec<Pin>)>,
     /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
     pub(crate) is_held_up: bool,
+    /// Questions since the last prompt whether a command is run again with what the sandbox has not given it.
+    pub(crate) asked_again: AtomicUsize,
     /// What the user was told of the instructions at the last prompt, and since.
     notices: Vec<String>,
     /// Folders whose own instructions were told since.
@@ -209,6 +212,7 @@ impl Session {
             beside: Vec::new(),
             discarded: None,
             is_held_up: false,
+            asked_again: AtomicUsize::new(0),
             notices: Vec::new(),
             nearer: Nearer::default(),
             has_told_of_doubt: false,
@@ -359,6 +363,7 @@ impl Session {
     pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         self.beside.clear();
         self.is_held_up = false;
+        *self.asked_again.get_mut() = 0;
         self.refresh_tools(interrupt, listener).await;
         let (before, messages) = (
             self.conversation.earlier(),

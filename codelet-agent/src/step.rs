@@ -1,5 +1,6 @@
 //! The tools of one step: permitted, run, bounded and answered in the order of the calls.
 
+use crate::again;
 use crate::essence::essence;
 use crate::event::{Event, Listen, Stopped};
 use crate::interrupt::{self, Interrupt};
@@ -204,15 +205,7 @@ async fn run_batch(
             let live = Live::new(call.id.clone(), glimpses.clone());
             let is_broken = session.broken.contains(&call.id);
             let began = Instant::now();
-            call_one(
-                &session.parts,
-                &session.conversation,
-                call,
-                is_broken,
-                live,
-                interrupt.clone(),
-            )
-            .map(move |came| (at, began, came))
+            call_one(session, call, is_broken, live, interrupt.clone()).map(move |came| (at, began, came))
         })
         .collect();
     let grace = async {
@@ -310,13 +303,13 @@ impl Made {
 /// One call, from the question whether it may be made to its answer. None if the user interrupted before anybody had
 /// permitted it.
 async fn call_one(
-    parts: &Parts,
-    conversation: &Conversation,
+    session: &Session,
     call: &ToolCall,
     is_broken: bool,
     live: Live,
     interrupt: Interrupt,
 ) -> Option<Made> {
+    let (parts, conversation) = (&session.parts, &session.conversation);
     let refused = |why: String| Some(Made::refused(why, Duration::ZERO));
     let Some(tool) = find(parts, &call.tool) else {
         let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
@@ -351,7 +344,7 @@ async fn call_one(
         verdict = parts.gate.judge(asked) => verdict,
         () = interrupt.thrown() => return None,
     };
-    let waited = began.elapsed();
+    let mut waited = began.elapsed();
     if let Verdict::No(why) = verdict {
         let answer = refusal::answer(&why);
         let refusal = refusal::told_in(&answer);
@@ -359,16 +352,42 @@ async fn call_one(
         made.output.refusal = Some(refusal);
         return Some(made);
     }
-    let call = Call {
-        parameters: &call.parameters,
-        permitted: &needs,
-        conversation,
-        live,
-        interrupt,
+    let make = |permitted: Vec<Need>| {
+        let (live, interrupt) = (live.clone(), interrupt.clone());
+        async move {
+            let call = Call {
+                parameters: &call.parameters,
+                permitted: &permitted,
+                conversation,
+                live,
+                interrupt,
+            };
+            // A tool that panics must neither take the session with it nor leave its call open.
+            let made = future::lazy(|_| tool.call(call)).then(|made| made);
+            AssertUnwindSafe(made).catch_unwind().await
+        }
     };
-    // A tool that panics must neither take the session with it nor leave its call open.
-    let made = future::lazy(|_| tool.call(call)).then(|made| made);
-    match AssertUnwindSafe(made).catch_unwind().await {
+    let permitted = [needs.clone(), parts.gate.given(&needs)].concat();
+    let mut made = make(permitted.clone()).await;
+    if let Ok(output) = &mut made
+        && let Some(need) = run_with(output, &needs)
+    {
+        let began = Instant::now();
+        let verdict = again::asked(session, &call.tool, &description, &need, output, &interrupt).await;
+        waited += began.elapsed();
+        if verdict == Verdict::Yes {
+            let told = again::repeated(&need);
+            let mut notices = std::mem::take(&mut output.notices);
+            made = make([permitted, vec![need]].concat()).await;
+            if let Ok(output) = &mut made {
+                again::remark(output, &told);
+                // What the first try has done is done, and so is what was noticed of it.
+                notices.append(&mut output.notices);
+                output.notices = notices;
+            }
+        }
+    }
+    match made {
         Ok(mut output) => {
             // Nothing that a tool prints may stand in a summary as words of the user.
             if !output.success && refusal::is_posed(output.text.as_str()) {
@@ -391,6 +410,19 @@ async fn call_one(
             waited,
         )),
     }
+}
+
+/// What it takes to make a call again that the sandbox has stopped; none where nothing speaks for that.
+fn run_with(output: &mut Output, needs: &[Need]) -> Option<Need> {
+    let lack = output.lack.take().filter(|_| !output.success)?;
+    let [Need::Run { command, folder, .. }] = needs else {
+        return None;
+    };
+    Some(Need::RunWith {
+        command: command.clone(),
+        folder: folder.clone(),
+        lack,
+    })
 }
 
 /// What a call was permitted to change, and did.

@@ -89,6 +89,15 @@ pub enum Need {
         /// Whether it only looks, and where.
         looks: Looking,
     },
+    /// To run a command line again that the sandbox has stopped, with what it lacked there.
+    RunWith {
+        /// The command line.
+        command: String,
+        /// Where the shell stands, as for [`Need::Run`].
+        folder: String,
+        /// What it is given besides.
+        lack: Lack,
+    },
     /// To call a tool of another program, which may do anything that this program can.
     Call {
         /// The server's name in the settings.
@@ -111,6 +120,28 @@ impl Need {
                     ..
                 }
         )
+    }
+}
+
+/// What a command in the sandbox lacked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lack {
+    /// The network.
+    Network,
+    /// To write in this folder, named without links.
+    Write(PathBuf),
+    /// To be outside of the sandbox, as what it wants cannot be had in one.
+    Freedom,
+}
+
+impl Lack {
+    /// What it is, behind "with" or "run": `network access`.
+    pub fn named(&self) -> String {
+        match self {
+            Lack::Network => "network access".to_owned(),
+            Lack::Write(folder) => format!("write access to {}", folder.display()),
+            Lack::Freedom => "no sandbox".to_owned(),
+        }
     }
 }
 
@@ -184,6 +215,8 @@ pub struct Output {
     pub lost: u64,
     /// Pictures.
     pub images: Vec<Image>,
+    /// It was a command that failed, and as far as the tool knows, because the sandbox does not give it this.
+    pub lack: Option<Lack>,
     /// What the user should know, whatever the model makes of it.
     pub notices: Vec<String>,
 }
@@ -206,6 +239,7 @@ impl Output {
             remarks: 0,
             lost: 0,
             images: Vec::new(),
+            lack: None,
             notices: Vec::new(),
         }
     }

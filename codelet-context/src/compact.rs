@@ -174,28 +174,42 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
         ),
     };
     let turns = work.turns.len();
-    let mut compacted = if fits { None } else { Some(work.run(budget)) };
+    let (mut compacted, limit) = match fits {
+        true => (None, None),
+        false => {
+            let (compaction, limit) = work.run(budget);
+            (Some(compaction), limit)
+        }
+    };
     if let (Target::Budget(asked), Some(over)) = (options.target, &mut compacted)
         && over.after.tokens > asked
     {
         // What cannot be kept to is come as near to as can be, so that the size that is named can be had.
-        let nearest = begun().run(Some(0));
+        let (nearest, _) = begun().run(Some(0));
         if nearest.after.tokens < over.after.tokens {
-            *over = nearest.asked_for(asked);
+            *over = nearest;
         }
     }
     let mut compaction = match compacted {
         Some(smaller) if smaller.after.tokens < whole.tokens => smaller,
         // What is small already is left as it is.
-        larger => {
-            let over = budget.filter(|&budget| larger.is_some() && whole.tokens > budget);
+        _ => {
             let view = View {
                 messages: mended.history.messages().to_vec(),
                 archive: mended.archive.clone(),
             };
-            untouched(view, whole, turns, over)
+            untouched(view, whole, turns)
         }
     };
+    let smallest = compaction.after.tokens;
+    // Who asks for a size is told of that one, whatever it was divided into.
+    let limit = match options.target {
+        Target::Budget(asked) => limit.map(|_| asked),
+        _ => limit,
+    };
+    if let Some(budget) = limit.filter(|&limit| smallest > limit) {
+        compaction.warnings.push(Warning::OverBudget { budget, smallest });
+    }
     compaction.before = before;
     if !is_same {
         compaction.archived = None;
@@ -224,26 +238,9 @@ pub(crate) fn compact_among(history: &History, options: &Options<'_>, known: Kno
     compaction
 }
 
-impl Compaction {
-    /// The same, for somebody who asked for this budget.
-    fn asked_for(mut self, budget: Tokens) -> Self {
-        let smallest = self.after.tokens;
-        self.warnings
-            .retain(|warning| !matches!(warning, Warning::OverBudget { .. }));
-        if smallest > budget {
-            self.warnings.push(Warning::OverBudget { budget, smallest });
-        }
-        self
-    }
-}
-
-/// The whole history as a view, of this size; `over` is the budget that nothing could keep it to.
-fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Compaction {
+/// The whole history as a view, of this size.
+fn untouched(view: View, whole: Size, turns: usize) -> Compaction {
     let kept = Fate::new(FateKind::Kept, "as it was");
-    let warnings = over.map(|budget| Warning::OverBudget {
-        budget,
-        smallest: whole.tokens,
-    });
     Compaction {
         changed: false,
         compacted: false,
@@ -257,7 +254,7 @@ fn untouched(view: View, whole: Size, turns: usize, over: Option<Tokens>) -> Com
         anchor: None,
         strategies: StrategyStats::default(),
         fates: vec![kept; view.messages.len()],
-        warnings: warnings.into_iter().collect(),
+        warnings: Vec::new(),
         archived: None,
         cut: None,
         valid: None,
@@ -346,7 +343,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn run(mut self, budget: Option<Tokens>) -> Compaction {
+    /// The compaction, and the budget that it was to keep: a target that may rise has risen.
+    fn run(mut self, budget: Option<Tokens>) -> (Compaction, Option<Tokens>) {
         let Some(budget) = budget else {
             let kept = select::by_anchor(&self.turns, &self.anchors);
             let mut drafts = self.select(kept.start, kept.start);
@@ -524,20 +522,13 @@ impl<'a> Work<'a> {
             return;
         }
         for draft in drafts.iter_mut() {
-            let places = draft.parts.iter().map(|&part| (draft.source, part as usize));
-            let stays: Vec<bool> = places.clone().map(|place| !settlement.gone.contains(&place)).collect();
-            for (place, part) in places.zip(&mut draft.message.parts) {
-                if let Some(text) = settlement.replaced.remove(&place) {
+            let source = draft.source;
+            draft.retain(|part, _| !settlement.gone.contains(&(source, part as usize)));
+            for (&place, part) in draft.parts.iter().zip(&mut draft.message.parts) {
+                if let Some(text) = settlement.replaced.remove(&(source, place as usize)) {
                     draft::archive_part(part, "reminder", &mut self.archive);
                     *part = Part::Text(text);
                 }
-            }
-            if stays.contains(&false) {
-                let mut stay = stays.iter();
-                draft.parts.retain(|_| stay.next() == Some(&true));
-                let mut stay = stays.iter();
-                draft.message.parts.retain(|_| stay.next() == Some(&true));
-                draft.message.bare = false;
             }
         }
         drafts.retain(|draft| !draft.parts.is_empty());
@@ -583,7 +574,13 @@ impl<'a> Work<'a> {
     }
 
     /// Tells the rest, and puts the view together.
-    fn finish(mut self, kept: Kept, drafts: Vec<Draft>, fold: Option<Fold>, budget: Option<Tokens>) -> Compaction {
+    fn finish(
+        mut self,
+        kept: Kept,
+        drafts: Vec<Draft>,
+        fold: Option<Fold>,
+        budget: Option<Tokens>,
+    ) -> (Compaction, Option<Tokens>) {
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
         let archived = self.archive_rest(&drafts);
@@ -601,15 +598,8 @@ impl<'a> Work<'a> {
         let summary = (tells || fold.is_none() && budget.is_none_or(has_room)).then_some(summary);
         let view = view_of(self.history.messages(), drafts, fold, summary, self.archive);
         let size = Size::of(&view.messages);
-        let mut warnings = Vec::new();
-        if let Some(budget) = budget.filter(|&budget| size.tokens > budget) {
-            warnings.push(Warning::OverBudget {
-                budget,
-                smallest: size.tokens,
-            });
-        }
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();
-        Compaction {
+        let compaction = Compaction {
             view,
             changed: true,
             compacted: true,
@@ -623,11 +613,12 @@ impl<'a> Work<'a> {
             anchor: kept.anchor,
             strategies: self.strategies,
             fates,
-            warnings,
+            warnings: Vec::new(),
             archived: Some(archived),
             cut: self.cut,
             valid: None,
-        }
+        };
+        (compaction, budget)
     }
 }
 

@@ -280,14 +280,17 @@ impl Totals {
         };
         let prompt = self.usage.prompt();
         let share = self.usage.cache_read as f64 * 100.0 / prompt.max(1) as f64;
-        let requests = self.requests;
-        let told = format!("{edits} in {requests} requests, {share:.0}% of the prompt tokens from the cache");
+        let requests = match self.requests {
+            1 => "1 request".to_owned(),
+            requests => format!("{requests} requests"),
+        };
+        let told = format!("{edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
         let told = match self.fail_opens {
             0 => told,
             failed => format!("{told}, {failed} passed unedited after a failure"),
         };
         let (paid, passing) = (self.dollars, self.passing);
-        if requests == 0 {
+        if self.requests == 0 {
             return "no conversation went through".to_owned();
         }
         if paid <= 0.0 {

@@ -260,12 +260,10 @@ impl Shared {
                 .is_some_and(|shown| is_token(shown.as_bytes()))
                 .then_some(path),
         };
-        path.ok_or_else(|| {
-            (
-                StatusCode::UNAUTHORIZED,
-                "this Codelet gateway asks for its token: the header x-codelet-token, or /t/TOKEN before the path",
-            )
-        })
+        path.ok_or((
+            StatusCode::UNAUTHORIZED,
+            "this Codelet gateway asks for its token: the header x-codelet-token, or /t/TOKEN before the path",
+        ))
     }
 
     /// What is answered here.

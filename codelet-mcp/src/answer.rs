@@ -1,6 +1,7 @@
 //! What a call came to, as an answer to the model: texts as they are, pictures as pictures, and of all else what it is.
 
 use crate::text::{bounded, one_line, plain};
+use codelet_agent::prompts::PromptText;
 use codelet_agent::tool::{Output, PICTURE};
 use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image};
@@ -74,6 +75,39 @@ pub(crate) fn of_resources(mut result: Value) -> Value {
     json!({"content": [{"type": "text", "text": lines.join("\n")}]})
 }
 
+/// Reads what a server has made of a prompt. Where messages are the model's, each begins with whose it is. None where it is
+/// nothing that can be read.
+pub(crate) fn of_prompt(mut result: Value, sees_images: bool) -> Option<PromptText> {
+    let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else {
+        return None;
+    };
+    let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_owned);
+    let is_labelled = messages.iter().any(|message| role(message).as_deref() != Some("user"));
+    let mut answer = Answer::default();
+    for mut message in messages {
+        let label = match role(&message)?.as_str() {
+            "user" => "User:",
+            "assistant" => "Assistant:",
+            _ => return None,
+        };
+        if !answer.text.is_empty() {
+            answer.say("");
+        }
+        if is_labelled {
+            answer.say(label);
+        }
+        match message.get_mut("content").map(Value::take)? {
+            Value::String(text) => answer.say(&text),
+            Value::Array(blocks) => blocks.into_iter().for_each(|block| answer.take(block, sees_images)),
+            block => answer.take(block, sees_images),
+        }
+    }
+    Some(PromptText {
+        text: answer.text,
+        images: answer.images,
+    })
+}
+
 #[derive(Default)]
 struct Answer {
     text: String,
@@ -105,7 +139,7 @@ impl Answer {
                 self.picture(&media_type, data, sees_images);
             }
             "audio" => {
-                let what = left_out("a sound", word("mimeType"), word("data").len());
+                let what = left_out("audio", word("mimeType"), word("data").len());
                 self.say(&what);
             }
             "resource_link" => {
@@ -114,7 +148,7 @@ impl Answer {
             }
             "resource" => self.resource(block.get("resource").unwrap_or(&Value::Null)),
             other => {
-                let what = format!("[a block of the kind `{}` was left out]", one_line(other, 40));
+                let what = format!("[a block of type `{}` was left out]", one_line(other, 40));
                 self.say(&what);
             }
         }
@@ -139,15 +173,15 @@ impl Answer {
 
     fn picture(&mut self, media_type: &str, data: String, sees_images: bool) {
         let why = if !sees_images {
-            "this model takes no pictures"
+            "this model does not accept images"
         } else if !FORMS.contains(&media_type) {
-            "no vendor takes this form"
+            "no provider accepts this format"
         } else if data.len() > PICTURE {
             "it is too large"
         } else if self.images.len() >= PICTURES {
             "there are too many"
         } else if data.is_empty() || !data.bytes().all(is_base64) {
-            "it is no base64"
+            "it is not base64"
         } else {
             self.images.push(Image {
                 media_type: Arc::from(media_type),
@@ -157,7 +191,7 @@ impl Answer {
             });
             return;
         };
-        let what = left_out("a picture", media_type, data.len());
+        let what = left_out("an image", media_type, data.len());
         self.say(&format!("{what}: {why}"));
     }
 }
@@ -206,7 +240,7 @@ mod tests {
         assert_eq!((seen.images.len(), seen.text.as_str()), (1, ""));
         let unseen = read(result, false);
         assert!(unseen.images.is_empty());
-        assert!(unseen.text.as_str().contains("takes no pictures"));
+        assert!(unseen.text.as_str().contains("does not accept images"));
         for bad in [
             json!({"data": "<>", "mimeType": "image/png"}),
             json!({"data": "AA", "mimeType": "image/x-icon"}),
@@ -235,7 +269,7 @@ mod tests {
             {"type": "hologram"},
         ]});
         let expected = "[file:///a]\nwords\n[file:///b (x/y, 6 bytes) was left out]\n[c: file:///c]\n\
-                        [a sound (audio/wav, 3 bytes) was left out]\n[a block of the kind `hologram` was left out]";
+                        [audio (audio/wav, 3 bytes) was left out]\n[a block of type `hologram` was left out]";
         assert_eq!(said(result), expected);
     }
 
@@ -255,6 +289,39 @@ mod tests {
     }
 
     #[test]
+    fn the_messages_of_a_prompt_are_one_text() {
+        let message = |role: &str, content: Value| json!({"role": role, "content": content});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let read = |messages: Value| of_prompt(json!({ "messages": messages }), true);
+        let one = read(json!([
+            message("user", text("Look at\u{1b}[31m this:")),
+            message(
+                "user",
+                json!({"type": "resource", "resource": {"uri": "file:///a", "text": "words"}})
+            ),
+            message(
+                "user",
+                json!([text("and"), {"type": "image", "mimeType": "image/png", "data": "AAAA"}])
+            ),
+        ]));
+        let one = one.unwrap();
+        assert_eq!(one.text, "Look at[31m this:\n\n[file:///a]\nwords\n\nand");
+        assert_eq!(one.images.len(), 1);
+        let both = read(json!([
+            message("user", text("2 + 2?")),
+            message("assistant", text("4."))
+        ]));
+        assert_eq!(both.unwrap().text, "User:\n2 + 2?\n\nAssistant:\n4.");
+        for bad in [
+            json!({"messages": 7}),
+            json!({"messages": [{"role": "system", "content": "x"}]}),
+            json!(7),
+        ] {
+            assert_eq!(of_prompt(bad, true), None);
+        }
+    }
+
+    #[test]
     fn a_flood_is_bounded() {
         let text = "x".repeat(MOST);
         let block = json!({"type": "text", "text": text});
@@ -268,6 +335,7 @@ mod tests {
             let mut block = json!({"type": kind});
             block[&field] = json!(text);
             for result in [json!({"content": [block, 7, null]}), json!({"content": text}), json!(text), json!({"content": [], "isError": flag})] {
+                let _ = of_prompt(json!({"messages": [{"role": "user", "content": result}]}), flag);
                 let _ = read(result, flag);
             }
         }

@@ -5,6 +5,7 @@ use crate::define::Defined;
 use crate::{Options, Server};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::ToolSpec;
+use codelet_agent::prompts::PromptSpec;
 use futures_util::future::join_all;
 use std::time::Duration;
 
@@ -26,8 +27,8 @@ pub struct Found {
     pub protocol: String,
     /// Its tools, as a model is told of them.
     pub tools: Vec<ToolSpec>,
-    /// It offers prompts, too, of which no use is made.
-    pub has_prompts: bool,
+    /// Its prompts, as the user is shown them.
+    pub prompts: Vec<PromptSpec>,
     /// What is odd about it.
     pub notices: Vec<String>,
 }
@@ -56,7 +57,7 @@ fn found(there: There) -> Found {
         title: secrets.hide(there.about.name),
         protocol: secrets.hide(there.about.protocol),
         tools: there.defined.into_iter().map(spec).collect(),
-        has_prompts: there.about.has_prompts,
+        prompts: there.prompts.into_iter().map(|prompt| prompt.spec).collect(),
         notices: there.oddities,
     }
 }

@@ -3,6 +3,7 @@
 use crate::connection::{About, defined};
 use crate::define::Defined;
 use crate::offers::{Offer, Offers};
+use crate::prompts::{self, RemotePrompt};
 use crate::remote::{Remote, in_words, open};
 use crate::text::{Secrets, Tail};
 use crate::{Options, Reach, Server};
@@ -10,6 +11,9 @@ use codelet_agent::interrupt::Interrupt;
 use futures_util::future::join_all;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// How long a server that is ready may take to list its prompts: they are there for the user, and nothing waits for them.
+const PROMPTS: Duration = Duration::from_secs(5);
 
 /// What came of connecting.
 #[derive(Default)]
@@ -48,7 +52,7 @@ pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interru
         notices.extend(tried.notices());
         if let Ok(there) = tried.came {
             remotes.push(there.remote.clone());
-            offers.push(Offer::new(there.remote, there.defined));
+            offers.push(Offer::new(there.remote, there.defined, there.prompts));
         }
     }
     let (offers, over) = Offers::new(offers);
@@ -73,6 +77,7 @@ pub(crate) struct There {
     pub remote: Arc<Remote>,
     pub about: About,
     pub defined: Vec<Defined>,
+    pub prompts: Vec<RemotePrompt>,
     /// What is odd about it.
     pub oddities: Vec<String>,
 }
@@ -117,8 +122,15 @@ async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
     let opened = open(&server, &options, &secrets, &told).await;
     let (connection, list) = opened.map_err(|trouble| secrets.hide(in_words(&trouble, &told)))?;
     let (defined, mut oddities) = defined(&server, list, &secrets);
-    if defined.is_empty() && oddities.is_empty() {
-        oddities.push("it has no tools that are wanted".to_owned());
+    let listed = connection.prompts(PROMPTS.min(server.start)).await;
+    let (prompts, told) = match listed {
+        None => Default::default(),
+        Some(Ok(list)) => prompts::all(&server.name, list, &secrets),
+        Some(Err(trouble)) => (Vec::new(), vec![format!("its prompts cannot be listed: {trouble}")]),
+    };
+    oddities.extend(told);
+    if defined.is_empty() && prompts.is_empty() && oddities.is_empty() {
+        oddities.push("it offers no tools, or none that the setting `tools` selects".to_owned());
     }
     let oddities = oddities.into_iter().map(|what| secrets.hide(what)).collect();
     let about = connection.about();
@@ -127,6 +139,7 @@ async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
         remote,
         about,
         defined,
+        prompts,
         oddities,
     })
 }

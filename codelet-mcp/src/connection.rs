@@ -1,6 +1,6 @@
 //! One connection to a server, from its first word to its last.
 
-use crate::changes::Changes;
+use crate::changes::{Changed, Changes};
 use crate::define::{self, Defined};
 use crate::pipe::Pipe;
 use crate::program::{Program, Start};
@@ -9,9 +9,9 @@ use crate::{Options, Reach, Server, Trouble, answer, http};
 use codelet_agent::interrupt::Interrupt;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ReadResourceRequest,
-    ReadResourceRequestParams, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, GetPromptRequest,
+    GetPromptRequestParams, Implementation, ListPromptsRequest, ListResourcesRequest, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequest, ReadResourceRequestParams, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, NotificationContext, PeerRequestOptions, RoleClient, RunningService,
@@ -23,9 +23,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Pages of a list of tools; a server may say for ever that there is another.
+/// Pages of a list; a server may say for ever that there is another.
 const PAGES: usize = 200;
-/// Tools that are looked at; of these, some are taken.
+/// Entries that are looked at; of these, some are taken.
 const LOOKED_AT: usize = 20_000;
 /// The most bytes of a list of several pages.
 const LISTED: usize = 32 * 1024 * 1024;
@@ -40,8 +40,9 @@ pub(crate) struct Connection {
     client: RunningService<RoleClient, Ears>,
     program: Option<Program>,
     changes: Arc<Changes>,
-    /// It may change its tools and says so only to who subscribes for that, so that it is asked each time.
+    /// It may change its lists and says so only to who subscribes for that, so that it is asked each time.
     is_silent: bool,
+    prompts_are_silent: bool,
     told: Tail,
 }
 
@@ -57,7 +58,12 @@ impl ClientHandler for Ears {
     }
 
     fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) -> impl Future<Output = ()> + Send + '_ {
-        self.changes.hear();
+        self.changes.tools.hear();
+        std::future::ready(())
+    }
+
+    fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) -> impl Future<Output = ()> + Send + '_ {
+        self.changes.prompts.hear();
         std::future::ready(())
     }
 }
@@ -68,18 +74,62 @@ pub(crate) struct About {
     pub name: String,
     /// The version of the protocol.
     pub protocol: String,
-    /// It offers prompts.
-    pub has_prompts: bool,
 }
 
-/// What a server lists as its tools.
+/// What a server lists.
 pub(crate) struct List {
     /// The entries, as it writes them.
-    entries: Vec<Value>,
+    pub entries: Vec<Value>,
     /// It says for ever that there is more.
-    is_endless: bool,
+    pub is_endless: bool,
     /// It has resources, too.
     has_resources: bool,
+}
+
+#[cfg(test)]
+impl List {
+    /// A whole list of these entries.
+    pub(crate) fn of(entries: Vec<Value>) -> Self {
+        List {
+            entries,
+            is_endless: false,
+            has_resources: false,
+        }
+    }
+}
+
+/// A list that servers have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Tools,
+    Prompts,
+}
+
+impl Kind {
+    /// What it is called, also by the protocol.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Tools => "tools",
+            Kind::Prompts => "prompts",
+        }
+    }
+
+    /// Asks for a page of it.
+    fn request(self, cursor: Option<String>) -> ClientRequest {
+        let mut page = PaginatedRequestParams::default();
+        page.cursor = cursor;
+        let params = Some(page);
+        match self {
+            Kind::Tools => ClientRequest::ListToolsRequest(ListToolsRequest {
+                params,
+                ..ListToolsRequest::default()
+            }),
+            Kind::Prompts => ClientRequest::ListPromptsRequest(ListPromptsRequest {
+                params,
+                ..ListPromptsRequest::default()
+            }),
+        }
+    }
 }
 
 /// What came of a call.
@@ -112,11 +162,11 @@ impl Connection {
             match Self::greet(server, options, secrets, told, ClientLifecycleMode::Initialize).await {
                 Err(Trouble::Refused(why)) => match Self::greet(server, options, secrets, told, newest).await {
                     Ok(mut connection) => {
-                        let tools = connection
-                            .client
-                            .peer_info()
-                            .and_then(|info| info.capabilities.tools.clone());
-                        connection.is_silent = tools.is_some_and(|tools| tools.list_changed == Some(true));
+                        let own = connection.client.peer_info().map(|info| info.capabilities.clone());
+                        let own = own.unwrap_or_default();
+                        connection.is_silent = own.tools.is_some_and(|tools| tools.list_changed == Some(true));
+                        connection.prompts_are_silent =
+                            own.prompts.is_some_and(|prompts| prompts.list_changed == Some(true));
                         (connection, None)
                     }
                     Err(_) => return Err(Trouble::Refused(why)),
@@ -133,7 +183,11 @@ impl Connection {
                 "it speaks the version {version} of the protocol"
             )));
         }
-        let tools = connection.tools().await?;
+        let tools = match connection.list(Kind::Tools).await {
+            // A server that has none need not know the question.
+            Err(Trouble::Refused(_)) if connection.has_no_tools() => connection.as_list(Vec::new(), false),
+            listed => listed?,
+        };
         Ok((connection, tools))
     }
 
@@ -195,6 +249,7 @@ impl Connection {
             program,
             changes,
             is_silent: false,
+            prompts_are_silent: false,
             told,
         })
     }
@@ -205,7 +260,6 @@ impl Connection {
             return About {
                 name: String::new(),
                 protocol: String::new(),
-                has_prompts: false,
             };
         };
         let name = info
@@ -215,95 +269,113 @@ impl Connection {
         About {
             name: one_line(&name.unwrap_or_default(), 80),
             protocol: one_line(info.protocol_version.as_str(), 40),
-            has_prompts: info.capabilities.prompts.is_some(),
         }
     }
 
     /// Whether the list of tools may be another than the one that was read last.
     pub(crate) fn may_have_changed(&self) -> bool {
-        self.is_silent || self.changes.are_unread()
+        self.is_silent || self.changes.tools.is_unread()
     }
 
-    /// Has the list of tools read again with the next prompt.
-    pub(crate) fn distrust_list(&self) {
-        self.changes.hear();
+    /// Whether the list of prompts may be.
+    pub(crate) fn prompts_may_have_changed(&self) -> bool {
+        self.has_prompts() && (self.prompts_are_silent || self.changes.prompts.is_unread())
+    }
+
+    /// Has the lists read again with the next prompt.
+    pub(crate) fn distrust_lists(&self) {
+        self.changes.tools.hear();
+        self.changes.prompts.hear();
     }
 
     /// Reads the list of tools again, within this time. What the server says of changes meanwhile is heeded later.
     pub(crate) async fn list_again(&self, most: Duration) -> Result<List, Trouble> {
-        let heard = self.changes.heard();
-        let list = tokio::time::timeout(most, self.tools()).await;
+        self.list_within(Kind::Tools, most).await
+    }
+
+    /// Reads the list of prompts, within this time; none where the server has none.
+    pub(crate) async fn prompts(&self, most: Duration) -> Option<Result<List, Trouble>> {
+        match self.has_prompts() {
+            true => Some(self.list_within(Kind::Prompts, most).await),
+            false => None,
+        }
+    }
+
+    async fn list_within(&self, kind: Kind, most: Duration) -> Result<List, Trouble> {
+        let heard = self.changed(kind).heard();
+        let list = tokio::time::timeout(most, self.list(kind)).await;
         // A list that cannot be read is not asked for again until the server says anew that it has changed.
-        self.changes.were_read(heard);
+        self.changed(kind).was_read(heard);
         list.unwrap_or(Err(Trouble::Slow(most)))
+    }
+
+    fn changed(&self, kind: Kind) -> &Changed {
+        match kind {
+            Kind::Tools => &self.changes.tools,
+            Kind::Prompts => &self.changes.prompts,
+        }
     }
 
     fn version(&self) -> Option<ProtocolVersion> {
         Some(self.client.peer_info()?.protocol_version.clone())
     }
 
-    /// The server's list of tools.
-    async fn tools(&self) -> Result<List, Trouble> {
-        let heard = self.changes.heard();
-        let list = self.pages().await;
-        self.changes.were_read(heard);
+    /// A list of the server's.
+    async fn list(&self, kind: Kind) -> Result<List, Trouble> {
+        let heard = self.changed(kind).heard();
+        let list = self.pages(kind).await;
+        self.changed(kind).was_read(heard);
         list
     }
 
-    async fn pages(&self) -> Result<List, Trouble> {
+    async fn pages(&self, kind: Kind) -> Result<List, Trouble> {
+        let invalid = || Trouble::Foreign(format!("its list of {} is invalid", kind.name()));
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
         let mut asked_for = HashSet::new();
         let mut size = 0;
         for _ in 0..PAGES {
-            let mut page = PaginatedRequestParams::default();
-            page.cursor = cursor.take();
-            let request = ListToolsRequest {
-                params: Some(page),
-                ..ListToolsRequest::default()
-            };
-            let asked = self.client.send_request(ClientRequest::ListToolsRequest(request)).await;
+            let asked = self.client.send_request(kind.request(cursor.take())).await;
             let answered = asked.map_err(|error| match error {
-                // A server without tools need not know the question.
                 ServiceError::McpError(error) => Trouble::Refused(one_line(&error.message, 200)),
                 error => Trouble::Unreachable(self.why_lost(&error)),
             })?;
             // Where one entry is no tool, the list as a whole is read as something unknown; the others are good.
             let Value::Object(mut answered) = as_value(answered) else {
-                return Err(Trouble::Foreign("its list of tools is invalid".to_owned()));
+                return Err(invalid());
             };
-            let Some(Value::Array(mut tools)) = answered.remove("tools") else {
-                return Err(Trouble::Foreign("its list of tools is invalid".to_owned()));
+            let Some(Value::Array(mut entries)) = answered.remove(kind.name()) else {
+                return Err(invalid());
             };
             let next = match answered.remove("nextCursor") {
                 Some(Value::String(next)) if !next.is_empty() => next,
                 _ => {
-                    all.extend(tools);
-                    return Ok(List {
-                        entries: all,
-                        is_endless: false,
-                        has_resources: self.has_resources(),
-                    });
+                    all.extend(entries);
+                    return Ok(self.as_list(all, false));
                 }
             };
             let is_known = !asked_for.insert(next.clone());
             if is_known {
                 // A server that leads in a circle may have sent the same page twice, and that is told once.
                 let known: HashSet<String> = all.iter().map(Value::to_string).collect();
-                tools.retain(|tool| !known.contains(&tool.to_string()));
+                entries.retain(|entry| !known.contains(&entry.to_string()));
             }
-            size += tools.iter().map(|tool| tool.to_string().len()).sum::<usize>();
-            all.extend(tools);
+            size += entries.iter().map(|entry| entry.to_string().len()).sum::<usize>();
+            all.extend(entries);
             if is_known || all.len() >= LOOKED_AT || size > LISTED {
                 break;
             }
             cursor = Some(next);
         }
-        Ok(List {
-            entries: all,
-            is_endless: true,
+        Ok(self.as_list(all, true))
+    }
+
+    fn as_list(&self, entries: Vec<Value>, is_endless: bool) -> List {
+        List {
+            entries,
+            is_endless,
             has_resources: self.has_resources(),
-        })
+        }
     }
 
     /// Calls a tool by the server's own name for it.
@@ -334,6 +406,20 @@ impl Connection {
         }
     }
 
+    /// Asks for a prompt by the server's own name for it.
+    pub(crate) async fn prompt(
+        &self,
+        prompt: &str,
+        arguments: Map<String, Value>,
+        timeout: Duration,
+        interrupt: &Interrupt,
+    ) -> Came {
+        let mut params = GetPromptRequestParams::new(prompt);
+        params.arguments = (!arguments.is_empty()).then_some(arguments);
+        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
+        self.ask(request, timeout, interrupt).await
+    }
+
     async fn ask(&self, request: ClientRequest, timeout: Duration, interrupt: &Interrupt) -> Came {
         let options = PeerRequestOptions::default();
         let mut asked = match self.client.send_request_with_option(request, options).await {
@@ -361,6 +447,17 @@ impl Connection {
     fn has_resources(&self) -> bool {
         let info = self.client.peer_info();
         info.is_some_and(|info| info.capabilities.resources.is_some())
+    }
+
+    fn has_prompts(&self) -> bool {
+        let info = self.client.peer_info();
+        info.is_some_and(|info| info.capabilities.prompts.is_some())
+    }
+
+    /// It says that it offers something, and that tools are nothing of that.
+    fn has_no_tools(&self) -> bool {
+        let info = self.client.peer_info();
+        info.is_some_and(|info| info.capabilities.tools.is_none()) && (self.has_prompts() || self.has_resources())
     }
 
     /// Whether nothing more will come.
@@ -420,7 +517,7 @@ pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<De
         ));
     }
     if list.is_endless {
-        notices.push("its list of tools has no end; what came until that was clear is taken".to_owned());
+        notices.push("its list of tools never ends; the first part of it is used".to_owned());
     }
     (defined, notices)
 }

@@ -8,6 +8,7 @@
 //!
 //! The list of tools stands at the head of what a provider caches, so it is made by [`connect`], and changes only between two
 //! prompts, when a server has said so and its list really is another.
+//! A server's prompts are commands of the user's, `/server:prompt`; the model hears of them only when one is sent.
 //! Nothing here reads the environment of the process: what servers may know comes in as [`Server`] and [`Options`].
 //!
 //! Start with [`connect`].
@@ -34,6 +35,7 @@ mod name;
 mod offers;
 mod pipe;
 mod program;
+mod prompts;
 mod redirect;
 mod remote;
 mod schema;

@@ -1,9 +1,12 @@
-//! The tools of all servers of a session, and what becomes of them when a server says that its list has changed.
+//! The tools and prompts of all servers of a session, and what becomes of them when a server says that a list has changed.
 
 use crate::connection::{List, defined};
 use crate::define::{Defined, names};
+use crate::prompts::{self, RemotePrompt};
 use crate::remote::Remote;
 use crate::tool::RemoteTool;
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::prompts::{PromptSource, PromptSpec, PromptText, Values};
 use codelet_agent::tool::{Refreshed, Tool, ToolSource};
 use futures_util::future::{BoxFuture, join_all};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +16,7 @@ const MOST_TOOLS: usize = 112;
 /// The most changes of one server's list in a session: with each, the provider reads the whole conversation anew.
 const MOST_CHANGES: usize = 50;
 
-/// The tools of all servers, in the order of the servers, then of their names.
+/// The tools and prompts of all servers, in the order of the servers, then of their names.
 #[derive(Default)]
 pub struct Offers(Mutex<Vec<Offer>>);
 
@@ -22,8 +25,10 @@ pub(crate) struct Offer {
     remote: Arc<Remote>,
     defined: Vec<Defined>,
     tools: Vec<Arc<dyn Tool>>,
-    /// How often it has become another.
+    prompts: Vec<RemotePrompt>,
+    /// How often its tools have become others, and its prompts.
     changes: usize,
+    prompt_changes: usize,
 }
 
 impl Offers {
@@ -77,14 +82,84 @@ impl ToolSource for Offers {
     }
 }
 
+impl PromptSource for Offers {
+    fn prompts(&self) -> Vec<PromptSpec> {
+        let offers = self.lock();
+        let prompts = offers.iter().flat_map(|offer| &offer.prompts);
+        prompts.map(|prompt| prompt.spec.clone()).collect()
+    }
+
+    fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>> {
+        Box::pin(async move {
+            let heeded = |offer: &Offer| (offer.prompt_changes < MOST_CHANGES).then(|| offer.remote.clone());
+            let remotes: Vec<Option<Arc<Remote>>> = self.lock().iter().map(heeded).collect();
+            let lists = join_all(
+                remotes
+                    .iter()
+                    .map(async |remote| remote.as_ref()?.prompts_again().await),
+            )
+            .await;
+            let mut notices = Vec::new();
+            for (offer, list) in self.lock().iter_mut().zip(lists) {
+                let told = match list {
+                    None => continue,
+                    Some(Ok(list)) => offer.take_prompts(list),
+                    Some(Err(why)) => vec![format!(
+                        "its prompts have changed, but the new list cannot be read: {why}; the old list stays"
+                    )],
+                };
+                notices.extend(told.into_iter().map(|what| offer.remote.tell(&what)));
+            }
+            notices
+        })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        command: &'a str,
+        values: &'a Values,
+        interrupt: &'a Interrupt,
+    ) -> BoxFuture<'a, Result<PromptText, String>> {
+        Box::pin(async move {
+            let found = self.lock().iter().find_map(|offer| {
+                let prompt = offer.prompts.iter().find(|prompt| prompt.spec.command == command)?;
+                Some((offer.remote.clone(), prompt.clone()))
+            });
+            match found {
+                Some((remote, prompt)) => prompts::get(&remote, &prompt, values, interrupt).await,
+                None => Err(format!("The prompt /{command} is no longer offered. Nothing was sent.")),
+            }
+        })
+    }
+}
+
 impl Offer {
-    pub(crate) fn new(remote: Arc<Remote>, defined: Vec<Defined>) -> Self {
+    pub(crate) fn new(remote: Arc<Remote>, defined: Vec<Defined>, prompts: Vec<RemotePrompt>) -> Self {
         Offer {
             tools: tools(&remote, &defined),
             remote,
             defined,
+            prompts,
             changes: 0,
+            prompt_changes: 0,
         }
+    }
+
+    /// Takes another list of prompts. Says what is to be told of that.
+    fn take_prompts(&mut self, list: List) -> Vec<String> {
+        let (prompts, mut told) = prompts::all(&self.remote.server.name, list, &self.remote.secrets);
+        let Some(difference) = prompts::difference(&self.prompts, &prompts) else {
+            return Vec::new();
+        };
+        told.insert(0, difference);
+        self.prompt_changes += 1;
+        if self.prompt_changes == MOST_CHANGES {
+            told.push(format!(
+                "its prompts have changed {MOST_CHANGES} times; further changes are ignored"
+            ));
+        }
+        self.prompts = prompts;
+        told
     }
 
     /// The server, unless its list has changed so often that it is not read any more.

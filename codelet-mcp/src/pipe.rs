@@ -1,6 +1,6 @@
 //! Messages over the pipes of a program: one JSON object a line, bounded, whatever else comes in between.
 
-use crate::changes::{Changes, LIST_CHANGED};
+use crate::changes::Changes;
 use crate::program::Ends;
 use crate::text::Tail;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
@@ -61,7 +61,7 @@ impl Pipe {
         }
     }
 
-    /// The next message among what was read. Notices are none: that the tools have changed is noted, and nothing waits for
+    /// The next message among what was read. Notices are none: that a list has changed is noted, and nothing waits for
     /// another.
     fn next(&mut self) -> Option<ServerJsonRpcMessage> {
         while let Some(at) = self.read[self.searched..].iter().position(|&byte| byte == b'\n') {
@@ -118,15 +118,13 @@ impl Pipe {
     }
 }
 
-/// A line as a message, if it is one that is waited for. A notice that the tools have changed is noted.
+/// A line as a message, if it is one that is waited for. A notice that a list has changed is noted.
 fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
         return unreadable(line).map(JsonRpcMessage::Error);
     };
     if let (Some(method), None) = (value.get("method"), value.get("id")) {
-        if method == LIST_CHANGED {
-            changes.hear();
-        }
+        changes.note(method.as_str().unwrap_or_default());
         return None;
     }
     serde_json::from_value(value).ok()

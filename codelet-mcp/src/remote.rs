@@ -60,6 +60,23 @@ impl Remote {
         }
     }
 
+    /// Asks for a prompt by the server's own name for it; the server is started again for that, once.
+    pub(crate) async fn prompt(&self, prompt: &str, arguments: Map<String, Value>, interrupt: &Interrupt) -> Came {
+        let connection = tokio::select! {
+            biased;
+            () = interrupt.thrown() => return Came::Interrupted,
+            connection = self.connection() => connection,
+        };
+        match connection {
+            Ok(connection) => {
+                connection
+                    .prompt(prompt, arguments, self.server.timeout, interrupt)
+                    .await
+            }
+            Err(why) => Came::Lost(why),
+        }
+    }
+
     /// A notice for the user, without secrets.
     pub(crate) fn tell(&self, what: &str) -> String {
         self.secrets.hide(format!("MCP server {}: {what}", self.server.name))
@@ -68,10 +85,23 @@ impl Remote {
     /// Reads the list of tools again if it may have changed, within the time that the server has to be ready. One that is
     /// gone is not started for that.
     pub(crate) async fn list_again(&self) -> Option<Result<List, String>> {
-        let connection = self.state.lock().await.connection.clone();
-        let connection = connection.filter(|connection| connection.may_have_changed() && !connection.is_closed())?;
+        let connection = self.standing().await?;
+        let connection = Some(connection).filter(|connection| connection.may_have_changed())?;
         let list = connection.list_again(self.server.start).await;
         Some(list.map_err(|trouble| trouble.to_string()))
+    }
+
+    /// Reads the list of prompts again, as that of the tools.
+    pub(crate) async fn prompts_again(&self) -> Option<Result<List, String>> {
+        let connection = self.standing().await?;
+        let connection = Some(connection).filter(|connection| connection.prompts_may_have_changed())?;
+        let list = connection.prompts(self.server.start).await?;
+        Some(list.map_err(|trouble| trouble.to_string()))
+    }
+
+    async fn standing(&self) -> Option<Arc<Connection>> {
+        let connection = self.state.lock().await.connection.clone();
+        connection.filter(|connection| !connection.is_closed())
     }
 
     /// Whether the server is a program, which this process starts.
@@ -107,8 +137,8 @@ impl Remote {
         state.was_restarted = true;
         match opened {
             Ok((connection, _)) => {
-                // It may offer other tools than the one before it.
-                connection.distrust_list();
+                // It may offer others than the one before it.
+                connection.distrust_lists();
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());
                 Ok(connection)

@@ -105,7 +105,7 @@ impl Trust {
             more.add(certificate).map_err(|error| wrong(error.to_string()))?;
         }
         if more.is_empty() {
-            return Err(wrong("it holds no certificate".to_owned()));
+            return Err(wrong("it contains no certificate".to_owned()));
         }
         let base = Arc::clone(&self.roots);
         Ok(Trust::of(self.is_named, move || {
@@ -268,7 +268,7 @@ fn in_file(name: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, Netw
             other => format!("{other:?}"),
         }));
     }
-    usable(certs).ok_or_else(|| wrong("it holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)"))
+    usable(certs).ok_or_else(|| wrong("it contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)"))
 }
 
 /// The certificates of folders, whatever else lies in them.
@@ -371,12 +371,12 @@ mod tests {
         let good = authority("one");
         let broken = good.replace("-----BEGIN CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\n!!");
         for (name, content, expected) in [
-            ("empty", "", "holds no certificate"),
-            ("text", "no certificate\n", "holds no certificate"),
+            ("empty", "", "contains no certificate"),
+            ("text", "no certificate\n", "contains no certificate"),
             (
                 "garbage",
                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-                "holds no certificate",
+                "contains no certificate",
             ),
             ("broken", &broken, "is broken"),
             ("second", &format!("{good}{broken}"), "is broken"),
@@ -448,7 +448,7 @@ mod tests {
             .unwrap();
         assert_eq!(more.count(), Ok((count + 2, by)));
         for (pem, expected) in [
-            ("", "ca: it holds no certificate"),
+            ("", "ca: it contains no certificate"),
             ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "ca: "),
         ] {
             let error = base.and("ca", pem).unwrap_err().to_string();

@@ -18,7 +18,7 @@ pub(crate) fn reply(
 ) -> Result<Reply, ModelError> {
     let json = Value::Array(whole.list).to_string();
     let document = read(json.as_bytes(), Some(maker.form)).map_err(|error| ModelError::Garbled {
-        said: format!("the reply is not what the wire says: {error}"),
+        said: format!("the reply has an unexpected format: {error}"),
     })?;
     let mut messages = document
         .messages

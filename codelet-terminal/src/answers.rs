@@ -11,6 +11,7 @@ use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::{Permission, is_of_calls};
+use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Origin, Part};
 use codelet_context::notice::Notice;
@@ -131,8 +132,8 @@ pub fn queued(said: &str, doing: Doing) -> &'static str {
     }
 }
 
-/// The commands and the keys.
-pub fn help(look: &Look) -> Vec<Line<'static>> {
+/// The commands, those of servers' prompts, and the keys.
+pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
     let mut lines = vec![heading(look, "Commands")];
     let commands: Vec<(String, String)> = COMMANDS
         .iter()
@@ -143,6 +144,12 @@ pub fn help(look: &Look) -> Vec<Line<'static>> {
         .collect();
     table(look, &commands, &mut lines);
     lines.push(Line::default());
+    if !prompts.is_empty() {
+        lines.push(heading(look, "Prompts of MCP servers"));
+        let offered = prompts.iter().map(|prompt| (usage(prompt), prompt.description.clone()));
+        table(look, &offered.collect::<Vec<_>>(), &mut lines);
+        lines.push(Line::default());
+    }
     let (title, keys): (&str, &[(&str, &str)]) = match look.is_plain() {
         true => ("Lines", &LINES),
         false => ("Keys", &KEYS),
@@ -419,6 +426,14 @@ pub fn grant(grant: &Grant) -> (String, String) {
         Grant::Look(folder) => (folder.display().to_string(), "may be read".to_owned()),
         Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
         Grant::Tool(tool) => (tool.clone(), "may be called".to_owned()),
+        Grant::With(patterns, lack) => (
+            format!("{} with {}", patterns.join(" && "), lack.named()),
+            "may be run".to_owned(),
+        ),
+        Grant::LineWith(line, lack) => (
+            format!("{line} with {}", lack.named()),
+            "may be run, exactly as written".to_owned(),
+        ),
     }
 }
 
@@ -571,7 +586,7 @@ mod tests {
         for width in 16..100 {
             let look = Look::new(width, Styles::Colour, Background::Dark);
             let answers = [
-                help(&look),
+                help(&look, &[]),
                 cost(&look, &session),
                 summary(&look, &session, "all").unwrap(),
                 todo(&look, &session),

@@ -9,7 +9,7 @@ use codelet_agent::interrupt::Interrupt;
 use std::pin::Pin;
 
 /// What is there at once, so that nothing needs to be said of it.
-pub(crate) async fn at_once<T>(work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+pub(crate) async fn at_once<T>(work: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
@@ -39,7 +39,7 @@ pub(crate) async fn wait<T>(
             Wish::Say(said) if front.keeps_order() => front.queue(said),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => left = Some(Left::Left),
-                Said::Command(Name::Help, _) => front.print(answers::help(&front.look())),
+                Said::Command(Name::Help, _) => front.print(answers::help(&front.look(), &[])),
                 Said::Refused(why) => front.print(answers::say(&front.look(), Role::Warning, &why)),
                 _ => front.queue(said),
             },

@@ -1,6 +1,7 @@
 //! The session as somebody lives in it: what they say is done, one thing after the other, while the front stays awake.
 
 use crate::answers;
+use crate::beginning::at_once;
 use crate::command::{self, Name, Said, dry_run};
 use crate::copied;
 use crate::effort;
@@ -17,6 +18,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::mention;
 use codelet_agent::model::{Model, Profile};
 use codelet_agent::permission::Permission;
+use codelet_agent::prompts::{Fetched, PromptSource, fetch};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
 use codelet_agent::tool::{Live, Tool};
@@ -89,6 +91,8 @@ pub struct Reach {
     pub gate: Asking,
     /// Where the questions arrive.
     pub questions: UnboundedReceiver<Question>,
+    /// Who offers prompts as commands.
+    pub prompts: Arc<dyn PromptSource>,
     /// Models that are known by name.
     pub models: Vec<String>,
     /// The thinking effort that the user wants, of each model that takes it.
@@ -162,9 +166,11 @@ impl<F: Front> Chat<F> {
 
     /// Does what is said, this first, until somebody leaves.
     pub async fn live(mut self, opening: Option<String>) -> Lived {
+        self.front.offer(self.reach.prompts.prompts());
         self.tell_standing();
         if let Some(said) = opening.filter(|_| self.left.is_none()) {
             self.take(&said).await;
+            self.refresh_prompts().await;
             self.tell_standing();
         }
         loop {
@@ -181,6 +187,7 @@ impl<F: Front> Chat<F> {
                 Some(said) => self.take(&said).await,
                 None => self.wait().await,
             }
+            self.refresh_prompts().await;
             self.tell_standing();
         }
     }
@@ -217,7 +224,12 @@ impl<F: Front> Chat<F> {
             Said::Nothing => {}
             Said::Prompt(text) => {
                 self.front.echo(&shown);
-                self.carry(Some(text)).await;
+                let prompt = self.attach(text);
+                self.carry(Some(prompt)).await;
+            }
+            Said::Offered(command, words) => {
+                self.front.echo(&shown);
+                self.offered(&command, &words, said).await;
             }
             Said::Shell(line) => {
                 self.front.echo(&shown);
@@ -279,9 +291,8 @@ impl<F: Front> Chat<F> {
     }
 
     /// Carries a prompt to its end, or the last one once more.
-    async fn carry(&mut self, prompt: Option<String>) {
+    async fn carry(&mut self, prompt: Option<Prompt>) {
         self.idle = Some(0);
-        let prompt = prompt.map(|text| self.attach(text));
         let carried = self.run(Doing::Run, async |session, interrupt, listener| match prompt {
             Some(prompt) => Some(session.prompt(prompt, interrupt, listener).await),
             None => session.retry(interrupt, listener).await,
@@ -292,6 +303,60 @@ impl<F: Front> Chat<F> {
             self.front.give_back(&|said| self.session.hidden(said));
         }
         self.ending = Some(ending.unwrap_or(Ending::Interrupted));
+    }
+
+    /// Sends a prompt of a server's, once it is shown. The pictures that are named behind the command go with it; what the
+    /// server names is never read.
+    async fn offered(&mut self, command: &str, words: &str, typed: &str) {
+        let source = Arc::clone(&self.reach.prompts);
+        let fetched = self.run(Doing::Prompt, async |_, interrupt, _| {
+            fetch(&*source, command, words, interrupt).await
+        });
+        let fetched = fetched.await;
+        self.front.offer(self.reach.prompts.prompts());
+        match fetched.done {
+            Some(Ok(Fetched { mut prompt, notices })) => {
+                self.tell_all(&notices);
+                let named = self.attach(typed.to_owned()).images;
+                prompt.images.extend(named);
+                self.front.quote(&self.session.hidden(&prompt.text));
+                self.carry(Some(prompt)).await;
+            }
+            Some(Err(why)) => {
+                self.refuse(Role::Warning, &why);
+                self.interrupted(fetched.was_interrupted);
+            }
+            None => {}
+        }
+    }
+
+    /// Reads the prompts of servers again where they may have changed.
+    async fn refresh_prompts(&mut self) {
+        let source = Arc::clone(&self.reach.prompts);
+        let mut reading = source.refresh_prompts();
+        let notices = match at_once(reading.as_mut()).await {
+            Some(notices) => notices,
+            None => {
+                let read = self.run(Doing::Servers, async |_, interrupt, _| {
+                    tokio::select! {
+                        biased;
+                        () = interrupt.thrown() => Vec::new(),
+                        notices = reading => notices,
+                    }
+                });
+                read.await.done.unwrap_or_default()
+            }
+        };
+        if !notices.is_empty() {
+            self.tell_all(&notices);
+            self.front.offer(self.reach.prompts.prompts());
+        }
+    }
+
+    fn tell_all(&mut self, notices: &[String]) {
+        for notice in notices {
+            self.say(Role::Warning, notice);
+        }
     }
 
     /// The prompt with the pictures that it mentions, as they are now; says which ones go with it.
@@ -391,7 +456,7 @@ impl<F: Front> Chat<F> {
         match name {
             Name::Exit => self.left = Some(Left::Left),
             Name::More => self.front.unfold(),
-            Name::Help => self.front.print(answers::help(&look)),
+            Name::Help => self.front.print(answers::help(&look, &self.reach.prompts.prompts())),
             name if only_looks(name, arguments) => {
                 let shown = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);
                 self.missed = shown.is_err().then_some(Missed::Refused);
@@ -760,7 +825,7 @@ impl<F: Front> Meanwhile<'_, F> {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),
                 Said::Command(Name::More, _) => self.front.unfold(),
                 Said::Command(Name::Help, _) => {
-                    let lines = answers::help(&self.front.look());
+                    let lines = answers::help(&self.front.look(), &self.reach.prompts.prompts());
                     self.front.print(lines);
                 }
                 Said::Refused(why) => {

@@ -1,5 +1,6 @@
 //! The commands that begin with a slash, each with a line of help, and what a line means that somebody has sent.
 
+use codelet_agent::prompts;
 use codelet_text::near;
 
 /// A command of the session.
@@ -74,14 +75,14 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Compact,
         "compact",
         "[--dry-run] [INSTRUCTIONS]",
-        "make the conversation smaller now; what the instructions name, words or files, is kept first",
+        "compact the conversation now; words and files that the instructions name are kept first",
     ),
     entry(Name::UndoCompact, "undo-compact", "", "undo the last compaction"),
     entry(
         Name::Summary,
         "summary",
         "[all]",
-        "show the summary that stands in place of older messages; all: to its end",
+        "show the summary that replaces older messages; all: to its end",
     ),
     entry(
         Name::Pin,
@@ -113,7 +114,7 @@ pub const COMMANDS: [Entry; 21] = [
         Name::Effort,
         "effort",
         "[LEVEL]",
-        "how much the model thinks from here on, such as low or high; alone: which levels it takes",
+        "set how much the model thinks, such as low or high; without argument: show the levels",
     ),
     entry(
         Name::Permission,
@@ -175,6 +176,8 @@ pub enum Said {
     Shell(String),
     /// A command, with what stands behind it.
     Command(Name, String),
+    /// The command of a server's prompt, with what stands behind it. Whether there is such a prompt is not known here.
+    Offered(String, String),
     /// A command with something behind it that it does not take: why it is not done, in a sentence.
     Refused(String),
     /// A slash and a word that is no command; the one that may have been meant.
@@ -203,6 +206,10 @@ pub fn read(text: &str) -> Said {
     let Some(rest) = trimmed.strip_prefix('/') else {
         return Said::Prompt(text.to_owned());
     };
+    // None of the session's own commands has such a form.
+    if let Some((command, words)) = prompts::command(trimmed) {
+        return Said::Offered(command.to_owned(), words.to_owned());
+    }
     let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     // A path is no command: `/etc/hosts is wrong` is said to the model.
     if word.contains(['/', '.']) || word.is_empty() {
@@ -344,6 +351,22 @@ mod tests {
             let said = read(&format!("/compact {text}"));
             assert_eq!(said, Said::Command(Name::Compact, text.to_owned()));
         }
+    }
+
+    #[test]
+    fn a_servers_prompt_stands_beside_the_commands_and_never_in_place_of_one() {
+        assert_eq!(
+            read(" /files:review src/a.rs 'very strict' "),
+            Said::Offered("files:review".to_owned(), "src/a.rs 'very strict'".to_owned())
+        );
+        for entry in &COMMANDS {
+            let typed = format!("/{}", entry.word);
+            assert_eq!(prompts::command(&typed), None, "{typed}");
+        }
+        assert_eq!(
+            read("/usr:/bin is wrong"),
+            Said::Prompt("/usr:/bin is wrong".to_owned())
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::command::COMMANDS;
 use codelet_agent::mention;
+use codelet_agent::prompts::{PromptSpec, usage};
 
 /// Candidates that are shown.
 pub const SHOWN: usize = 8;
@@ -13,6 +14,8 @@ pub struct Candidate {
     pub text: String,
     /// What is said of it.
     pub help: String,
+    /// Something has to be written behind it before it can be sent.
+    pub wants_more: bool,
 }
 
 /// What can be completed before the cursor.
@@ -35,22 +38,34 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     mention::begun(before).map(|file| Sought::File(file.to_owned()))
 }
 
-/// The commands that begin so, or hold it.
-pub fn commands(word: &str) -> Vec<Candidate> {
+/// The commands that begin so, or hold it; those of servers' prompts come behind.
+pub fn commands(word: &str, prompts: &[PromptSpec]) -> Vec<Candidate> {
     let word = &*word.to_lowercase();
-    let rank = |entry: &&crate::command::Entry| !entry.word.starts_with(word);
-    let mut found: Vec<_> = COMMANDS.iter().filter(|entry| entry.word.contains(word)).collect();
-    found.sort_by_key(rank);
-    found
-        .into_iter()
-        .map(|entry| Candidate {
-            text: format!("/{}", entry.word),
-            help: match entry.arguments {
-                "" => entry.help.to_owned(),
-                arguments => format!("{} · {arguments}", entry.help),
-            },
-        })
-        .collect()
+    let mut own: Vec<_> = COMMANDS.iter().filter(|entry| entry.word.contains(word)).collect();
+    own.sort_by_key(|entry| !entry.word.starts_with(word));
+    let own = own.into_iter().map(|entry| Candidate {
+        text: format!("/{}", entry.word),
+        help: match entry.arguments {
+            "" => entry.help.to_owned(),
+            arguments => format!("{} · {arguments}", entry.help),
+        },
+        wants_more: false,
+    });
+    let name = |prompt: &PromptSpec| prompt.command.to_lowercase();
+    let mut offered: Vec<_> = prompts.iter().filter(|prompt| name(prompt).contains(word)).collect();
+    offered.sort_by_key(|prompt| !name(prompt).starts_with(word));
+    let offered = offered.into_iter().map(|prompt| {
+        let written = usage(prompt);
+        let arguments = written.split_once(' ').map_or("", |(_, arguments)| arguments);
+        let parts = [prompt.description.as_str(), arguments];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Candidate {
+            text: format!("/{}", prompt.command),
+            help: parts.join(" · "),
+            wants_more: prompt.arguments.iter().any(|argument| argument.is_required),
+        }
+    });
+    own.chain(offered).collect()
 }
 
 /// The files that fit best, best first.
@@ -71,6 +86,7 @@ pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
         .map(|(_, path)| Candidate {
             text: mention::write(path),
             help: String::new(),
+            wants_more: false,
         })
         .collect()
 }
@@ -143,7 +159,30 @@ mod tests {
             sought("look at @\"my sh", true),
             Some(Sought::File("\"my sh".to_owned()))
         );
-        assert_eq!(commands("comp")[0].text, "/compact");
+        assert_eq!(commands("comp", &[])[0].text, "/compact");
+    }
+
+    #[test]
+    fn prompts_of_servers_are_found_behind_the_own_commands() {
+        let argument = |name: &str, is_required| codelet_agent::prompts::PromptArgument {
+            name: name.to_owned(),
+            description: String::new(),
+            is_required,
+        };
+        let prompt = |command: &str, arguments: &[_]| PromptSpec {
+            command: command.to_owned(),
+            description: "Says it.".to_owned(),
+            arguments: arguments.to_vec(),
+        };
+        let all = [
+            prompt("files:compare", &[argument("file", true), argument("style", false)]),
+            prompt("Comp:hello", &[]),
+        ];
+        let found = commands("comp", &all);
+        let texts: Vec<&str> = found.iter().map(|candidate| candidate.text.as_str()).collect();
+        assert_eq!(texts, ["/compact", "/undo-compact", "/Comp:hello", "/files:compare"]);
+        assert_eq!(found[3].help, "Says it. · FILE [STYLE]");
+        assert_eq!((found[2].wants_more, found[3].wants_more), (false, true));
     }
 
     proptest! {

@@ -13,7 +13,7 @@ pub fn shown(session: &Session) -> String {
     let model = session.model();
     let (name, efforts) = (&model.profile().name, model.efforts());
     if efforts.is_empty() {
-        return format!("{name} has no thinking effort that can be set.");
+        return format!("{name} does not support a thinking effort.");
     }
     let current = match model.effort() {
         Some(effort) => effort.name(),
@@ -35,7 +35,7 @@ pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Eff
         name => Some(Effort::from_name(name).ok_or_else(|| {
             let all = Effort::ALL.map(Effort::name);
             let meant = near::hint(name, all.into_iter().chain([DEFAULT]));
-            format!("There is no thinking effort {wanted}{}", stop(&meant))
+            format!("Unknown thinking effort {wanted}{}", stop(&meant))
         })?),
     };
     let before = session.model().effort();
@@ -79,7 +79,7 @@ pub fn carried_over(session: &mut Session, wanted: Option<Effort>) -> Option<Str
 fn refused(session: &Session, wanted: &str) -> String {
     let (name, efforts) = (&session.model().profile().name, session.model().efforts());
     match efforts.is_empty() {
-        true => format!("{name} has no thinking effort that can be set."),
+        true => format!("{name} does not support a thinking effort."),
         false => format!(
             "{name} does not take the thinking effort {wanted}; it takes {}, or {DEFAULT}.",
             names(&efforts)

@@ -5,6 +5,7 @@ use crate::render::look::Look;
 use codelet_agent::asking::Question;
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
+use codelet_agent::prompts::PromptSpec;
 use codelet_context::tracker::TokenState;
 use ratatui::text::Line;
 use std::path::Path;
@@ -38,6 +39,8 @@ pub enum Doing {
     Shell,
     /// A model is looked for.
     Connection,
+    /// A server is asked for a prompt.
+    Prompt,
     /// The provider's cache is kept from expiring.
     KeepAlive,
     /// Servers of tools are waited for.
@@ -78,6 +81,12 @@ pub(crate) trait Front {
 
     /// Shows what was said, for good, as the beginning of a turn.
     fn echo(&mut self, said: &str);
+
+    /// Shows what somebody else has written and what is sent in the user's name, for good.
+    fn quote(&mut self, said: &str);
+
+    /// These prompts of servers can be named.
+    fn offer(&mut self, _: Vec<PromptSpec>) {}
 
     /// Something begins, or nothing goes on any more.
     fn doing(&mut self, doing: Doing);

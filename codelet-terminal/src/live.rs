@@ -530,6 +530,10 @@ impl Live {
             Told::Question(question, directory) => self.ask(question, &directory),
             Told::Lines(lines) => self.print(lines),
             Told::Said(said) => self.echo(&said),
+            Told::Prompts(prompts) => {
+                self.repl.take_prompts(prompts);
+                self.change(true);
+            }
             Told::Doing(doing) => self.doing(doing),
             Told::Leaving => self.renderer.leave(),
             Told::Standing(standing) => self.stands(standing),
@@ -653,6 +657,7 @@ impl Live {
             Doing::Nothing => self.renderer.set_busy(None, now),
             Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
             Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
+            Doing::Prompt => self.renderer.set_busy(Some("asking the MCP server (Esc cancels)"), now),
             Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
             Doing::Servers => self
                 .renderer

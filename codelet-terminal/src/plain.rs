@@ -425,6 +425,12 @@ impl Front for Plain {
         }
     }
 
+    fn quote(&mut self, said: &str) {
+        let now = self.began.elapsed();
+        let lines = self.renderer.prompt(said, now);
+        self.show(lines);
+    }
+
     fn doing(&mut self, doing: Doing) {
         self.doing = doing;
         self.parting = None;

@@ -6,6 +6,7 @@ use crate::live::{Live, Outfit};
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
+use codelet_agent::prompts::PromptSpec;
 use ratatui::text::Line;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ use tokio::sync::oneshot;
 
 /// What the front is told.
 pub(crate) enum Told {
+    /// These prompts of servers can be named.
+    Prompts(Vec<PromptSpec>),
     /// Something has happened in a run.
     Event(Event),
     /// A permission is asked for; commands run in this directory.
@@ -163,6 +166,14 @@ impl Front for Remote {
 
     fn echo(&mut self, said: &str) {
         self.tell(Told::Said(said.to_owned()));
+    }
+
+    fn quote(&mut self, said: &str) {
+        self.echo(said);
+    }
+
+    fn offer(&mut self, prompts: Vec<PromptSpec>) {
+        self.tell(Told::Prompts(prompts));
     }
 
     fn doing(&mut self, doing: Doing) {

@@ -11,6 +11,7 @@ use crate::keys::{Code, Key, Typed};
 use crate::reason::{Came, Reason};
 use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
+use codelet_agent::prompts::PromptSpec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,6 +68,7 @@ pub struct Repl {
     /// What runs.
     pub doing: Doing,
     queue: VecDeque<String>,
+    prompts: Vec<PromptSpec>,
     questions: VecDeque<Question>,
     /// When the first question was put before the user.
     asked: Option<Instant>,
@@ -103,6 +105,7 @@ impl Repl {
             editor: Editor::default(),
             doing: Doing::Nothing,
             queue: VecDeque::new(),
+            prompts: Vec::new(),
             questions: VecDeque::new(),
             asked: None,
             refusing: None,
@@ -151,6 +154,11 @@ impl Repl {
         self.editor.set("");
         self.editor.paste(&texts.join("\n"));
         others
+    }
+
+    /// These prompts of servers can be named.
+    pub fn take_prompts(&mut self, prompts: Vec<PromptSpec>) {
+        self.prompts = prompts;
     }
 
     /// The names of files have come.
@@ -270,7 +278,7 @@ impl Repl {
     /// What may be meant by what is being written, and which one is chosen.
     pub fn candidates(&self) -> (Vec<Candidate>, usize) {
         let found = match self.sought() {
-            Some(Sought::Command(word)) => complete::commands(&word),
+            Some(Sought::Command(word)) => complete::commands(&word, &self.prompts),
             Some(Sought::File(letters)) => match &self.files {
                 Some(files) => complete::files(&letters, files),
                 None => Vec::new(),
@@ -291,6 +299,7 @@ impl Repl {
         // What is complete needs no completion.
         match &sought {
             Sought::Command(word) if command::COMMANDS.iter().any(|entry| entry.word == *word) => None,
+            Sought::Command(word) if self.prompts.iter().any(|prompt| prompt.command == *word) => None,
             _ => Some(sought),
         }
     }
@@ -692,7 +701,9 @@ impl Repl {
             Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
             Code::Enter if !key.shift => {
                 // A beginning is no choice: `/cle` and Enter would clear.
-                let is_command = matches!(self.sought(), Some(Sought::Command(_))) && self.chosen.is_some();
+                let is_command = matches!(self.sought(), Some(Sought::Command(_)))
+                    && self.chosen.is_some()
+                    && !candidates[chosen].wants_more;
                 self.complete(&candidates[chosen].text);
                 if is_command {
                     return Some(self.enter());

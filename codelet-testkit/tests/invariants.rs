@@ -1,4 +1,4 @@
-//! The promises of the engine on made-up conversations: 5,000 of them in a test run, `CODELET_CASES` on demand.
+//! The promises of the engine on made-up conversations: 1,500 of them in a test run, `CODELET_CASES` on demand.
 #![allow(clippy::unwrap_used)]
 
 use codelet_context::compact::Target;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn config() -> ProptestConfig {
     let cases = std::env::var("CODELET_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig {
-        cases: cases.unwrap_or(5_000),
+        cases: cases.unwrap_or(1_500),
         failure_persistence: None,
         ..ProptestConfig::default()
     }

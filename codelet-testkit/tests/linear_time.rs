@@ -12,8 +12,11 @@ use codelet_transcript::{Document, Format, read, shape, write};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
-/// What is quadratic takes minutes at these sizes; what is linear, some seconds in a test build on a slow machine.
-const LONGEST: Duration = Duration::from_secs(10);
+/// What is quadratic takes longer at these sizes, most of it minutes; what is linear, less than a second in a test build on a
+/// slow machine.
+const LONGEST: Duration = Duration::from_secs(4);
+/// The same for the reading of a small file, which takes some milliseconds.
+const LONGEST_FILE: Duration = Duration::from_millis(500);
 
 /// The time that this thread has worked, where the system tells, so that a busy machine fails no test; else the time.
 fn worked(since: Instant) -> Duration {
@@ -152,7 +155,7 @@ fn very_many_short_lines() {
 
 #[test]
 fn very_many_tiny_messages() {
-    const MANY: usize = 50_000;
+    const MANY: usize = 30_000;
     let prompts: Vec<Message> = (0..MANY).map(|n| Message::user(format!("p{n}"))).collect();
     is_done_in_time("prompts", &prompts);
     let talk = |n: usize| match n % 2 {
@@ -173,7 +176,7 @@ fn very_many_tiny_messages() {
         messages
     };
     is_done_in_time("steps of one prompt", &steps(&reads));
-    const FEWER: usize = 30_000;
+    const FEWER: usize = 20_000;
     let steps = |step: &dyn Fn(usize) -> [Message; 2]| {
         let mut messages = vec![Message::user("go")];
         messages.extend((0..FEWER / 2).flat_map(step));
@@ -253,7 +256,7 @@ fn very_many_tiny_messages() {
 
 #[test]
 fn very_many_parts_in_one_message() {
-    const MANY: usize = 50_000;
+    const MANY: usize = 20_000;
     let names: Vec<String> = (0..MANY).map(|n| format!("c{n}")).collect();
     let asked = calls(
         names
@@ -290,27 +293,27 @@ fn very_many_parts_in_one_message() {
 #[test]
 fn parameters_of_every_shape() {
     let go = Message::user("go");
-    let edits: Vec<Value> = (0..30_000)
+    let edits: Vec<Value> = (0..20_000)
         .map(|n| json!({ "old_string": format!("a{n}"), "new_string": "b" }))
         .collect();
     let edit = || Action::on(ActionKind::Change, ["a.rs"]);
     let many = call("a", "MultiEdit", json!({ "file_path": "a.rs", "edits": edits })).doing(edit());
-    let fields: Map<String, Value> = (0..30_000).map(|n| (format!("f{n}"), json!(n))).collect();
+    let fields: Map<String, Value> = (0..20_000).map(|n| (format!("f{n}"), json!(n))).collect();
     let wide = call("b", "Any", Value::Object(fields));
     let mut deep = json!("x");
     for _ in 0..120 {
         deep = json!([deep, { "a": "y" }]);
     }
     let deep = call("c", "Any", json!({ "deep": deep }));
-    let paths: Vec<String> = (0..30_000).map(|n| format!("src/f{n}.rs")).collect();
+    let paths: Vec<String> = (0..20_000).map(|n| format!("src/f{n}.rs")).collect();
     let paths = call("d", "Read", json!({ "paths": paths }))
         .doing(Action::on(ActionKind::Read, paths.iter().map(String::as_str)));
     let patch = format!(
         "*** Begin Patch\n*** Update File: a.rs\n{}",
-        "-old line of it\n".repeat(30_000)
+        "-old line of it\n".repeat(20_000)
     );
     let patch = call("e", "apply_patch", json!({ "input": patch })).doing(edit());
-    let todos: Vec<Value> = (0..30_000)
+    let todos: Vec<Value> = (0..20_000)
         .map(|n| json!({ "content": format!("t{n}"), "status": "pending" }))
         .collect();
     let todos = call("f", "TodoWrite", json!({ "todos": todos })).doing(Action::on(ActionKind::Todo, []));
@@ -421,7 +424,7 @@ fn files_of_one_line() {
             }
         }
         let took = worked(began) - start;
-        assert!(took < LONGEST, "{what} as {from:?}: {took:?}");
+        assert!(took < LONGEST_FILE, "{what} as {from:?}: {took:?}");
     };
     let repeated = [
         "[",
@@ -444,7 +447,7 @@ fn files_of_one_line() {
     ];
     for piece in repeated {
         for opening in ["", "[", "{\"messages\":[", "{\"contents\":[", "{\"input\":\""] {
-            let file = opening.to_owned() + &piece.repeat(LONG / 4 / piece.len());
+            let file = opening.to_owned() + &piece.repeat(LONG / 16 / piece.len());
             for from in forms().map(Some).chain([None]) {
                 is_in_time(&format!("{opening}{piece}…"), from, file.as_bytes());
             }
@@ -458,9 +461,14 @@ fn files_of_one_line() {
         warnings: Vec::new(),
     };
     for form in forms().filter(|form| form.is_written()) {
+        let began = Instant::now();
+        let start = worked(began);
         let written = write(&document, form).unwrap();
         assert!(!written.trim().contains('\n'));
-        is_in_time("many steps", Some(form), written.as_bytes());
-        is_in_time("many steps", None, written.as_bytes());
+        for from in [Some(form), None] {
+            read(written.as_bytes(), from).unwrap();
+        }
+        let took = worked(began) - start;
+        assert!(took < LONGEST, "many steps as {form:?}: {took:?}");
     }
 }

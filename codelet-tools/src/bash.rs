@@ -9,6 +9,7 @@ use crate::ending;
 use crate::family::{Family, Member};
 use crate::files;
 use crate::handed::{self, Numbers};
+use crate::lack;
 use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program, Unstarted};
 use crate::sandbox::{Sandbox, is_program_of_the_system};
@@ -17,7 +18,7 @@ use crate::whereabouts::{NOTING, NOTING_FREE, NOTING_STATUSES, Note};
 use codelet_agent::model::ToolSpec;
 use codelet_agent::orders;
 use codelet_agent::permission::{Looks, Permission, looks};
-use codelet_agent::tool::{Call, Live, Looking, Need, Output, Owner, Tool};
+use codelet_agent::tool::{Call, Lack, Live, Looking, Need, Output, Owner, Tool};
 use codelet_context::message::{Action, Parameters};
 use codelet_text::printed::Cleaner;
 use futures_util::future::BoxFuture;
@@ -140,9 +141,14 @@ impl Bash {
     ///
     /// # Errors
     /// Says why nothing can be run.
-    fn program(&self, command: &str, timeout: Duration, sandbox: Option<Sandbox>) -> Result<(Program, Note), String> {
+    fn program(
+        &self,
+        command: &str,
+        timeout: Duration,
+        (sandbox, is_shut_in): (Option<Sandbox>, bool),
+    ) -> Result<(Program, Note), String> {
         let desk = &self.desk;
-        let (directory, held) = self.stand(sandbox.is_some())?;
+        let (directory, held) = self.stand(is_shut_in)?;
         let numbers = Numbers::free()?;
         let (note, pipe) = Note::begin(command).map_err(|error| files::reason(&error))?;
         let mut handed = vec![handed::hand(pipe, numbers.note)];
@@ -199,6 +205,18 @@ impl Bash {
             timeout,
         };
         Ok((program, note))
+    }
+
+    /// Has the next command in the sandbox begin in this folder, named from where the session began.
+    fn begin_in(&self, folder: &str) {
+        let begin = match folder {
+            "" => self.desk.paths.directory().to_owned(),
+            folder => self.desk.paths.directory().join(folder),
+        };
+        // A name that is no text cannot be told so; then the shell stands where it stands.
+        if begin.is_dir() {
+            self.desk.shells().go(begin, true);
+        }
     }
 
     /// The folder that the next command begins in.
@@ -371,12 +389,21 @@ impl Tool for Bash {
                 _ => self.desk.options.bash_timeout,
             };
             let begun = || -> Result<_, String> {
+                // Again is from where it was begun: the first try may have gone elsewhere.
+                if let Some(folder) = call.permitted.iter().find_map(begun_in).filter(|_| is_shut_in) {
+                    self.begin_in(folder);
+                }
                 let pipe = io::pipe().map_err(|error| files::reason(&error))?;
                 let sandbox = match is_shut_in && call.permitted.iter().all(Need::only_looks) {
                     true => Some(self.desk.looking()),
                     false => self.desk.sandbox(permission),
                 };
-                Ok((self.program(command, timeout, sandbox)?, pipe))
+                // What somebody has permitted in a session holds as long as the session goes as far.
+                let sandbox = match permission {
+                    Permission::Edit => sandbox.and_then(|sandbox| widened(sandbox, command, call.permitted)),
+                    Permission::Read | Permission::All => sandbox,
+                };
+                Ok((self.program(command, timeout, (sandbox, is_shut_in))?, pipe))
             };
             let ((program, note), (stopped, stop)) = match begun() {
                 Ok(begun) => begun,
@@ -385,7 +412,7 @@ impl Tool for Bash {
             let (answer, mut answered) = oneshot::channel();
             let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
             let run = move || {
-                let open = ran(&desk, program, &stopped, live, note, &left, answer);
+                let open = ran((&desk, permission), program, &stopped, live, note, &left, answer);
                 if let Some(open) = open {
                     discard(open);
                 }
@@ -405,6 +432,32 @@ impl Tool for Bash {
             answer.unwrap_or_else(|_| Output::failure("the command could not be watched"))
         })
     }
+}
+
+/// Where a command was begun that is run again.
+fn begun_in(need: &Need) -> Option<&str> {
+    match need {
+        Need::RunWith { folder, .. } => Some(folder),
+        _ => None,
+    }
+}
+
+/// The sandbox with what was permitted for this command besides; none where it was permitted to run outside of it.
+fn widened(sandbox: Sandbox, command: &str, permitted: &[Need]) -> Option<Sandbox> {
+    let mut sandbox = sandbox;
+    for need in permitted {
+        match need {
+            Need::RunWith {
+                command: meant, lack, ..
+            } if meant == command => match lack {
+                Lack::Network => sandbox = sandbox.with_network(true),
+                Lack::Write(folder) => sandbox = sandbox.with_writable(folder.clone()),
+                Lack::Freedom => return None,
+            },
+            _ => {}
+        }
+    }
+    Some(sandbox)
 }
 
 /// What other shells are told by parameters of their own, and this one in the command. A command that ran in another folder
@@ -436,7 +489,7 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
 
 /// Runs it and answers; gives back the pipe if somebody still prints into it.
 fn ran(
-    desk: &Desk,
+    (desk, permission): (&Desk, Permission),
     program: Program,
     stop: &PipeReader,
     live: Live,
@@ -446,7 +499,9 @@ fn ran(
 ) -> Option<PipeReader> {
     let timeout = program.timeout;
     let from = program.directory.clone();
-    let is_shut_in = program.sandbox.is_some();
+    // Also where it runs outside of the sandbox by exception, the shell stays where those in it stand.
+    let is_shut_in = permission != Permission::All;
+    let sandbox = program.sandbox.clone().filter(|_| permission == Permission::Edit);
     // A job that an earlier command left may have been at it.
     let mut between = left.look(desk, is_shut_in);
     // Where none was left, it was the user, or an editor of the user's.
@@ -488,8 +543,13 @@ fn ran(
     desk.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
+    let has_failed = matches!(ended.end, End::Exited(status) if status != 0);
+    let has_network = sandbox.as_ref().is_some_and(Sandbox::has_network);
+    let lack = sandbox
+        .filter(|_| has_failed)
+        .and_then(|sandbox| lack::of(desk, &sandbox, &text));
     let earlier = left.earlier(&ended.left);
-    let mut notes = ending::notes(desk, &ended, timeout, &text, moved, &pipe, &earlier);
+    let mut notes = ending::notes(desk, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
     let during = left.look(desk, is_shut_in);
     if let Some((what, does)) = between {
         notes.push_str(&format!(
@@ -515,6 +575,7 @@ fn ran(
         lacked_time: ended.end == End::TimedOut,
         remarks: notes.len(),
         lost,
+        lack,
         notices,
         ..Output::success(text)
     };

@@ -221,7 +221,7 @@ fn unwritable(Asked { old, new, .. }: &Asked) -> Option<char> {
 /// Why such a character is not put into a text of another encoding, of which nobody says which one.
 fn mixing(text: &str, new: char) -> String {
     format!(
-        "from line {} on it has bytes that are no UTF-8, and {new:?} in new_string would be put beside them in UTF-8: leave \
+        "from line {} on it has bytes that are not UTF-8, and {new:?} in new_string would be put beside them in UTF-8: leave \
          out what is not ASCII, change the file by a command that keeps its encoding, or make it UTF-8 first (iconv)",
         text::first_replacement(text)
     )

@@ -14,12 +14,12 @@ use std::time::Duration;
 /// Jobs that are named.
 const NAMED: usize = 5;
 
-/// In brackets, a line each; nothing for a quick success that has printed something. `earlier` are jobs of other commands.
+/// In brackets, a line each, behind this text of a command that had the network or not; nothing for a quick success that has printed something. `earlier` are jobs of other commands.
 pub(crate) fn notes(
     desk: &Desk,
     ended: &Ended,
     timeout: Duration,
-    text: &str,
+    (text, has_network): (&str, bool),
     moved: Option<String>,
     pipe: &[u8],
     earlier: &[Member],
@@ -30,7 +30,7 @@ pub(crate) fn notes(
     notes.extend(left(ended));
     notes.extend(out_of_reach(ended, text, earlier));
     if matches!(ended.end, End::Exited(status) if status != 0) && ended.sandboxing.is_some() && may_be_sandbox(text) {
-        notes.push(sandbox(desk));
+        notes.push(sandbox(desk, has_network));
     }
     notes.into_iter().map(|note| format!("[{note}]\n")).collect()
 }
@@ -127,14 +127,15 @@ fn named(members: &[Member]) -> String {
     names.join(", ") + more
 }
 
-fn sandbox(desk: &Desk) -> String {
+fn sandbox(desk: &Desk, has_network: bool) -> String {
+    let network = if has_network { "" } else { "no network and " };
     let within = match desk.owned.parts_workspace() {
         true => "what is there already and is neither a dot file nor a setting in ",
         false => "",
     };
     let roots: Vec<String> = desk.paths.roots().map(|root| root.display().to_string()).collect();
     format!(
-        "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach no network and no other program's socket (Docker, D-Bus, agents for keys)",
+        "commands run in a sandbox: they write only in {within}{} and {}, use no terminal, and reach {network}no other program's socket (Docker, D-Bus, agents for keys)",
         roots.join(", "),
         desk.options.temporary.display()
     )
@@ -154,6 +155,6 @@ fn may_be_sandbox(text: &str) -> bool {
 }
 
 /// What it said last.
-fn tail(text: &str) -> &str {
+pub(crate) fn tail(text: &str) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(4096))..]
 }

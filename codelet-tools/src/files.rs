@@ -319,7 +319,7 @@ fn overwrite(path: &Path, bytes: &[u8], old: &Standing) -> Result<Stamp, String>
     let mut before = Vec::new();
     (&file).read_to_end(&mut before).map_err(fail)?;
     rewrite(&file, bytes).map_err(|error| match rewrite(&file, &before) {
-        Ok(()) => format!("{}; the old text stands", reason(&error)),
+        Ok(()) => format!("{}; the file is unchanged", reason(&error)),
         Err(again) => format!(
             "{}, and the old text could not be put back ({}): the file is damaged",
             reason(&error),
@@ -349,7 +349,7 @@ fn folder(path: &Path) -> Result<OwnedFd, String> {
                 there = there.parent().ok_or_else(|| reason(&error))?;
             }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(format!("{} is no folder", there.display()));
+                return Err(format!("{} is not a folder", there.display()));
             }
             Err(error) => return Err(format!("{}: {}", there.display(), reason(&error))),
         }
@@ -487,7 +487,7 @@ mod tests {
         let why = without(libc::SYS_ftruncate, Some((1, 3)), libc::EIO, || {
             put(&path, b"new", Some(&old.standing)).unwrap_err()
         });
-        assert!(why.ends_with("the old text stands"), "{why}");
+        assert!(why.ends_with("the file is unchanged"), "{why}");
         assert_eq!(std::fs::read(&path).unwrap(), b"a longer text");
         let old = read(&path).unwrap().unwrap();
         let why = without(libc::SYS_ftruncate, None, libc::EIO, || {
@@ -546,7 +546,7 @@ mod tests {
         assert!(
             put(&path.join("under"), b"", None)
                 .unwrap_err()
-                .contains("is no folder")
+                .contains("is not a folder")
         );
     }
 }

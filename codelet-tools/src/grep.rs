@@ -113,7 +113,7 @@ impl Asked {
         }
         let matcher = builder
             .build(pattern)
-            .map_err(|error| format!("`pattern` is no regular expression: {error}"))?;
+            .map_err(|error| format!("`pattern` is not a valid regular expression: {error}"))?;
         let searcher = SearcherBuilder::new()
             .line_number(mode == Mode::Content)
             .before_context(context)
@@ -128,7 +128,7 @@ impl Asked {
         Ok(Asked {
             matcher,
             searcher,
-            glob: glob.map_err(|error| format!("`glob` is no pattern: {error}"))?,
+            glob: glob.map_err(|error| format!("`glob` is not a valid pattern: {error}"))?,
             mode,
             limit: arguments::number(parameters, "limit")?
                 .filter(|&limit| limit > 0)
@@ -260,7 +260,7 @@ fn search(desk: &Desk, name: &str, root: &Path, mut asked: Asked, interrupt: &In
     }
     text.push_str(&binaries.note());
     if found.has_bytes {
-        text.push_str("[bytes that are no text are shown as �]\n");
+        text.push_str("[bytes that are not text are shown as �]\n");
     }
     if found.is_full {
         let what = if asked.mode == Mode::Content { "line" } else { "file" };

@@ -37,6 +37,7 @@ mod grep;
 mod handed;
 mod ignored;
 #[cfg(target_os = "linux")]
+mod lack;
 mod listed;
 mod ls;
 mod masked;
@@ -108,6 +109,8 @@ pub struct Options {
     pub caches: Option<PathBuf>,
     /// Whether commands under [`Permission::Edit`] reach the network.
     pub has_network: bool,
+    /// Whether somebody may be asked to give it to a command that has failed without.
+    pub offers_network: bool,
     /// Whether the model takes pictures.
     pub sees_images: bool,
     /// How long a command may take where the call does not say.
@@ -135,6 +138,7 @@ impl Options {
             writable: Vec::new(),
             caches: None,
             has_network: false,
+            offers_network: true,
             sees_images: false,
             bash_timeout: Duration::from_secs(120),
             bash_longest: Duration::from_secs(30 * 60),

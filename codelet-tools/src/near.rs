@@ -84,7 +84,7 @@ fn within(text: &str, old: &str) -> Option<String> {
         let before = old.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
         let line = text[..at].matches('\n').count() + before.matches('\n').count() + 1;
         return Some(format!(
-            "line {line} has bytes that are no UTF-8, which Read shows as �; leave them out of old_string"
+            "line {line} has bytes that are not UTF-8, which Read shows as �; leave them out of old_string"
         ));
     }
     let bare = old.trim_end_matches('\n');
@@ -351,19 +351,19 @@ mod tests {
             (
                 "x\n# caf\u{fffd}\ndef\n",
                 "# caf\u{fffd}\ndef",
-                Some("line 2 has bytes that are no UTF-8"),
+                Some("line 2 has bytes that are not UTF-8"),
             ),
             (
                 "x\n# caf\u{fffd}\r\ndef\r\n",
                 "x\n# caf\u{fffd}\ndef",
-                Some("line 2 has bytes that are no UTF-8"),
+                Some("line 2 has bytes that are not UTF-8"),
             ),
             ("caf\u{fffd} x\n", "cafe x", None),
         ] {
             let told = explain(file, old);
             let is_told = part.is_some_and(|part| told.contains(part));
             assert_eq!(is_told, part.is_some(), "{old:?}: {told}");
-            let is_other = told.contains("no line end") || told.contains("no UTF-8");
+            let is_other = told.contains("no line end") || told.contains("not UTF-8");
             assert_eq!(is_other, part.is_some(), "{old:?}: {told}");
         }
     }

@@ -155,12 +155,12 @@ impl Paths {
             return Err("the path is empty".to_owned());
         }
         if name.len() > LONGEST || name.contains('\0') {
-            return Err("this is no path".to_owned());
+            return Err("this is not a valid path".to_owned());
         }
         if let Some(name) = spelling::read(name) {
             // A byte of zero ends a name early for the system.
             return match name.as_encoded_bytes().contains(&0) || name.is_empty() {
-                true => Err("this is no path".to_owned()),
+                true => Err("this is not a valid path".to_owned()),
                 false => Ok(self.directory.join(name)),
             };
         }

@@ -187,7 +187,7 @@ fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'s
     if is_lossy && shown_as(content) > text::replacements(old) {
         let line = text::first_replacement(&text);
         return Err(format!(
-            "from line {line} on it has bytes that are no {}, and � in content would take their place: change other lines \
+            "from line {line} on it has bytes that are not {}, and � in content would take their place: change other lines \
              with Edit, which keeps them, or make the file UTF-8 first (iconv)",
             if encoding.is_utf16() { "UTF-16" } else { "UTF-8" }
         ));

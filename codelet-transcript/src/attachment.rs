@@ -429,7 +429,7 @@ pub(crate) fn marker(label: &str, about: String, to: Format) -> Part {
     Part::text(format!("[{label}{about}, left out: {to} has no place for it]"))
 }
 
-/// The bytes that base64 stands for, in either alphabet and in lines or not; none where it is no base64.
+/// The bytes that base64 stands for, in either alphabet and in lines or not; none where it is not base64.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_allow_trailing_bits(true)

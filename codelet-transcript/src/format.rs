@@ -91,7 +91,7 @@ forms! {
     /// An exported session of OpenCode.
     Opencode = Form {
         lists: &["messages"],
-        ..Form::new("opencode", "an exported session of OpenCode (JSON)", |bytes| plain(opencode::read(bytes)))
+        ..Form::new("opencode", "an exported session of OpenCode (JSON)", opencode::record)
     };
     /// A session file of pi.
     Pi = Form {
@@ -140,10 +140,18 @@ forms! {
     Droid = droid::FORM;
     /// A transcript of Cursor's agent.
     Cursor = cursor::FORM;
+    /// What Cursor's agent prints as `stream-json`.
+    CursorStream = cursor_stream::FORM;
     /// A session of Kimi's agent.
     Kimi = kimi::FORM;
     /// An exported session of Goose.
     Goose = goose::FORM;
+    /// A session of Crush.
+    Crush = crush::FORM;
+    /// A thread of Zed's agent.
+    Zed = zed::FORM;
+    /// A conversation of Kiro CLI.
+    Kiro = kiro::FORM;
     /// A session of Continue.
     Continue = continue_dev::FORM;
     /// A chat history of Aider.
@@ -152,6 +160,10 @@ forms! {
     UiMessage = ui_message::FORM;
     /// Messages of LangChain.
     Langchain = langchain::FORM;
+    /// Spans of OpenTelemetry.
+    Otel = otel::FORM;
+    /// A session trace of the Hugging Face Hub.
+    SessionTrace = session_trace::FORM;
     /// A trajectory of Harbor and Terminal-Bench.
     Atif = atif::FORM;
     /// A conversation of training data in ShareGPT's words.

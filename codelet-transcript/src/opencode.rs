@@ -4,16 +4,19 @@ use crate::actions::is_own;
 use crate::attachment;
 use crate::gather::{self, Gather};
 use crate::lines;
+use crate::opencode2;
+use crate::recording::{Billed, Recording, Requests};
 use crate::refused;
 use crate::share::{self, Share};
 use crate::take::{self, Fields};
-use crate::{Document, Format, ReadError, Warning};
+use crate::{Format, ReadError, Warning};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
 use serde_json::Value;
 use std::collections::HashSet;
+use std::sync::Arc;
 
-/// Reads an exported session.
-pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+/// Reads an exported session, with what its steps were billed.
+pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let expected = "an exported session: an object with info and messages";
     let (mut file, warnings) = lines::whole(bytes, expected)?;
     if !file.get("messages").is_some_and(Value::is_array) {
@@ -44,12 +47,16 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         }
     }
     session.warnings.extend(session.share.warning());
-    Ok(session.gather.finish(Format::Opencode, session.warnings))
+    Ok(Recording {
+        document: session.gather.finish(Format::Opencode, session.warnings),
+        requests: session.requests.into_list(),
+    })
 }
 
 #[derive(Default)]
 struct Session {
     gather: Gather,
+    requests: Requests,
     /// Where the user went back to, if so: what begins there is no longer sent.
     until_message: Option<String>,
     until_part: Option<String>,
@@ -58,10 +65,26 @@ struct Session {
     share: Share,
 }
 
+/// What one request has led to.
+#[derive(Default)]
+struct Step {
+    said: Vec<Part>,
+    results: Vec<ToolResult>,
+    /// When its message was begun.
+    time: Option<u64>,
+    /// When the last of its tools was done.
+    ended: Option<u64>,
+    model: Option<Arc<str>>,
+}
+
+fn millisecond(times: Option<&Value>, name: &str) -> Option<u64> {
+    times?.get(name)?.as_u64()
+}
+
 impl Session {
     /// Takes in a message; says whether the conversation ends with it.
     fn message(&mut self, mut message: Fields) -> bool {
-        let info = take::object(&mut message, "info").unwrap_or_default();
+        let mut info = take::object(&mut message, "info").unwrap_or_default();
         let is_last = self.until_message.as_deref() == Some(take::str(&info, "id"));
         if is_last && self.until_part.is_none() {
             return true;
@@ -74,17 +97,28 @@ impl Session {
             parts.truncate(cut.unwrap_or_default());
         }
         self.share.all += parts.iter().map(share::size).sum::<usize>();
+        let time = millisecond(info.get("time"), "created");
         match take::str(&info, "role") {
             "assistant" => {
                 // The answer to a compaction is the summary.
                 let summary = take::flag(&info, "summary");
-                self.reply(parts, if summary { Origin::Summary } else { Origin::Own });
+                let origin = if summary { Origin::Summary } else { Origin::Own };
+                let mut step = Step {
+                    time,
+                    model: take::string(&mut info, "modelID").map(Arc::from),
+                    ..Step::default()
+                };
+                self.reply(parts, origin, &mut step);
+                // One without marks of its steps is one request.
+                let billed = info.get("tokens").and_then(opencode2::billed);
+                self.step(&mut step, billed);
             }
             _ => {
                 let parts = parts.into_iter().filter_map(|part| self.user_part(part)).collect();
                 self.gather.message(Role::User, parts);
             }
         }
+        self.requests.passed(time);
         is_last
     }
 
@@ -111,38 +145,51 @@ impl Session {
         }
     }
 
-    /// A reply of one or several steps: a step ends where the answers of its tools are sent.
-    fn reply(&mut self, parts: Vec<Fields>, origin: Origin) {
-        let mut said = Vec::new();
-        let mut results: Vec<ToolResult> = Vec::new();
+    /// A reply of one or several steps: a step ends where the answers of its tools are sent. The last one is left open.
+    fn reply(&mut self, parts: Vec<Fields>, origin: Origin, step: &mut Step) {
         for mut part in parts {
             let kind = take::string(&mut part, "type").unwrap_or_default();
             match kind.as_str() {
-                "step-start" => self.step(&mut said, &mut results),
+                "step-start" => self.step(step, None),
+                "step-finish" => {
+                    let billed = part.get("tokens").and_then(opencode2::billed);
+                    self.step(step, billed);
+                }
                 "text" if !take::flag(&part, "ignored") => {
-                    said.extend(take::string(&mut part, "text").and_then(|text| gather::text(origin, text)));
+                    let text = take::string(&mut part, "text").and_then(|text| gather::text(origin, text));
+                    step.said.extend(text);
                 }
                 "text" => {}
-                "reasoning" => said.extend(reasoning(part)),
+                "reasoning" => step.said.extend(reasoning(part)),
                 "tool" => {
+                    let ended = part
+                        .get("state")
+                        .and_then(|state| millisecond(state.get("time"), "end"));
+                    step.ended = ended.or(step.ended);
                     let (call, result) = tool(part);
-                    said.push(call);
-                    results.extend(result);
+                    step.said.push(call);
+                    step.results.extend(result);
                 }
-                "file" => said.extend(file(part).filter(|part| matches!(part, Part::Image(_)))),
+                "file" => step
+                    .said
+                    .extend(file(part).filter(|part| matches!(part, Part::Image(_)))),
                 _ => self.note_unknown(kind, &part),
             }
         }
-        self.step(&mut said, &mut results);
     }
 
-    fn step(&mut self, said: &mut Vec<Part>, results: &mut Vec<ToolResult>) {
-        if !said.is_empty() {
-            self.gather.message(Role::Assistant, std::mem::take(said));
+    /// Ends a step, with what it was billed.
+    fn step(&mut self, step: &mut Step, billed: Option<Billed>) {
+        if !step.said.is_empty() {
+            self.requests
+                .replied(self.gather.len(), step.time, step.model.clone(), billed);
+            self.gather.message(Role::Assistant, std::mem::take(&mut step.said));
         }
-        for result in results.drain(..) {
+        for result in step.results.drain(..) {
             self.gather.result(result);
         }
+        // The next one is asked for when the tools are done.
+        self.requests.passed(step.ended.take());
     }
 
     fn note_unknown(&mut self, kind: String, part: &Fields) {
@@ -232,7 +279,74 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::Document;
     use crate::sketch::check;
+
+    fn read(bytes: &[u8]) -> Result<Document, ReadError> {
+        record(bytes).map(|recording| recording.document)
+    }
+
+    #[test]
+    fn each_step_is_a_request_with_what_it_was_billed() {
+        let tokens = |input: u64| {
+            format!(r#""tokens":{{"input":{input},"output":7,"reasoning":0,"cache":{{"read":90,"write":3}}}}"#)
+        };
+        let done = tool(
+            "c1",
+            r#""status":"completed","output":"a.rs","time":{"start":2500,"end":4000}"#,
+        );
+        let parts = [
+            r#""type":"step-start""#.to_owned(),
+            done,
+            format!(r#""type":"step-finish",{}"#, tokens(10)),
+            r#""type":"step-start""#.to_owned(),
+            r#""type":"text","text":"done""#.to_owned(),
+            format!(r#""type":"step-finish",{}"#, tokens(20)),
+        ];
+        let reply = message("b", "assistant", &parts.each_ref().map(String::as_str));
+        let timed = |message: String, time: u64| {
+            message.replacen(
+                "\"role\"",
+                &format!("\"modelID\":\"m\",\"time\":{{\"created\":{time}}},\"role\""),
+                1,
+            )
+        };
+        let short = message("d", "assistant", &[r#""type":"text","text":"yes""#]).replacen(
+            "\"role\"",
+            &format!("{},\"role\"", tokens(30)),
+            1,
+        );
+        let go = message("a", "user", &[r#""type":"text","text":"go""#]);
+        let file = session(
+            "",
+            &[
+                timed(go.clone(), 1_000),
+                timed(reply, 2_000),
+                timed(go, 5_000),
+                timed(short, 6_000),
+            ],
+        );
+        let recording = record(file.as_bytes()).unwrap();
+        let told: Vec<_> = recording
+            .requests
+            .iter()
+            .map(|request| {
+                (
+                    request.reply,
+                    request.began,
+                    request.billed.map(|billed| billed.usage.prompt()),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (1, Some(1_000), Some(103)),
+                (3, Some(4_000), Some(113)),
+                (5, Some(5_000), Some(123))
+            ]
+        );
+    }
 
     fn session(info: &str, messages: &[String]) -> String {
         format!(

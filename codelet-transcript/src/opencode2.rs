@@ -179,7 +179,7 @@ fn tool(mut item: Fields) -> (Part, Option<ToolResult>) {
     (call, result)
 }
 
-fn billed(tokens: &Value) -> Option<Billed> {
+pub(crate) fn billed(tokens: &Value) -> Option<Billed> {
     let count = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
     let cache = tokens.get("cache").unwrap_or(&Value::Null);
     let output = count(tokens, "output") + count(tokens, "reasoning");

@@ -34,7 +34,7 @@ Example: compact a recorded session to 40,000 tokens, show what happens to each 
       -o small.json --removed gone.jsonl
 
 Exit status: 0 success (with -p: a final answer), 1 task failed, 2 usage, settings or input error, 3 no answer from \
-the provider, 4 conversation too long, 5 no answer that fits --schema, 130 interrupted.";
+the provider, 4 conversation too long, 5 no answer matched --schema, 130 interrupted.";
 
 /// A terminal coding agent that compacts its context in milliseconds, without a model call.
 ///
@@ -72,7 +72,7 @@ pub struct Chat {
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
 
-    /// How much the model thinks: none, minimal, low, medium, high, xhigh or max, as far as the model takes it
+    /// Thinking effort: none, minimal, low, medium, high, xhigh or max; not every model supports every level
     /// [default: the provider's]
     #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
     pub effort: Option<Effort>,
@@ -92,7 +92,7 @@ pub struct Chat {
     )]
     pub output: OutputForm,
 
-    /// Input format: text, or one user message per JSON line, each worked on in turn in one session
+    /// Input format: text, or one user message per JSON line, answered in turn in one session
     #[arg(
         long,
         alias = "input-format",
@@ -103,7 +103,7 @@ pub struct Chat {
     )]
     pub input: InputForm,
 
-    /// JSON Schema that the final answer has to fit: a file, or the schema itself. An answer that does not fit is sent back,
+    /// JSON Schema for the final answer: a file, or the schema itself. An answer that does not match is sent back,
     /// up to twice; then the exit status is 5
     #[arg(long, value_name = "FILE|JSON", requires = "prompt")]
     pub schema: Option<String>,
@@ -121,8 +121,7 @@ pub struct Chat {
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
 
-    /// Another folder that the tools may use as they do the workspace: read, and change under `edit`; may be given several
-    /// times
+    /// Additional directory that the tools can use like the workspace: read, and under `edit` change. Can be repeated
     #[arg(long, value_name = "DIR")]
     pub add_dir: Vec<PathBuf>,
 
@@ -164,6 +163,10 @@ pub struct Chat {
     #[arg(long, value_name = "FILE", value_parser = recorded())]
     pub from: Option<PathBuf>,
 
+    /// If --from names a data set or an agent's database, the number of the conversation, from 0
+    #[arg(long, value_name = "N", requires = "from")]
+    pub index: Option<usize>,
+
     /// Save the conversation to this file as it grows
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
@@ -180,7 +183,7 @@ pub struct Chat {
 /// What standard input holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum InputForm {
-    /// One prompt, or text that belongs to it.
+    /// A prompt, or text to append to it.
     Text,
     /// One prompt per line, as JSON.
     StreamJson,
@@ -211,8 +214,8 @@ pub enum Command {
     Inspect(Inspect),
     /// Check a request against its vendor's rules
     ///
-    /// Pairs of calls and results, programs and tools of the vendor's own, roles, empty messages, the places of system messages.
-    /// What breaks a rule is listed with its place; nothing is sent.
+    /// Checks that calls and results match, the vendor's own tools, roles, empty messages, and the position of system messages.
+    /// Lists each broken rule with its place; sends nothing.
     Check(Check),
     /// Estimate what recorded sessions would have cost under other context-editing policies
     ///
@@ -230,8 +233,8 @@ pub enum Command {
     Restore(Restore),
     /// List the sessions that agents on this machine have recorded
     ///
-    /// Looks where each agent keeps its sessions, newest first, and reads no more of each than its head and its end. Nothing leaves
-    /// the machine.
+    /// Lists what each agent keeps on this machine, newest first. Reads only the beginning and the end of each file, and of a database its
+    /// list of sessions. Nothing leaves the machine.
     Sessions(Sessions),
     /// Compact the conversations of other agents on their way to the provider
     ///
@@ -371,10 +374,10 @@ pub enum Mcp {
     /// Check one server and list its tools
     #[command(after_help = MCP_TEST_HELP)]
     Test(McpServer),
-    /// Log in at a server that wants it (OAuth), in your browser
+    /// Log in to a server that requires it (OAuth), in your browser
     #[command(after_help = MCP_LOGIN_HELP)]
     Login(McpLogin),
-    /// Delete the login at a server
+    /// Delete the saved login for a server
     #[command(after_help = MCP_LOGOUT_HELP)]
     Logout(McpServer),
 }
@@ -410,17 +413,17 @@ Examples:
   codelet inspect @1
   codelet --from @3
 
-@N is the number in the list, @ID a part of an id (listed by --json). Either stands wherever a FILE of a recorded session does. \
-Tokens are those of the newest recorded request with its reply.";
+@N is a session's number in the list; @ID is part of its id (see --json). Use either in place of the FILE of a recorded session. \
+Tokens are those of the newest recorded request and its reply.";
 
 #[derive(Args, Debug)]
 #[command(after_help = SESSIONS_HELP)]
 pub struct Sessions {
-    /// Only the sessions of this agent
+    /// List only this agent's sessions
     #[arg(long, value_name = "NAME", value_parser = agent())]
     pub agent: Option<String>,
 
-    /// All of them, not only the newest
+    /// List all sessions, not only the newest
     #[arg(long)]
     pub all: bool,
 
@@ -476,7 +479,7 @@ pub struct Demo {
     /// Output format, as for -p
     #[arg(long, value_name = "FORMAT", default_value = "text", value_enum)]
     pub output: OutputForm,
-    /// Do not pause for a reader on a terminal
+    /// Do not slow down to reading speed on a terminal
     #[arg(long)]
     pub fast: bool,
 }
@@ -525,7 +528,7 @@ pub struct Compact {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
+    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 
@@ -575,7 +578,7 @@ pub struct Inspect {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of a data set with one conversation per line, only the one with this number, from 0 [default: all]
+    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 
@@ -589,20 +592,20 @@ Examples:
   codelet check request.json
   codelet check request.json --vendor responses --json | jq -r '.[].place'
 
-Exit status: 0 no rule is broken, 1 some are (each is listed with its place), 2 the file is no request.";
+Exit status: 0 no rule is broken, 1 at least one is, 2 the file is not a request.";
 
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_HELP)]
 pub struct Check {
-    /// The request; `-` or nothing for standard input
+    /// The request; `-` or none: standard input
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// Whose rules: anthropic, openai (Chat Completions), responses (OpenAI) or gemini [default: by the request's form]
+    /// Vendor whose rules apply: anthropic, openai (Chat Completions), responses (OpenAI) or gemini [default: detected]
     #[arg(long, value_name = "V", value_parser = vendor(), hide_possible_values = true)]
     pub vendor: Option<Format>,
 
-    /// Print a list of objects with place and sentence
+    /// Print the broken rules as JSON, each with its place
     #[arg(long)]
     pub json: bool,
 }
@@ -635,7 +638,7 @@ pub struct Replay {
     #[command(flatten)]
     pub reading: Reading,
 
-    /// Of data sets with one conversation per line, only the one with this number, from 0 [default: all]
+    /// Use only this conversation of data sets and agents' databases, counted from 0 [default: all]
     #[arg(long, value_name = "N")]
     pub index: Option<usize>,
 
@@ -698,6 +701,10 @@ pub struct Report {
     #[command(flatten)]
     pub reading: Reading,
 
+    /// Of data sets and agents' databases, the conversation with this number, from 0
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+
     /// Context window in tokens (200000, 200k, 1M) [default: 200k, or 1M if the recording did not fit into 200k]
     #[arg(long, value_name = "TOKENS", value_parser = window)]
     pub window: Option<u64>,
@@ -729,9 +736,9 @@ pub enum Ttl {
 /// Which of the files are played.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum WhichHalf {
-    /// One half.
+    /// The first half.
     A,
-    /// The other.
+    /// The second half.
     B,
     /// Both.
     All,

@@ -3,16 +3,18 @@
 use crate::args::Reading;
 use crate::exit::Failure;
 use crate::paint::{self, Ink, count};
+use crate::stores::{self, Session, Store};
 use codelet_transcript::{Document, Format, ReadError, Recording};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// No conversation is larger; a device that never ends is not read until the memory is full.
 const MAX_BYTES: u64 = 1 << 30;
@@ -25,7 +27,7 @@ const TOLD: usize = 8;
 /// What an input holds.
 pub enum Conversations {
     One(Input),
-    /// A data set.
+    /// A data set, or the store of an agent.
     Many(Input),
 }
 
@@ -33,31 +35,126 @@ pub enum Conversations {
 pub struct Input {
     /// The file's name, for messages to the user.
     pub name: String,
-    /// All of it.
+    /// All of it; nothing of a store.
     pub bytes: Vec<u8>,
+    /// When it was written last, where that is known.
+    pub written: Option<SystemTime>,
+    /// The store that it is, whose sessions are read when they are asked for.
+    held: Option<Held>,
+}
+
+/// A store with what is in it.
+struct Held {
+    store: Store,
+    sessions: Vec<Session>,
 }
 
 impl Input {
     /// Reads the file, or standard input where none or `-` is named.
     ///
     /// # Errors
-    /// When it cannot be read, or is obviously no text.
+    /// When it cannot be read, is obviously no text, or is a store of several sessions.
     pub fn read(file: Option<&Path>) -> Result<Self, Failure> {
+        let input = Input::read_any(file)?;
+        match &input.held {
+            Some(_) => Err(Failure::at(&input.name, input.several())),
+            None => Ok(input),
+        }
+    }
+
+    /// Reads the file as [`read`](Input::read) does, which may also be a store of an agent with any number of sessions.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is neither text nor a store.
+    pub fn read_any(file: Option<&Path>) -> Result<Self, Failure> {
         match file.filter(|path| *path != Path::new("-")) {
-            Some(path) => Input::read_file(path),
+            Some(path) => match (!path.exists()).then(|| within(path)).flatten() {
+                Some((file, id)) => Input::read_file(&file)?.named(&id),
+                None => Input::read_file(path),
+            },
             None => Input::read_stdin(file.is_some()),
         }
     }
 
     fn read_file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Failure::io(path, &error))?;
+        let mut file = File::open(path).map_err(|error| Failure::io(path, &error))?;
         let found = file.metadata().map_err(|error| Failure::io(path, &error))?;
         if found.is_dir() {
             return Err(Failure::at(&name, "is a folder, expected a file with one conversation"));
         }
+        let mut magic = [0; stores::MAGIC.len()];
+        // What cannot be gone back in is no file that SQLite could open.
+        if found.is_file() && file.read_exact(&mut magic).is_ok() && magic == stores::MAGIC {
+            return Input::open_store(path, name);
+        }
+        let back = if found.is_file() { file.rewind() } else { Ok(()) };
+        back.map_err(|error| Failure::io(path, &error))?;
         let size = if found.is_file() { found.len() } else { 0 };
-        Input::fill(name, file, size)
+        let written = found.modified().ok().filter(|_| found.is_file());
+        let mut input = Input::fill(name, file, size)?;
+        input.written = written;
+        input.with_earlier(path);
+        Ok(input)
+    }
+
+    /// Puts what a session goes on from before it, where that lies beside its file.
+    fn with_earlier(&mut self, path: &Path) {
+        for _ in 0..MOST_EARLIER {
+            let Some(earlier) = codelet_transcript::earlier(&self.bytes) else {
+                return;
+            };
+            let left = MAX_BYTES.saturating_sub(self.bytes.len() as u64);
+            let is_it = |name: &str| Some(name) != path.file_name().and_then(OsStr::to_str) && earlier.is_named(name);
+            let Some(other) = beside(path, left, is_it) else { return };
+            self.bytes = earlier.join(&other, &self.bytes);
+        }
+    }
+
+    /// A store; where it holds one session, that one.
+    fn open_store(path: &Path, name: String) -> Result<Self, Failure> {
+        let failed = |error| Failure::at(&name, stores::words(&error));
+        let store = stores::open(path).map_err(failed)?;
+        let sessions = store.sessions().map_err(failed)?;
+        let held = Held { store, sessions };
+        match &held.sessions[..] {
+            [] => Err(Failure::at(&name, "is a store without any session")),
+            [one] => held.conversation(&name, one),
+            _ => Ok(Input {
+                held: Some(held),
+                ..Input::of(name, Vec::new())
+            }),
+        }
+    }
+
+    fn of(name: String, bytes: Vec<u8>) -> Self {
+        Input {
+            name,
+            bytes,
+            written: None,
+            held: None,
+        }
+    }
+
+    /// The one with this id, or with this number.
+    fn named(self, id: &str) -> Result<Self, Failure> {
+        let at = id.parse::<usize>().ok();
+        if let Some(held) = &self.held {
+            let named = held.sessions.iter().find(|session| session.id == id);
+            let numbered = || held.sessions.get(at?);
+            let unlisted = || Session {
+                id: id.to_owned(),
+                ..Session::default()
+            };
+            // Not all that are in it are listed: those of sub-agents are read when they are asked for.
+            return match named.or_else(numbered) {
+                Some(session) => held.conversation(&self.name, session),
+                None => held.conversation(&self.name, &unlisted()),
+            };
+        }
+        match self.conversations(Some(at.unwrap_or(usize::MAX)))? {
+            Conversations::One(input) | Conversations::Many(input) => Ok(input),
+        }
     }
 
     fn read_stdin(asked_for: bool) -> Result<Self, Failure> {
@@ -97,7 +194,7 @@ impl Input {
             return Err(too_large(&name));
         }
         bytes.truncate(self::end(&bytes));
-        Ok(Input { name, bytes })
+        Ok(Input::of(name, bytes))
     }
 
     /// Reads the conversation in it.
@@ -111,12 +208,29 @@ impl Input {
     /// Why no conversation could be read from it: it may hold many.
     pub fn unread(&self, error: &ReadError) -> String {
         match codelet_transcript::conversations(&self.bytes) {
-            Some(all) => format!(
-                "holds {}, expected one: keep the line of one",
-                count(all.len(), "conversation")
-            ),
+            Some(_) => self.several(),
             None => unread(error),
         }
+    }
+
+    /// That one of several must be chosen.
+    pub fn several(&self) -> String {
+        match &self.held {
+            Some(held) => format!(
+                "is a store with {}, expected one: choose it with --index N, or as FILE#ID (`codelet inspect FILE` lists them)",
+                count(held.sessions.len(), "session")
+            ),
+            None => {
+                let all = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
+                let held = count(all.len(), "conversation");
+                format!("holds {held}, expected one: choose it with --index N")
+            }
+        }
+    }
+
+    /// The sessions of a store.
+    pub fn sessions(&self) -> Option<&[Session]> {
+        self.held.as_ref().map(|held| &*held.sessions)
     }
 
     /// The conversations in it: all of a data set, or the one with this number, counted from 0.
@@ -124,6 +238,15 @@ impl Input {
     /// # Errors
     /// When there is none with this number.
     pub fn conversations(self, index: Option<usize>) -> Result<Conversations, Failure> {
+        if let Some(held) = &self.held {
+            let Some(at) = index else {
+                return Ok(Conversations::Many(self));
+            };
+            return match held.sessions.get(at) {
+                Some(session) => held.conversation(&self.name, session).map(Conversations::One),
+                None => Err(Failure::at(&self.name, none_with(at, held.sessions.len()))),
+            };
+        }
         let all = codelet_transcript::conversations(&self.bytes);
         let (held, one) = match (&all, index) {
             (None, None | Some(0)) => return Ok(Conversations::One(self)),
@@ -133,25 +256,41 @@ impl Input {
         };
         let at = index.unwrap_or_default();
         let Some(bytes) = one else {
-            let held = count(held, "conversation");
-            let problem = format!("holds {held}, numbered from 0, so there is none with the number {at}");
-            return Err(Failure::at(&self.name, problem));
+            return Err(Failure::at(&self.name, none_with(at, held)));
         };
         let name = format!("{}#{at}", self.name);
-        Ok(Conversations::One(Input { name, bytes }))
+        let written = self.written;
+        Ok(Conversations::One(Input {
+            written,
+            ..Input::of(name, bytes)
+        }))
     }
 
-    /// Hands over each conversation of a data set, and tells of those with which something is wrong.
+    /// The only conversation in it, or the one with this number.
+    ///
+    /// # Errors
+    /// When there are several and no number, or none with it.
+    pub fn one(self, index: Option<usize>) -> Result<Input, Failure> {
+        match self.conversations(index)? {
+            Conversations::One(input) => Ok(input),
+            Conversations::Many(input) => Err(Failure::at(&input.name, input.several())),
+        }
+    }
+
+    /// Hands over each conversation of a data set or a store, and tells of those with which something is wrong.
     ///
     /// # Errors
     /// When something is wrong with any, behind all others.
     pub fn each(&self, mut take: impl FnMut(usize, Input) -> Result<(), Failure>) -> Result<(), Failure> {
-        let all = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
+        let lines = codelet_transcript::conversations(&self.bytes).unwrap_or_default();
+        let all = self.held.as_ref().map_or(lines.len(), |held| held.sessions.len());
+        let one = |at: usize| match &self.held {
+            Some(held) => held.conversation(&self.name, &held.sessions[at]),
+            None => Ok(Input::of(format!("{}#{at}", self.name), lines[at].to_vec())),
+        };
         let mut wrong = 0;
-        for (at, one) in all.iter().enumerate() {
-            let name = format!("{}#{at}", self.name);
-            let bytes = one.to_vec();
-            match take(at, Input { name, bytes }) {
+        for at in 0..all {
+            match one(at).and_then(|one| take(at, one)) {
                 Ok(()) => {}
                 Err(Failure::Told(words)) => {
                     wrong += 1;
@@ -165,7 +304,7 @@ impl Input {
         match wrong {
             0 => Ok(()),
             _ => {
-                let held = count(all.len(), "conversation");
+                let held = count(all, "conversation");
                 Err(Failure::at(&self.name, format!("{wrong} of {held} could not be read")))
             }
         }
@@ -193,6 +332,70 @@ impl Input {
     /// The name, without the bytes.
     pub fn into_name(self) -> String {
         self.name
+    }
+}
+
+impl Held {
+    /// The conversation of a session.
+    fn conversation(&self, name: &str, session: &Session) -> Result<Input, Failure> {
+        let read = self.store.conversation(&session.id);
+        let bytes = read.map_err(|error| Failure::at(name, stores::words(&error)))?;
+        let written = session.modified.map(Duration::from_millis);
+        Ok(Input {
+            written: written.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since)),
+            ..Input::of(format!("{name}#{}", session.id), bytes)
+        })
+    }
+}
+
+/// A session goes on from so many others at most, one after another.
+const MOST_EARLIER: usize = 20;
+
+/// The bytes of the regular file in the same folder that has such a name. No link is followed.
+fn beside(path: &Path, most: u64, is_it: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let mut named = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_it));
+    let (file, found) = opened(&named.next()?.path(), OFlags::NOFOLLOW).ok()?;
+    let mut bytes = Vec::new();
+    let is_small = found.len() <= most;
+    is_small
+        .then(|| file.take(most).read_to_end(&mut bytes).ok())
+        .flatten()?;
+    Some(bytes)
+}
+
+/// What `FILE#ID` names: a file, and what is meant in it.
+fn within(path: &Path) -> Option<(PathBuf, String)> {
+    let text = path.to_str()?;
+    let mut marks = text.match_indices('#');
+    let at = marks.find_map(|(at, _)| Path::new(&text[..at]).is_file().then_some(at))?;
+    Some((PathBuf::from(&text[..at]), text[at + 1..].to_owned()))
+}
+
+/// Whether a file is a database.
+pub fn is_store(file: &Path) -> bool {
+    let mut magic = [0; stores::MAGIC.len()];
+    let begins = opened(file, OFlags::empty()).and_then(|(mut file, _)| file.read_exact(&mut magic));
+    begins.is_ok() && magic == stores::MAGIC
+}
+
+/// The file that is read for what stands on the command line: without what is meant in it.
+pub fn file_of(path: &Path) -> PathBuf {
+    let inner = || within(path).map(|(file, _)| file);
+    (!path.exists())
+        .then(inner)
+        .flatten()
+        .unwrap_or_else(|| path.to_owned())
+}
+
+fn none_with(at: usize, held: usize) -> String {
+    let held = count(held, "conversation");
+    match at {
+        usize::MAX => format!("contains {held}, numbered from 0; none has such an id"),
+        _ => format!("contains {held}, numbered from 0; there is no number {at}"),
     }
 }
 
@@ -392,7 +595,7 @@ fn foreign(head: &[u8]) -> Option<String> {
         [b'P', b'K', 3, 4, ..] => "is a ZIP archive; unpack it first (unzip)",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is encoded in UTF-16, expected UTF-8 (iconv -f UTF-16 -t UTF-8)",
         b"SQLite format 3\0" | [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => {
-            "is an SQLite database, expected an exported conversation (OpenCode: opencode export ID; Goose: goose session export --session-id ID --format json)"
+            "is an SQLite database, which is read from its file: name that"
         }
         // Zeros among entries are what a crash left of some; the reader tells what is lost.
         _ if matches!(begins(head), Some(b'{' | b'[')) => return None,

@@ -25,6 +25,7 @@ mod schema;
 mod servers;
 mod settings;
 mod side_by_side;
+mod stores;
 mod takeover;
 mod toolset;
 mod transcript;

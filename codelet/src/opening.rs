@@ -46,7 +46,7 @@ pub fn prompt(chat: &Chat) -> Result<Option<String>, Failure> {
 /// Where a session with a first prompt cannot be had: how to have the prompt answered.
 pub fn without_terminal(prompt: &str) -> Failure {
     Failure::Told(format!(
-        "there is no terminal here for a session; for one answer: codelet -p {}",
+        "an interactive session needs a terminal; for a single answer: codelet -p {}",
         spelled(prompt)
     ))
 }
@@ -84,9 +84,9 @@ fn mistake(words: &[String]) -> Option<String> {
         Codelet::try_parse_from(line.chain(words[1..].iter().map(String::as_str))).is_ok()
     });
     match (meant, words.len()) {
-        (Some(meant), _) => Some(format!("there is no command `{shown}`; did you mean `{meant}`?")),
+        (Some(meant), _) => Some(format!("unknown command `{shown}`; did you mean `{meant}`?")),
         (None, 1) => Some(format!(
-            "there is no command `{shown}`; `codelet --help` lists the commands, and a prompt of one word needs -- before it"
+            "unknown command `{shown}`; `codelet --help` lists the commands, and a prompt of one word needs -- before it"
         )),
         (None, _) => None,
     }
@@ -155,9 +155,9 @@ mod tests {
             (&["compct", "--", "x.json"], "did you mean `compact`?"),
             (&["modles"], "did you mean `models`?"),
             (&["replya", "a.jsonl", "b.jsonl"], "did you mean `replay`?"),
-            (&["explode"], "there is no command `explode`"),
-            (&["session.jsonl"], "there is no command `session.jsonl`"),
-            (&["-"], "there is no command `-`"),
+            (&["explode"], "unknown command `explode`"),
+            (&["session.jsonl"], "unknown command `session.jsonl`"),
+            (&["-"], "unknown command `-`"),
             (&["--plain", "compact", "x.json"], "`compact` is a command"),
             (&[""], "the prompt is empty"),
         ] {

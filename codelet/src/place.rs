@@ -122,7 +122,9 @@ impl Place {
         let own = self.config.as_ref().map(|config| config.join("codelet"));
         let is_own = own.is_some_and(|own| real.starts_with(own.canonicalize().unwrap_or(own)));
         match real.parent().is_none() || holds(&real, self.home.as_deref()) || is_own {
-            true => Err("it holds your home or your settings; name the folder in it that is needed".to_owned()),
+            true => {
+                Err("it contains your home directory or your settings; name the folder in it that you need".to_owned())
+            }
             false => Ok(real),
         }
     }

@@ -1,35 +1,50 @@
 //! What the agents on this machine have recorded: where each keeps its sessions, and which file a number or an id names.
 //!
-//! Finding them looks at names and times only. What is shown of a session is read from its head and its end, so many bytes and
-//! no more; links and whatever is no file are passed over.
+//! Finding them looks at names and times only, and lists the sessions of databases. What is shown of a session is read from its
+//! head and its end, so many bytes and no more; links and whatever is no file are passed over.
 
 mod peek;
 mod places;
 
 pub use peek::{Peek, peek};
-pub use places::{AGENTS, unreadable};
+pub use places::AGENTS;
 
 use crate::paint::count;
-use places::Base;
+use crate::stores;
+use places::{Base, Kept};
+use std::ffi::OsString;
 use std::fs::{DirEntry, FileType};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// A recorded session.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
     /// Whose it is.
     pub agent: &'static str,
+    /// Its file, and behind `#` its id where the file is a database.
     pub file: PathBuf,
-    /// The name that tells it apart: that of its file, or of its folder.
+    /// The name that tells it apart: its own, that of its file, or of its folder.
     pub id: String,
     /// When something was last written to it.
     pub modified: SystemTime,
-    pub bytes: u64,
+    /// The size of its file, where that holds nothing else.
+    pub bytes: Option<u64>,
+    /// What its agent notes of it beside the conversation.
+    noted: Option<Peek>,
 }
 
-/// All recorded sessions, the newest first. Their numbers are their places in this list, counted from 1.
-pub fn all() -> Vec<Recorded> {
+/// What was found.
+#[derive(Default)]
+pub struct Found {
+    /// All recorded sessions, the newest first. Their numbers are their places in this list, counted from 1.
+    pub sessions: Vec<Recorded>,
+    /// What could not be looked into, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// All recorded sessions.
+pub fn all() -> Found {
     found(&variable)
 }
 
@@ -39,35 +54,86 @@ fn variable(name: &str) -> Option<PathBuf> {
     named.map(PathBuf::from)
 }
 
-fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Vec<Recorded> {
-    let mut found: Vec<Recorded> = Vec::new();
+fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Found {
+    let mut found = Found::default();
     for agent in AGENTS {
         for place in agent.places {
             let Some(base) = base(&place.base, variable) else {
                 continue;
             };
             let steps: Vec<&str> = place.pattern.split('/').collect();
-            walk(&base, &steps, &mut |file, entry| {
-                let Ok(data) = entry.metadata() else { return };
-                found.push(Recorded {
-                    agent: agent.name,
-                    id: id(&file),
-                    file,
-                    modified: data.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                    bytes: data.len(),
-                });
+            walk(&base, &steps, &mut |file, entry| match agent.kept {
+                Kept::Files => found.sessions.extend(of_file(agent.name, file, entry)),
+                Kept::Store => found.add_store(&file),
+                Kept::Unread(why) => found.notes.push(format!("{} is not read: {why}", file.display())),
             });
         }
     }
+    for file in places::of_projects(variable) {
+        found.add_store(&file);
+    }
+    let sessions = &mut found.sessions;
     // What was written at the same moment stays in one order.
-    found.sort_by(|one, other| {
-        other
-            .modified
-            .cmp(&one.modified)
-            .then_with(|| one.file.cmp(&other.file))
+    sessions.sort_by(|one, other| {
+        let newest = other.modified.cmp(&one.modified);
+        newest.then_with(|| one.file.cmp(&other.file))
     });
-    found.dedup_by(|one, other| one.file == other.file);
+    sessions.dedup_by(|one, other| one.file == other.file);
     found
+}
+
+fn of_file(agent: &'static str, file: PathBuf, entry: &DirEntry) -> Option<Recorded> {
+    let data = entry.metadata().ok()?;
+    Some(Recorded {
+        agent,
+        id: id(&file),
+        file,
+        modified: data.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        bytes: Some(data.len()),
+        noted: None,
+    })
+}
+
+impl Found {
+    /// Adds the sessions of a database.
+    fn add_store(&mut self, file: &Path) {
+        let listed = stores::open(file).and_then(|store| Ok((store.agent(), store.sessions()?)));
+        match listed {
+            Ok((agent, sessions)) => self
+                .sessions
+                .extend(sessions.into_iter().map(|session| of_store(agent, file, session))),
+            Err(error) => self
+                .notes
+                .push(format!("{}: {}", file.display(), stores::words(&error))),
+        }
+    }
+}
+
+/// The project in which an agent keeps a database of its own.
+fn project_of(store: &Path) -> Option<String> {
+    let folder = store.parent().filter(|folder| folder.ends_with(".crush"))?;
+    Some(folder.parent()?.to_string_lossy().into_owned())
+}
+
+fn of_store(agent: &'static str, file: &Path, session: stores::Session) -> Recorded {
+    let mut named = OsString::from(file);
+    named.push("#");
+    named.push(&session.id);
+    let written = session.modified.map(Duration::from_millis);
+    let modified = written.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+    Recorded {
+        agent,
+        file: PathBuf::from(named),
+        id: session.id,
+        modified: modified.unwrap_or(SystemTime::UNIX_EPOCH),
+        bytes: None,
+        noted: Some(Peek {
+            title: session.title,
+            project: session.project.or_else(|| project_of(file)),
+            tokens: session.tokens,
+            cost: session.cost,
+        }),
+    }
 }
 
 /// The folder that an agent's sessions are under, by its environment variable or in its usual place.
@@ -132,7 +198,7 @@ pub fn named(path: PathBuf) -> Result<PathBuf, String> {
     if name.is_empty() || path.symlink_metadata().is_ok() {
         return Ok(path);
     }
-    pick(all(), name)
+    pick(all().sessions, name)
 }
 
 /// How many characters of an id are enough to name a session.
@@ -209,7 +275,7 @@ mod tests {
             "CLAUDE_CONFIG_DIR" => Some(home.join("elsewhere")),
             _ => None,
         };
-        let all = found(&variable);
+        let all = found(&variable).sessions;
         let told: Vec<_> = all
             .iter()
             .map(|found| (found.agent, found.file.clone(), &*found.id))

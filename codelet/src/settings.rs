@@ -233,7 +233,7 @@ impl Settings {
             let holds_keys = !written.keys.is_empty() || written.mcp.values().any(ServerFile::holds_keys);
             if holds_keys && !is_private(path) {
                 let path_shown = path.display();
-                let problem = format!("it holds keys and others may read it; run `chmod 600 {path_shown}`");
+                let problem = format!("it contains keys and other users can read it; run `chmod 600 {path_shown}`");
                 return Err(Failure::at(path_shown, problem));
             }
             if has_another_name(path) {
@@ -478,7 +478,7 @@ pub fn network(name: &str) -> Result<bool, String> {
 pub fn effort(name: &str) -> Result<Effort, String> {
     Effort::from_name(name).ok_or_else(|| {
         format!(
-            "effort {name:?} is not known, expected one of {}",
+            "unknown effort {name:?}, expected one of {}",
             codelet_agent::effort::names(&Effort::ALL)
         )
     })
@@ -546,7 +546,7 @@ pub fn notify(name: &str) -> Result<NotifyBy, String> {
     [NotifyBy::Off, NotifyBy::Bell, NotifyBy::Osc9]
         .into_iter()
         .find(|by| by.name() == name)
-        .ok_or_else(|| format!("notify {name:?} is not known, expected off, bell or osc9"))
+        .ok_or_else(|| format!("unknown notify {name:?}, expected off, bell or osc9"))
 }
 
 /// How readily history is edited, by name.

@@ -32,14 +32,14 @@ pub struct Recorded {
     written: Option<SystemTime>,
 }
 
-/// Reads the file that the user names.
+/// Reads the file that the user names; of several conversations, the one with this number.
 ///
 /// # Errors
-/// When it cannot be read, or holds no conversation.
-pub fn read(file: &Path) -> Result<Recorded, Failure> {
-    let input = Input::read(Some(file))?;
+/// When it cannot be read, or holds no conversation, or several without a number.
+pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
+    let input = Input::read_any(Some(file))?.one(index)?;
     let document = input.parse(None)?;
-    let written = file.metadata().and_then(|found| found.modified()).ok();
+    let written = input.written;
     Ok(Recorded {
         name: input.into_name(),
         document,

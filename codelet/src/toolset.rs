@@ -108,7 +108,7 @@ fn unknown(wanted: &str, own: &[String], settings: &Settings) -> Failure {
         None => near::hint(wanted, known.iter().copied()),
     };
     Failure::Told(format!(
-        "--tools: there is no tool {}, there are {}{meant}",
+        "--tools: unknown tool {}; the tools are {}{meant}",
         clean(&clip(wanted, 60)),
         known.join(", ")
     ))

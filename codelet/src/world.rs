@@ -97,7 +97,7 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
 pub fn effort_refused(model: &dyn Model, effort: Effort) -> String {
     let (name, efforts) = (&model.profile().name, model.efforts());
     match efforts.is_empty() {
-        true => format!("{name} has no thinking effort that can be set"),
+        true => format!("{name} does not support a thinking effort"),
         false => format!("{name} does not take {effort}, it takes {}", names(&efforts)),
     }
 }
@@ -197,6 +197,8 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
     options.temporary = temporary;
     options.writable.clone_from(&place.write);
     options.has_network = settings.network.value;
+    // Who writes that there is none does not want to be asked for it.
+    options.offers_network = settings.network.from == From::Default;
     options.private = private(place, &variable);
     options.caches = caches(place, &variable);
     options.sees_images = sees_images;

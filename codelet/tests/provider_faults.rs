@@ -11,7 +11,6 @@ use common::agent::{Bench, NEXT_WORDS, WIRES, name, told};
 use common::pty::signal;
 use common::{stderr, stdout};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -620,27 +619,24 @@ const WAYS: &[Way] = &[
     },
 ];
 
+/// So many ways to fail are played at once: most of each is waiting.
+const AT_ONCE: usize = 6;
+
 #[test]
 fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
-    let mut table = String::new();
-    for way in WAYS {
-        let seen: Vec<String> = std::thread::scope(|scope| {
-            let on = WIRES.map(|(wire, ..)| scope.spawn(move || play(way, wire)));
-            on.map(|thread| thread.join().unwrap()).into()
-        });
-        let shown = match way.says {
-            "" => "nothing".to_owned(),
-            _ => format!("`{}`", seen[0].replace('|', "\\|")),
-        };
-        let _ = writeln!(
-            table,
-            "| {} | {shown} | {} | {} | {} |",
-            way.what, way.then.words, way.requests, way.exit
-        );
-    }
-    table += &silent_row();
-    table += &cut_row();
-    let interruptions: String = LEFT.iter().map(interruption_row).collect();
+    let (table, interruptions) = std::thread::scope(|scope| {
+        let silent = scope.spawn(silent_row);
+        let cut = scope.spawn(cut_row);
+        let interruptions = scope.spawn(|| LEFT.iter().map(interruption_row).collect::<String>());
+        let rows = WAYS.chunks(WAYS.len().div_ceil(AT_ONCE));
+        let rows: Vec<_> = rows
+            .map(|ways| scope.spawn(|| ways.iter().map(row).collect::<String>()))
+            .collect();
+        let mut table: String = rows.into_iter().map(|rows| rows.join().unwrap()).collect();
+        table += &silent.join().unwrap();
+        table += &cut.join().unwrap();
+        (table, interruptions.join().unwrap())
+    });
     let page = format!(
         "# When a provider fails\n\nMade by `codelet/tests/provider_faults.rs`, which plays each row on the wires of Anthropic, Chat Completions, Responses and \
          Gemini against a server\non loopback. The words are those of the Anthropic wire; the others differ in the vendor's part only.\n\n\
@@ -658,6 +654,22 @@ fn every_failure_ends_in_words_a_status_and_a_sound_next_request() {
         kept, page,
         "docs/provider-faults.md is not what the tests see; CODELET_BLESS=1 writes it anew"
     );
+}
+
+/// The row of one way to fail, on all wires.
+fn row(way: &Way) -> String {
+    let seen: Vec<String> = std::thread::scope(|scope| {
+        let on = WIRES.map(|(wire, ..)| scope.spawn(move || play(way, wire)));
+        on.map(|thread| thread.join().unwrap()).into()
+    });
+    let shown = match way.says {
+        "" => "nothing".to_owned(),
+        _ => format!("`{}`", seen[0].replace('|', "\\|")),
+    };
+    format!(
+        "| {} | {shown} | {} | {} | {} |\n",
+        way.what, way.then.words, way.requests, way.exit
+    )
 }
 
 /// Plays one way to fail on one wire, checks what comes of it, and returns the last line that the user saw.

@@ -191,6 +191,11 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow {
         from: "codelet",
+        to: "codelet-stores",
+        why: "the binary reads what other agents keep in databases",
+    },
+    Arrow {
+        from: "codelet",
         to: "codelet-replay",
         why: "the binary replays and reports",
     },

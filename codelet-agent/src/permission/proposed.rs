@@ -86,10 +86,10 @@ pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
 /// Says why not.
 pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'static str> {
     if text.len() > LONGEST {
-        return Err("a pattern is no longer than 300 characters");
+        return Err("a pattern can have at most 300 characters");
     }
     if text.chars().any(|c| c.is_control() || unseen::hides(c)) {
-        return Err("a pattern is one line, of characters that can be seen");
+        return Err("a pattern has to be one line of visible characters");
     }
     let patterns: Vec<String> = text.trim().split(BETWEEN).map(|part| part.trim().to_owned()).collect();
     if patterns.iter().any(String::is_empty) {

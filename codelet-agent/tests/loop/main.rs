@@ -2,13 +2,17 @@
 #![allow(clippy::unwrap_used)]
 
 mod calls;
-#[path = "../common/mod.rs"]
+mod changing_tools;
 mod common;
 mod compaction;
 mod goes_on;
+mod idle;
 mod limits;
 mod refused;
 mod reminders;
+mod summary;
+mod uncounted;
+mod vendors_limits;
 mod waits;
 
 use codelet_testkit::assert_shape;

@@ -67,6 +67,21 @@ impl Draft {
     pub fn estimate(&self) -> Tokens {
         tokens::estimate_message(&self.message)
     }
+
+    /// Takes out the parts for which `stays` does not hold; it is asked with the part of the history that each comes from.
+    pub fn retain(&mut self, mut stays: impl FnMut(u32, &Part) -> bool) {
+        let before = self.parts.len();
+        let mut left = Vec::with_capacity(before);
+        let mut sources = self.parts.iter();
+        self.message.parts.retain(|part| {
+            let source = sources.next();
+            let stays = source.is_none_or(|&source| stays(source, part));
+            left.extend(source.filter(|_| stays));
+            stays
+        });
+        self.message.bare &= left.len() == before;
+        self.parts = left;
+    }
 }
 
 /// What may be shortened, in the order in which it is.
@@ -387,24 +402,17 @@ pub(crate) fn drop_free_thinking(drafts: &mut Vec<Draft>, archive: &mut Archive)
     let (mut hits, mut bytes) = (0, 0);
     for draft in drafts.iter_mut() {
         let goes = |part: &Part| matches!(part, Part::Thinking(thinking) if !thinking.is_needed_in(&draft.message));
-        let goes: Vec<bool> = draft.message.parts.iter().map(goes).collect();
-        let mut goes = goes.into_iter();
-        let mut left = Vec::new();
-        let mut sources = draft.parts.iter();
-        draft.message.parts.retain(|part| {
-            let source = sources.next();
-            if goes.next() == Some(true)
-                && let Part::Thinking(thinking) = part
-            {
+        let needed: Vec<bool> = draft.message.parts.iter().map(|part| !goes(part)).collect();
+        let mut needed = needed.into_iter();
+        draft.retain(|_, part| {
+            let stays = needed.next() != Some(false);
+            if let (false, Part::Thinking(thinking)) = (stays, part) {
                 archive.keep(&thinking.body, "thinking", REASON);
                 hits += 1;
                 bytes += thinking.body.len() as u64;
-                return false;
             }
-            left.extend(source);
-            true
+            stays
         });
-        draft.parts = left;
     }
     drafts.retain(|draft| !draft.message.parts.is_empty());
     (hits, bytes)
@@ -444,15 +452,10 @@ pub(crate) fn drop_foreign_results(drafts: &mut Vec<Draft>) {
         .flat_map(|draft| draft.message.calls())
         .map(|call| call.id.clone())
         .collect();
+    let is_own =
+        |part: &Part| !matches!(part, Part::ToolResult(result) if !result.is_apart && !calls.contains(&result.call_id));
     for draft in drafts.iter_mut() {
-        let foreign = |part: &Part| matches!(part, Part::ToolResult(result) if !result.is_apart && !calls.contains(&result.call_id));
-        if draft.message.parts.iter().any(foreign) {
-            let kept: Vec<bool> = draft.message.parts.iter().map(|part| !foreign(part)).collect();
-            let mut flags = kept.iter();
-            draft.parts.retain(|_| flags.next() == Some(&true));
-            let mut flags = kept.iter();
-            draft.message.parts.retain(|_| flags.next() == Some(&true));
-        }
+        draft.retain(|_, part| is_own(part));
     }
     drafts.retain(|draft| !draft.message.parts.is_empty());
 }

@@ -1,8 +1,7 @@
 //! Strategy `lingua`: low-entropy text inside tool outputs becomes shorter without losing what it says.
 //!
 //! Three things count as low entropy, and nothing else does: terminal codes, states of a progress line that a carriage
-//! return has overwritten, and runs of lines that report success or progress or are the
-//! same to the byte. Whatever is not recognised stands as it is, so prose, code, tables and indentation are never touched.
+//! return has overwritten, and runs of lines that report success or progress or are the same to the byte. Whatever is not recognised stands as it is, so prose, code, tables and indentation are never touched.
 //! A line that tells of a failure is never folded.
 
 use super::status::{self, Class};
@@ -180,54 +179,41 @@ struct Run<'a> {
     /// The newest line, which the next one is compared with.
     line: &'a str,
     start: usize,
-    /// The end of, and the lines up to, the newest line that has come to its end: a test that has only begun may yet fail.
     end: usize,
     count: usize,
-    /// Lines seen, begun ones included.
-    seen: usize,
 }
 
 impl<'a> Folder<'a> {
     fn line(&mut self, start: usize, line: &'a str) {
         let bare = line.trim_end_matches(['\n', '\r']);
         let class = status::class(bare);
-        let continues = self.run.as_ref().is_some_and(|run| match (&run.class, &class) {
-            (Some(a), Some(b)) => a.family == b.family && (!a.by_number || status::differ_by_numbers(run.line, bare)),
-            (None, None) => run.line == bare && !bare.is_empty(),
-            _ => false,
+        let continues = self.run.as_ref().is_some_and(|run| match class {
+            _ if run.class != class => false,
+            Some(Class::Passed(_)) => true,
+            Some(Class::Progress) => status::differ_by_numbers(run.line, bare),
+            None => run.line == bare && !bare.is_empty(),
         });
         if !continues {
             self.end_run();
-            self.run = Some(Run {
-                class,
-                line: bare,
-                start,
-                end: start,
-                count: 0,
-                seen: 0,
-            });
         }
-        let begun = class.is_some_and(|class| class.begun);
-        if let Some(run) = &mut self.run {
-            run.seen += 1;
-            run.line = bare;
-            if !begun {
-                run.class = class;
-                run.end = start + line.len();
-                run.count = run.seen;
-            }
-        }
+        let run = self.run.get_or_insert(Run {
+            class,
+            line: bare,
+            start,
+            end: start,
+            count: 0,
+        });
+        run.line = bare;
+        run.end = start + line.len();
+        run.count += 1;
     }
 
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
         let [before, behind] = status::COUNTED;
         let note = match run.class {
-            Some(class) if run.count >= RUN => match class.by_number {
-                // The last state of a progress is the one that counts.
-                true => format!("{}{before}{}{behind}", self.last_line(&run), run.count),
-                false => format!("{}{before}{}{behind}", class.label, run.count),
-            },
+            Some(Class::Passed(label)) if run.count >= RUN => format!("{label}{before}{}{behind}", run.count),
+            Some(Class::Progress) if run.count >= RUN => format!("{}{before}{}{behind}", run.line, run.count),
             None if run.count >= SAME_RUN && status::may_repeat(run.line) => {
                 format!("{} (× {} identical lines)", run.line, run.count)
             }
@@ -243,11 +229,6 @@ impl<'a> Folder<'a> {
             self.out.push('\n');
         }
         self.written = run.end;
-    }
-
-    fn last_line(&self, run: &Run<'a>) -> &'a str {
-        let folded = self.text[run.start..run.end].trim_end_matches(['\n', '\r']);
-        folded.rsplit('\n').next().unwrap_or(folded)
     }
 }
 

@@ -300,67 +300,22 @@ impl Answer<'_> {
 /// All answers, oldest first. One belongs to the nearest call before it that has its id.
 fn answers(messages: &[Arc<Message>]) -> Vec<Answer<'_>> {
     let mut answers = Vec::with_capacity(messages.len() / 2);
-    let mut finder = Finder {
-        messages,
-        expected: Vec::new(),
-        next: 0,
-        by_id: None,
-    };
+    let mut calls = Calls::default();
     for (message, entry) in messages.iter().enumerate() {
         for (part, piece) in entry.parts.iter().enumerate() {
             match piece {
-                Part::ToolCall(call) => finder.called(message, call),
+                Part::ToolCall(call) => calls.called(&*call.id, call),
                 Part::ToolResult(result) => answers.push(Answer {
                     message,
                     part,
                     result,
-                    call: finder.call_of(message, result),
+                    call: calls.of(result).copied(),
                 }),
                 _ => {}
             }
         }
     }
     answers
-}
-
-/// Finds the call that a result answers. As long as results come in the order of the calls just before them, which is
-/// always so after `pairing`, nothing is looked up.
-struct Finder<'a> {
-    messages: &'a [Arc<Message>],
-    /// The calls of the newest message that has any.
-    expected: Vec<(usize, &'a ToolCall)>,
-    next: usize,
-    by_id: Option<Calls<&'a str, &'a ToolCall>>,
-}
-
-impl<'a> Finder<'a> {
-    fn called(&mut self, message: usize, call: &'a ToolCall) {
-        if let Some(by_id) = &mut self.by_id {
-            by_id.called(&call.id, call);
-            return;
-        }
-        if self.expected.last().is_some_and(|(at, _)| *at != message) {
-            self.expected.clear();
-            self.next = 0;
-        }
-        self.expected.push((message, call));
-    }
-
-    fn call_of(&mut self, message: usize, result: &ToolResult) -> Option<&'a ToolCall> {
-        if self.by_id.is_none() {
-            if let Some((_, call)) = self.expected.get(self.next)
-                && call.id == result.call_id
-            {
-                self.next += 1;
-                return Some(call);
-            }
-            let mut calls = Calls::default();
-            let before = self.messages[..message].iter().flat_map(|message| message.calls());
-            before.for_each(|call| calls.called(&*call.id, call));
-            self.by_id = Some(calls);
-        }
-        self.by_id.as_ref()?.of(result).copied()
-    }
 }
 
 /// The whole text of an output: itself, or the original if what is shown merely counts alike lines. `None` for a pointer

@@ -2,10 +2,9 @@
 //!
 //! The system prompt, every user message that is not only tool results, and the recent window stay. Between them steps go,
 //! oldest first, until the view fits. Where steps went stands one short marker; its handle restores a list of all that
-//! went there, with a handle for each text, result and set of parameters. Steps that go later join the list of those
-//! before them, so the markers do not pile up.
+//! went there, with a handle for each text, result and set of parameters.
 
-use super::{Limits, StrategyCount, bytes, part_bytes, recent_window, thinking_prune};
+use super::{Limits, StrategyCount, part_bytes, recent_window, thinking_prune};
 use crate::message::cut::{grouped, plain_name};
 use crate::message::exchange::Calls;
 use crate::message::recall::{Archive, Handle};
@@ -53,9 +52,7 @@ pub fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
     let mut gap = Gap::default();
     for (message, leaves) in old.into_iter().zip(leaves) {
         note_tools(&message, &mut tools);
-        if let Some(list) = list_of(&message, &view.archive) {
-            gap.join(message.clone(), list);
-        } else if !leaves {
+        if !leaves {
             gap.close(view, &mut count);
             view.messages.push(message);
         } else {
@@ -164,22 +161,6 @@ fn note_tools(message: &Message, tools: &mut Calls<Arc<str>, Arc<str>>) {
     }
 }
 
-/// The list behind a marker that this strategy left earlier.
-fn list_of(message: &Message, archive: &Archive) -> Option<Body> {
-    let [
-        Part::Text(Text {
-            origin: Origin::Notice,
-            cut: Some(handle),
-            ..
-        }),
-    ] = &message.parts[..]
-    else {
-        return None;
-    };
-    let removed = archive.get(handle.as_str())?;
-    (removed.reason == NAME && &*removed.tool == LIST).then(|| removed.body.clone())
-}
-
 /// What the archive calls a list of steps.
 const LIST: &str = "steps";
 
@@ -194,34 +175,10 @@ struct Gap {
     bytes: usize,
     /// Calls by tool, as the list has them.
     tools: BTreeMap<String, usize>,
-    /// An earlier marker, to be left alone if nothing else joins it.
-    marker: Option<Arc<Message>>,
-    markers: usize,
-    fresh: bool,
     after_assistant: bool,
 }
 
 impl Gap {
-    /// Joins an earlier gap, by its marker and its list.
-    fn join(&mut self, marker: Arc<Message>, list: Body) {
-        for line in list.as_str().lines() {
-            if line.starts_with("step") {
-                self.steps += 1;
-            } else if let Some((tool, _)) = line.strip_prefix("call ").and_then(|call| call.split_once(' ')) {
-                *self.tools.entry(tool.to_owned()).or_default() += 1;
-            }
-            let bytes = line.rsplit(" · ").nth(1).and_then(|size| size.strip_suffix(" bytes"));
-            self.listed += bytes
-                .and_then(|bytes| bytes.replace(',', "").parse::<usize>().ok())
-                .unwrap_or(0);
-        }
-        self.list.push_str(list.as_str());
-        self.bytes += bytes(&marker);
-        self.marker = Some(marker);
-        self.markers += 1;
-        self.after_assistant = false;
-    }
-
     /// Takes what leaves of a message.
     fn take(&mut self, message: &Message, tools: &Calls<Arc<str>, Arc<str>>, archive: &mut Archive) {
         let is_assistant = message.role == Role::Assistant;
@@ -230,7 +187,6 @@ impl Gap {
             self.steps += 1;
         }
         self.after_assistant = is_assistant;
-        self.fresh = true;
         for part in message.parts.iter().filter(|part| may_leave(message.role, part)) {
             self.bytes += part_bytes(part);
             self.note(part, tools, archive);
@@ -261,40 +217,19 @@ impl Gap {
             }
             Part::ToolResult(result) => {
                 let tool = tools.of(result).map_or("tool", |tool| tool);
+                let of_tool = |what: &str| format!("{what} of {}", listed(tool));
                 for block in &result.output {
                     match block {
-                        Part::Text(text) => {
-                            self.line(
-                                &format!("output of {}", listed(tool)),
-                                &text.body,
-                                text.cut.as_ref(),
-                                tool,
-                                archive,
-                            );
-                        }
-                        other => self.note_block(other, tool, archive),
+                        Part::Text(text) => self.line(&of_tool("output"), &text.body, text.cut.as_ref(), tool, archive),
+                        Part::Image(image) => self.line(&of_tool("image"), &image.data, None, tool, archive),
+                        Part::Opaque(opaque) => self.line(&of_tool("block"), opaque.json(), None, tool, archive),
+                        other => self.note(other, tools, archive),
                     }
                 }
                 if let Some(error) = &result.error {
-                    self.line(&format!("error of {}", listed(tool)), error, None, tool, archive);
+                    self.line(&of_tool("error"), error, None, tool, archive);
                 }
             }
-        }
-    }
-
-    fn note_block(&mut self, block: &Part, tool: &str, archive: &mut Archive) {
-        match block {
-            Part::Image(image) => self.line(&format!("image of {}", listed(tool)), &image.data, None, tool, archive),
-            Part::Opaque(opaque) => {
-                self.line(
-                    &format!("block of {}", listed(tool)),
-                    opaque.json(),
-                    None,
-                    tool,
-                    archive,
-                );
-            }
-            other => self.note(other, &Calls::default(), archive),
         }
     }
 
@@ -312,14 +247,7 @@ impl Gap {
     /// Puts the marker where the gap is, and begins anew.
     fn close(&mut self, view: &mut View, count: &mut StrategyCount) {
         let gap = std::mem::take(self);
-        if gap.steps == 0 && gap.markers == 0 {
-            return;
-        }
-        if let Some(marker) = gap.marker
-            && !gap.fresh
-            && gap.markers == 1
-        {
-            view.messages.push(marker);
+        if gap.list.is_empty() {
             return;
         }
         let handle = view.archive.keep(&Body::new(gap.list), LIST, NAME);

@@ -32,7 +32,10 @@ impl Courier {
     pub(crate) fn refusal(&self, url: &Url) -> Option<String> {
         let origin = || url.origin().ascii_serialization();
         if !url.username().is_empty() || url.password().is_some() {
-            return Some(format!("the address that it names at {} holds a user's name", origin()));
+            return Some(format!(
+                "the address that it names at {} contains a user name",
+                origin()
+            ));
         }
         let is_safe = match url.scheme() {
             "https" => url.has_host(),
@@ -41,7 +44,10 @@ impl Courier {
         };
         (!is_safe).then(|| match url.has_host() {
             true => format!("{} is not encrypted", origin()),
-            false => format!("an address that begins with {}: is none for a login", url.scheme()),
+            false => format!(
+                "an address that starts with {}: cannot be used for a login",
+                url.scheme()
+            ),
         })
     }
 }

@@ -80,7 +80,7 @@ impl Logins {
             return Err(io::Error::other("it is too large"));
         }
         // Its words would repeat what is in the file.
-        let login = serde_json::from_slice(&bytes).map_err(|_| io::Error::other("it is no login"))?;
+        let login = serde_json::from_slice(&bytes).map_err(|_| io::Error::other("it is not a valid login"))?;
         Ok(Some(login))
     }
 
@@ -122,7 +122,7 @@ impl Logins {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = fs::open(&self.0, flags, Mode::empty());
         let folder = File::from(opened.map_err(|error| match error {
-            Errno::LOOP | Errno::NOTDIR => io::Error::other(format!("{} is no folder", shown(&self.0))),
+            Errno::LOOP | Errno::NOTDIR => io::Error::other(format!("{} is not a folder", shown(&self.0))),
             error => error.into(),
         })?);
         is_own(&folder.metadata()?, &self.0)?;

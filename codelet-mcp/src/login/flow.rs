@@ -50,14 +50,19 @@ pub async fn log_in(
         return Err("it is a program, and logins are for servers with a `url`".to_owned());
     };
     if is_given(&server.reach) {
-        return Err("its `headers` name an Authorization, which goes first: take that out to log in".to_owned());
+        return Err(
+            "its `headers` set Authorization, which is used instead of a login; remove it to log in".to_owned(),
+        );
     }
-    let logins = options.logins.as_ref().ok_or("there is no folder to keep a login in")?;
+    let logins = options
+        .logins
+        .as_ref()
+        .ok_or("there is no folder to save the login in")?;
     let address = http::address(url).map_err(|trouble| trouble.to_string())?;
     let network = http::trusting(&options.network, authorities).map_err(|trouble| trouble.to_string())?;
     let courier = Courier::new(network, &address);
     if let Some(why) = courier.refusal(&address) {
-        return Err(format!("{why}: a token would be sent in the clear"));
+        return Err(format!("{why}: a token would be sent unencrypted"));
     }
     let secrets = Secrets::new(options.secrets.iter().map(String::as_str));
     let login = tokio::select! {

@@ -7,6 +7,7 @@ mod changes;
 mod ends;
 mod kit;
 mod login;
+mod prompts;
 mod redirects;
 mod starts;
 mod tls;

@@ -210,7 +210,7 @@ fn a_list_that_leads_in_a_circle_is_left_at_once_and_told_of_once() {
         let connected = connected(vec![bench.server("s", Manner::Pages)]).await;
         assert_eq!(names(&connected).len(), 10);
         assert_eq!(bench.log("s").iter().filter(|line| *line == "tools/list").count(), 2);
-        let told = "MCP server s: its list of tools has no end; what came until that was clear is taken";
+        let told = "MCP server s: its list of tools never ends; the first part of it is used";
         assert_eq!(connected.notices, [told]);
     });
 }

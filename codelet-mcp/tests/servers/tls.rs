@@ -205,7 +205,7 @@ fn a_certificate_that_nobody_vouches_for_is_refused_and_nothing_is_sent() {
         );
         assert_eq!(
             told(&connected, "garbage"),
-            "its `ca` cannot be used: it holds no certificate"
+            "its `ca` cannot be used: it contains no certificate"
         );
     });
 }

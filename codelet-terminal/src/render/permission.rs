@@ -6,7 +6,7 @@ use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns};
 use codelet_agent::orders;
 use codelet_agent::permission::Asked;
-use codelet_agent::tool::{Need, Owner};
+use codelet_agent::tool::{Lack, Need, Owner};
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
@@ -93,6 +93,20 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 titled(&format!("{title} to read {}?", shown(path)), look, &mut out);
                 outside(*is_inside, look, &mut out);
             }
+            Need::RunWith { command, lack, .. } => {
+                let title = match lack {
+                    Lack::Freedom => {
+                        "The sandbox may have stopped this command. Run it again outside the sandbox?".to_owned()
+                    }
+                    lack => format!(
+                        "The sandbox may have stopped this command. Run it again with {}?",
+                        lack.named()
+                    ),
+                };
+                titled(&title, look, &mut out);
+                warning(more(lack), look, &mut out);
+                exactly(command, look, &mut out);
+            }
             Need::Call { server, parameters, .. } => {
                 let title = format!("{title} on MCP server {} with these parameters?", clean(server, 1));
                 titled(&title, look, &mut out);
@@ -104,6 +118,21 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
         titled(&format!("{title}: {}?", asked.description), look, &mut out);
     }
     out
+}
+
+/// What a command can do with what it is given.
+fn more(lack: &Lack) -> &'static str {
+    match lack {
+        Lack::Network => {
+            "It starts over, and can send what it reads, such as files in your home directory, to any server. It still writes only where commands may."
+        }
+        Lack::Write(_) => {
+            "It starts over, and can change and delete everything in that folder. The network stays as it is."
+        }
+        Lack::Freedom => {
+            "It starts over, and can do whatever you can: change all your files, use the network, and reach other programs."
+        }
+    }
 }
 
 fn whose(owner: Owner) -> String {
@@ -273,6 +302,7 @@ fn shown(path: &Path) -> String {
 pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
     let what = asked.needs.iter().map(|need| match need {
         Need::Run { command, .. } => format!("run {command}"),
+        Need::RunWith { command, lack, .. } => format!("run again, with {}: {command}", lack.named()),
         Need::Change { path, .. } => format!("change {}", shown(path)),
         Need::Read { path, .. } => format!("read {}", shown(path)),
         Need::Call { server, parameters, .. } => format!("call the MCP server {server} with {parameters}"),

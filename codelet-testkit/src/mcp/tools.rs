@@ -51,6 +51,7 @@ pub(super) fn list(manner: Manner, changes: usize) -> Value {
             }
             return json!({ "tools": tools });
         }
+        Manner::Author => tools.push(tool("change", "Changes the prompts.")),
         Manner::Pages => return json!({"tools": tools, "nextCursor": "more"}),
         _ => {}
     }

@@ -367,7 +367,8 @@ fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
     let mixed = json!({"file_path": "latin", "old_string": "new", "new_string": "new, neu: Straße"});
     let told = trial.failed("Edit", mixed);
     assert!(
-        told.contains("from line 1 on it has bytes that are no UTF-8, and 'ß' in new_string") && told.contains("iconv"),
+        told.contains("from line 1 on it has bytes that are not UTF-8, and 'ß' in new_string")
+            && told.contains("iconv"),
         "{told}"
     );
     assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
@@ -885,7 +886,10 @@ fn invalid_bytes_are_not_written_over_by_the_sign_that_they_are_shown_as() {
     trial.done("Read", json!({"file_path": "latin"}));
     let as_read = json!({"file_path": "latin", "content": "# one\ncaf\u{fffd} x\nOK\n"});
     let told = trial.failed("Write", as_read);
-    assert!(told.contains("from line 2 on it has bytes that are no UTF-8"), "{told}");
+    assert!(
+        told.contains("from line 2 on it has bytes that are not UTF-8"),
+        "{told}"
+    );
     assert_eq!(trial.bytes("latin"), latin);
     trial.done(
         "Edit",

@@ -3,6 +3,7 @@
 
 use crate::trial::Trial;
 use codelet_agent::permission::Permission;
+use codelet_agent::tool::Lack;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use serde_json::json;
 use std::net::TcpListener;
@@ -716,4 +717,57 @@ fn there_are_no_caches_where_a_command_could_lead_them_elsewhere() {
     });
     assert_eq!(trial.done("Bash", json!({"command": "echo \"[$GOCACHE]\""})), "[]\n");
     assert!(!trial.workspace.join("caches").exists());
+}
+
+#[test]
+fn what_a_command_lacked_is_known_only_where_the_sandbox_forbids_it_and_the_user_could() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::with(Permission::Edit, |options| {
+        let home = options.workspace.with_file_name("home");
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        std::fs::create_dir_all(home.join("data/.git")).unwrap();
+        let settings = options.workspace.with_file_name("settings");
+        std::fs::create_dir(&settings).unwrap();
+        options.settings.push(settings.join("settings.toml"));
+        std::fs::write(settings.join("settings.toml"), "").unwrap();
+        options.home = Some(home);
+    });
+    let base = trial.workspace.parent().unwrap();
+    let outside = trial.outside.display();
+    let _listening = UnixListener::bind(trial.outside.join("socket")).unwrap();
+    let lack = |command: &str| trial.call("Bash", json!({"command": command})).lack;
+    let write = |folder: &str| Some(Lack::Write(base.join(folder)));
+    for (command, expected) in [
+        (format!("touch {outside}/new"), write("outside")),
+        (format!("mkdir '{outside}/a b'"), write("outside")),
+        (format!("touch {}/home/data/new", base.display()), write("home/data")),
+        // It was done all the same.
+        (format!("touch {outside}/new || true"), None),
+        // What only says so: the sandbox does not forbid it, or the user could not do it either, or it is not there.
+        ("echo \"$PWD/a: Permission denied\"; exit 1".to_owned(), None),
+        ("echo '/proc/1/x: Permission denied'; exit 1".to_owned(), None),
+        (format!("touch {outside}/none/none/new; exit 1"), None),
+        ("echo 'Permission denied'; exit 1".to_owned(), None),
+        // What others obey is nothing to be offered, and nothing that holds such a thing.
+        (format!("touch {}/home/.ssh/x", base.display()), None),
+        (format!("touch {}/home/new", base.display()), None),
+        (format!("touch {}/home/data/.git/x", base.display()), None),
+        (format!("touch {}/settings/x", base.display()), None),
+        (format!("touch {}/x", base.display()), None),
+        (
+            "echo 'Could not resolve host: x'; exit 6".to_owned(),
+            Some(Lack::Network),
+        ),
+        (
+            format!("echo '{outside}/socket: Permission denied'; exit 1"),
+            Some(Lack::Freedom),
+        ),
+    ] {
+        assert_eq!(lack(&command), expected, "{command}");
+    }
+    let free = Trial::new(Permission::All);
+    let output = free.call("Bash", json!({"command": "echo 'Could not resolve host: x'; exit 6"}));
+    assert_eq!(output.lack, None);
 }

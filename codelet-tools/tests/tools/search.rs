@@ -62,7 +62,7 @@ fn lines_are_found_in_order_past_what_is_ignored() {
     assert!(
         trial
             .failed("Grep", json!({"pattern": "("}))
-            .contains("no regular expression")
+            .contains("not a valid regular expression")
     );
     assert!(
         trial
@@ -615,12 +615,12 @@ fn what_stands_behind_a_nul_is_found_or_said_not_to_have_been_looked_at() {
     for (path, expected) in [
         (
             "logs/app.log",
-            "logs/app.log:2:��PANIC: disk gone�[0m�\nlogs/app.log:3:PANIC again\n[bytes that are no text are shown as �]\n",
+            "logs/app.log:2:��PANIC: disk gone�[0m�\nlogs/app.log:3:PANIC again\n[bytes that are not text are shown as �]\n",
         ),
         ("logs/big.log", "logs/big.log:20002:PANIC: disk gone\n"),
         (
             "logs/program",
-            "logs/program:2:�PANIC\n[bytes that are no text are shown as �]\n",
+            "logs/program:2:�PANIC\n[bytes that are not text are shown as �]\n",
         ),
     ] {
         assert_eq!(trial.done("Grep", json!({"pattern": "PANIC", "path": path})), expected);

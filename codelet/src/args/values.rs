@@ -33,7 +33,10 @@ pub(super) fn recorded() -> impl TypedValueParser<Value = PathBuf> {
 
 /// An agent whose sessions are found.
 pub(super) fn agent() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(crate::recorded::AGENTS.iter().map(|agent| agent.name))
+    let mut names: Vec<&str> = crate::recorded::AGENTS.iter().map(|agent| agent.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    PossibleValuesParser::new(names)
 }
 
 pub(super) fn policy() -> impl TypedValueParser<Value = Policy> {

@@ -16,6 +16,7 @@ use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
+use codelet_agent::prompts::PromptSource;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::{Tool, ToolSource};
@@ -65,7 +66,11 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         .as_ref()
         .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
-    let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
+    let recorded = chat
+        .from
+        .as_deref()
+        .map(|file| takeover::read(file, chat.index))
+        .transpose()?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
@@ -133,11 +138,12 @@ fn live(
         servers = connected.servers;
         let mut told = connected.notices;
         told.extend(toolset.missing(&*connected.offers));
+        let prompts: Arc<dyn PromptSource> = connected.offers.clone();
         let mut begun = begun(
             settings,
             place,
             (model, equipment, shell),
-            (toolset.source(connected.offers), told),
+            (toolset.source(connected.offers), prompts, told),
         );
         begun.opening = opening;
         if let Some(recorded) = recorded {
@@ -191,7 +197,7 @@ fn begun(
     settings: &Settings,
     place: &Place,
     (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
-    (offers, told): (Arc<dyn ToolSource>, Vec<String>),
+    (offers, prompts, told): (Arc<dyn ToolSource>, Arc<dyn PromptSource>, Vec<String>),
 ) -> Begun {
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
@@ -232,6 +238,7 @@ fn begun(
         directory: Box::new(move || shell_of_tools.directory()),
         gate,
         questions,
+        prompts,
         models: known_models(settings),
         effort: settings.effort.value,
     };

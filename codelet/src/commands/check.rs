@@ -20,12 +20,12 @@ pub fn run(args: &Check) -> Result<Exit, Failure> {
     let request: Value = serde_json::from_slice(&input.bytes).map_err(|error| {
         Failure::at(
             &input.name,
-            format!("is no JSON ({error}), expected a request of {form}"),
+            format!("is not JSON ({error}); expected a request of {form}"),
         )
     })?;
     let list = vendor::list_of(form);
     if !request.is_array() && request.get(list).is_none() {
-        let problem = format!("is no request of {form}: expected an object with `{list}`, or that list");
+        let problem = format!("is not a request of {form}: expected an object with `{list}`, or that list");
         return Err(Failure::at(&input.name, problem));
     }
     let faults = vendor::check(&request, form);
@@ -42,13 +42,12 @@ fn form(asked: Option<Format>, input: &Input) -> Result<Format, Failure> {
     match asked.or_else(found) {
         Some(form) if !vendor::list_of(form).is_empty() => Ok(form),
         Some(form) => {
-            let problem =
-                format!("is a recording of the form {form}, and no request; `codelet compact --to V` makes one of it");
+            let problem = format!("is a recording ({form}), not a request; `codelet compact --to V` converts it");
             Err(Failure::at(&input.name, problem))
         }
         None => Err(Failure::at(
             &input.name,
-            "is no request that is known; --vendor says whose it is",
+            "is not a known kind of request; name its vendor with --vendor",
         )),
     }
 }

@@ -4,7 +4,7 @@ use crate::args::Compact;
 use crate::commands::{told_warnings, tool_definitions, warn};
 use crate::exit::Failure;
 use crate::explain;
-use crate::input::{Conversations, Input};
+use crate::input::{self, Conversations, Input};
 use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
@@ -43,7 +43,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub fn run(args: &Compact) -> Result<(), Failure> {
     let places = Places::of(args)?;
     let progress = Progress::start("reading");
-    let input = Input::read(args.file.as_deref())?;
+    let input = Input::read_any(args.file.as_deref())?;
     progress.tell(&format!(
         "reading {} ({})",
         clean(&input.name),
@@ -114,7 +114,7 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
         ("--removed", places.removed.is_some()),
     ];
     if let Some((name, _)) = alone.iter().find(|(_, is_asked)| *is_asked) {
-        let problem = format!("holds several conversations, and {name} tells of one: choose it with --index");
+        let problem = format!("contains several conversations, but {name} describes one: choose it with --index");
         return Err(Failure::at(&input.name, problem));
     }
     let (mut result, mut told) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compac
     let format = document.format;
     let own = Some(format).filter(|format| format.is_written());
     let to = args.to.or(own).unwrap_or(Format::Anthropic);
-    let Input { name, bytes } = input;
+    let Input { name, bytes, .. } = input;
     // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
     let is_plain = !bytes.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
     let original = (to == format && is_plain).then_some(bytes);
@@ -267,8 +267,11 @@ impl Places {
                 )));
             }
         }
-        for (name, place) in &places[usize::from(result.is_some())..] {
-            if let (Output::File(path), Some(input)) = (place, args.file.as_deref())
+        let input = args.file.as_deref().map(input::file_of);
+        // A conversation may take the place of the file that it was read from; that of a store holds others.
+        let is_replaced = result.is_some() && !input.as_deref().is_some_and(input::is_store);
+        for (name, place) in &places[usize::from(is_replaced)..] {
+            if let (Output::File(path), Some(input)) = (place, &input)
                 && is_same_file(path, input)
             {
                 return Err(Failure::Told(format!(

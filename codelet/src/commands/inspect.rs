@@ -1,7 +1,7 @@
 //! `codelet inspect`: shows what fills the window.
 
 use crate::args::Inspect;
-use crate::commands::{told_warnings, tool_definitions, warn};
+use crate::commands::{sessions, told_warnings, tool_definitions, warn};
 use crate::exit::Failure;
 use crate::input::{Conversations, Input};
 use crate::output::Output;
@@ -31,7 +31,7 @@ const NEWEST_TURNS: usize = 6;
 /// When the input cannot be read or standard output takes no more.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
     let progress = Progress::start("reading");
-    let input = Input::read(args.file.as_deref())?;
+    let input = Input::read_any(args.file.as_deref())?;
     progress.tell(&format!(
         "reading {} ({})",
         clean(&input.name),
@@ -44,7 +44,13 @@ pub fn run(args: &Inspect) -> Result<(), Failure> {
             warn(&Look::stderr(), &warnings);
             Ok(())
         }
-        Conversations::Many(input) => all(args, &input, progress),
+        Conversations::Many(input) => match input.sessions() {
+            Some(held) => {
+                drop(progress);
+                sessions::list_store(held, args.json)
+            }
+            None => all(args, &input, progress),
+        },
     }
 }
 

@@ -18,7 +18,7 @@ pub fn run(args: &Man) -> Result<(), Failure> {
         let found = page.find_subcommand(name).cloned();
         page = found.ok_or_else(|| {
             let meant = near::hint(name, page.get_subcommands().map(clap::Command::get_name));
-            Failure::Told(format!("there is no command {name:?}{meant}"))
+            Failure::Told(format!("unknown command {name:?}{meant}"))
         })?;
     }
     // A command has no version of its own.

@@ -13,6 +13,7 @@ use crate::servers::ServerFile;
 use crate::settings::Settings;
 use crate::world;
 use codelet_agent::model::ToolSpec;
+use codelet_agent::prompts::usage;
 use codelet_mcp::{Checked, Found};
 use codelet_text::near;
 use std::collections::BTreeMap;
@@ -160,22 +161,22 @@ fn summary(checked: &Checked, server: &ServerFile, look: &Look) -> String {
 }
 
 fn works(found: &Found, took: Duration) -> String {
-    let mut text = format!(
-        "works, {}, ready in {}",
+    let prompts = match found.prompts.len() {
+        0 => String::new(),
+        some => format!(", {}", count(some, "prompt")),
+    };
+    format!(
+        "works, {}{prompts}, ready in {}",
         count(found.tools.len(), "tool"),
         seconds(took)
-    );
-    if found.has_prompts {
-        text.push_str(" (its prompts are not used)");
-    }
-    text
+    )
 }
 
 fn seconds(took: Duration) -> String {
     format!("{:.2} s", took.as_secs_f64())
 }
 
-/// What a server calls itself, and its tools with their parameters.
+/// What a server calls itself, its tools with their parameters, and its prompts as they are written in a session.
 fn details(found: &Found, look: &Look) -> String {
     let mut text = String::new();
     if !found.title.is_empty() {
@@ -186,6 +187,16 @@ fn details(found: &Found, look: &Look) -> String {
         let _ = writeln!(text, "  {}({})", look.ink(Ink::Green, &tool.name), parameters(tool));
         let first = tool.description.lines().next().unwrap_or_default();
         let _ = writeln!(text, "    {}", clip(&clean(first), look.width.saturating_sub(5)));
+    }
+    for prompt in &found.prompts {
+        let _ = writeln!(text, "  {}", look.ink(Ink::Green, &clean(&usage(prompt))));
+        if !prompt.description.is_empty() {
+            let _ = writeln!(
+                text,
+                "    {}",
+                clip(&clean(&prompt.description), look.width.saturating_sub(5))
+            );
+        }
     }
     text
 }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::incoming::Incoming;
 use crate::output::Pinned;
-use crate::paint::{Ink, Look};
+use crate::paint::{self, Ink, Look, clean, clip, count};
 use crate::pictures::Pictures;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
@@ -17,6 +17,7 @@ use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
+use codelet_agent::prompts::{self, PromptSource};
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
@@ -31,6 +32,10 @@ use tokio::runtime::Runtime;
 /// How long servers may take to end by themselves when the work is done.
 pub const FAREWELL: Duration = Duration::from_millis(300);
 
+/// Lines of a server's prompt that are shown, and columns of each.
+const SHOWN: usize = 40;
+const WIDEST: usize = 500;
+
 /// Runs the prompt.
 ///
 /// # Errors
@@ -41,14 +46,11 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut settings = settings(chat, &place)?;
     place.widen(&mut settings, &chat.add_dir)?;
     let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
-    let (mut said, of_input) = match chat.input {
-        InputForm::Text => {
-            let (text, pictures, of_input) = prompt(chat, &place)?;
-            (Some((text, pictures)), of_input)
-        }
+    let mut said = match chat.input {
+        InputForm::Text => Some(prompt(chat, &place)?),
         InputForm::StreamJson => {
             no_prompt(chat)?;
-            (None, None)
+            None
         }
     };
     let runtime = runtime()?;
@@ -77,7 +79,11 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         .as_ref()
         .map(|path| transcript::pin(path, &place).map(Arc::new))
         .transpose()?;
-    let recorded = chat.from.as_deref().map(takeover::read).transpose()?;
+    let recorded = chat
+        .from
+        .as_deref()
+        .map(|file| takeover::read(file, chat.index))
+        .transpose()?;
     let mut equipment = world::equipment(&settings, &place, &*model);
     let toolset = Toolset::of(chat);
     equipment.tools = toolset.own(equipment.tools, &mut settings)?;
@@ -89,8 +95,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     let mut notices = notices(&settings, &*model);
-    notices.extend(of_input);
-    let pictures = said.as_mut().map(|(_, pictures)| pictures);
+    notices.extend(said.as_mut().and_then(|said| said.of_input.take()));
+    let pictures = said.as_mut().map(|said| &mut said.pictures);
     notices.extend(pictures.and_then(|pictures| pictures.unseen_by(model.profile())));
     let rules = Rules {
         permission: settings.permission.value,
@@ -102,6 +108,11 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     for notice in all.chain(missing) {
         front.on(Event::Notice(notice));
     }
+    let said = said.map(|said| said.fetched(&settings, &*servers.offers, &runtime, &interrupt, &mut *front));
+    let said = match said.transpose() {
+        Err(_) if interrupt.is_thrown() => return Ok(Exit::Interrupted),
+        said => said?,
+    };
     let parts = Parts {
         model,
         tools: equipment.tools,
@@ -138,8 +149,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let transcript = transcript.as_deref();
     let done = match said {
-        Some((text, pictures)) => {
-            let asked = asked(pictures.with(text), transcript);
+        Some(prompt) => {
+            let asked = asked(prompt, transcript);
             carry(&mut session, asked, &runtime, &interrupt, &mut *front)
         }
         None => {
@@ -430,43 +441,114 @@ fn no_prompt(chat: &Chat) -> Result<(), Failure> {
     }
 }
 
+/// What is said once.
+struct Once {
+    /// The words of the command line.
+    words: String,
+    /// What comes by standard input; empty where nothing does.
+    piped: String,
+    /// The pictures that the words mention.
+    pictures: Pictures,
+    /// What the user should know of standard input.
+    of_input: Option<String>,
+}
+
+impl Once {
+    /// The prompt. Where the words are the command of a prompt of one of these servers, that is asked for, and shown before it is
+    /// sent.
+    fn fetched(
+        self,
+        settings: &Settings,
+        source: &dyn PromptSource,
+        runtime: &Runtime,
+        interrupt: &Interrupt,
+        front: &mut dyn Front,
+    ) -> Result<Prompt, Failure> {
+        // To whoever has no such server, it is a text as any other.
+        let offered =
+            prompts::command(&self.words).filter(|(command, _)| settings.mcp.contains_key(prompts::server_of(command)));
+        let mut prompt = match offered {
+            None => Prompt::from(self.words.as_str()),
+            Some((command, words)) => {
+                let fetched = runtime.block_on(prompts::fetch(source, command, words, interrupt));
+                let fetched = fetched.map_err(Failure::Told)?;
+                for notice in fetched.notices {
+                    front.on(Event::Notice(notice));
+                }
+                front.on(Event::Notice(format!("sending {}", shown(&fetched.prompt.text))));
+                fetched.prompt
+            }
+        };
+        if !self.piped.trim().is_empty() {
+            if !prompt.text.trim().is_empty() {
+                prompt.text.push_str("\n\n");
+            }
+            prompt.text.push_str(&self.piped);
+        }
+        let Prompt { text, images } = self.pictures.with(prompt.text);
+        prompt.images.extend(images);
+        Ok(Prompt {
+            text,
+            images: prompt.images,
+        })
+    }
+}
+
+/// A prompt that a server has written, as far as it is shown.
+fn shown(text: &str) -> String {
+    let mut lines = text.lines();
+    let mut shown: Vec<String> = lines
+        .by_ref()
+        .take(SHOWN)
+        .map(|line| clip(&clean(line), WIDEST))
+        .collect();
+    let more = lines.count();
+    if more > 0 {
+        shown.push(format!(
+            "… and {}, {}",
+            count(more, "more line"),
+            paint::bytes(text.len() as u64)
+        ));
+    }
+    shown.join("\n")
+}
+
 /// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:
 /// what is piped in is data. One that cannot be had is an error, since nobody is there to notice that the answer was given
-/// without it. What the user should know of it is to be told.
-fn prompt(chat: &Chat, place: &Place) -> Result<(String, Pictures, Option<String>), Failure> {
-    let mut of_input = None;
+/// without it.
+fn prompt(chat: &Chat, place: &Place) -> Result<Once, Failure> {
     // As for other commands, `-` is standard input.
     let said = chat.prompt.clone().flatten().filter(|said| said.trim() != "-");
-    let mut text = said.unwrap_or_default();
-    let pictures = pictures::of(&text, place);
+    let words = said.unwrap_or_default();
+    let pictures = pictures::of(&words, place);
     if let Some(why) = pictures.troubles.first() {
         return Err(Failure::Told(format!(
             "{why} (@ attaches it; without the @ it is only a name)"
         )));
     }
+    let (mut piped, mut of_input) = (String::new(), None);
     if !std::io::stdin().is_terminal() {
-        let piped = input::piped(!text.trim().is_empty())?;
+        let input = input::piped(!words.trim().is_empty())?;
         if chat.output != OutputForm::Text
-            && let Some(notice) = &piped.notice
+            && let Some(notice) = &input.notice
         {
             // The other forms tell of it in their own place only.
             crate::tell("note", Ink::Yellow, notice);
         }
-        of_input = piped.notice;
-        let piped = piped.text;
-        if !piped.trim().is_empty() {
-            if !text.trim().is_empty() {
-                text.push_str("\n\n");
-            }
-            text.push_str(&piped);
-        }
+        of_input = input.notice;
+        piped = input.text;
     }
-    if text.trim().is_empty() {
+    if words.trim().is_empty() && piped.trim().is_empty() {
         return Err(Failure::Told(
             "no prompt: pass one after -p or on standard input".to_owned(),
         ));
     }
-    Ok((text, pictures, of_input))
+    Ok(Once {
+        words,
+        piped,
+        pictures,
+        of_input,
+    })
 }
 
 /// What shows the run, and interrupts it where nobody follows any more.

@@ -233,7 +233,7 @@ fn play_all(
 
 /// Plays the conversation of a file, or those of a data set.
 fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Vec<Result<Played, String>> {
-    let input = match Input::read(Some(file)).and_then(|input| input.conversations(args.index)) {
+    let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.index)) {
         Ok(Conversations::One(input)) => input,
         Ok(Conversations::Many(input)) => {
             let mut played = Vec::new();
@@ -241,7 +241,8 @@ fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Setting
                 played.push(play(file, Some(at), one, args, policies, settings));
                 Ok(())
             });
-            debug_assert!(done.is_ok(), "what is wrong with one is told with it");
+            // What is wrong with one is told with it, but for one that could not be had from a store.
+            played.extend(done.err().map(|failure| Err(words_of(file, failure))));
             return played;
         }
         Err(failure) => return vec![Err(words_of(file, failure))],

@@ -4,7 +4,7 @@ use crate::args::Report;
 use crate::commands::replay::{Prices, names, policies, prices};
 use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
-use crate::input::Input;
+use crate::input::{self, Input};
 use crate::output::{Access, Output};
 use crate::paint::{Look, clean, count};
 use crate::progress::Progress;
@@ -38,7 +38,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
         ));
     }
     for file in &args.files {
-        if output.is_same(&Output::named(file)) && output != Output::Stdout {
+        if output.is_same(&Output::named(&input::file_of(file))) && output != Output::Stdout {
             return Err(Failure::at(
                 file.display(),
                 "is an input file; choose another output file with -o",
@@ -77,7 +77,10 @@ pub fn run(args: &Report) -> Result<(), Failure> {
             progress.tell(&format!("playing {}", clean(&file.display().to_string())));
             match read(Some(file), args, &mut odd) {
                 Ok((other, _)) if other.requests.is_empty() => {
-                    skipped.push(clean(&format!("skipped {}: holds no reply of a model", file.display())));
+                    skipped.push(clean(&format!(
+                        "skipped {}: it contains no model reply",
+                        file.display()
+                    )));
                 }
                 Ok((other, format)) => all.push(Played::new(&other, format.to_owned(), &policies, &settings)),
                 Err(Failure::Told(problem)) => skipped.push(format!("skipped {problem}")),
@@ -108,7 +111,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
 
 /// The session in a file, or on standard input, with the name of its form. What is odd in it is added to the warnings.
 fn read(file: Option<&Path>, args: &Report, warnings: &mut Vec<String>) -> Result<(Session, &'static str), Failure> {
-    let input = Input::read(file)?;
+    let input = Input::read_any(file)?.one(args.index)?;
     let recording = input.record(&args.reading)?;
     let name = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),

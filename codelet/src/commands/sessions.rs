@@ -5,7 +5,8 @@ use crate::commands::warn;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, clip, clip_path, fit, number, width};
-use crate::recorded::{self, Peek, Recorded, peek, unreadable};
+use crate::recorded::{self, Peek, Recorded, peek};
+use crate::stores::Session;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -19,7 +20,7 @@ const SHOWN: usize = 30;
 /// # Errors
 /// When standard output takes no more.
 pub fn run(args: &Sessions) -> Result<(), Failure> {
-    let all = recorded::all();
+    let recorded::Found { sessions: all, notes } = recorded::all();
     let is_asked = |found: &(usize, Recorded)| args.agent.as_deref().is_none_or(|agent| agent == found.1.agent);
     // Each keeps the number that names it, whatever is left out.
     let asked: Vec<(usize, Recorded)> = (1..).zip(all).filter(is_asked).collect();
@@ -35,7 +36,7 @@ pub fn run(args: &Sessions) -> Result<(), Failure> {
     };
     Output::Stdout.write(|out| out.write_all(text.as_bytes()))?;
     if args.agent.is_none() && !args.json {
-        let notes: Vec<String> = unreadable().iter().map(|note| clean(note)).collect();
+        let notes: Vec<String> = notes.iter().map(|note| clean(note)).collect();
         warn(&Look::stderr(), &notes);
     }
     Ok(())
@@ -69,32 +70,97 @@ fn table(look: &Look, seen: &[(usize, &Recorded, Peek)], left: usize) -> String 
     let rows: Vec<[String; 7]> = seen
         .iter()
         .map(|(at, found, peek)| {
-            let name = |path: &String| {
-                Path::new(path)
-                    .file_name()
-                    .map(|name| name.to_string_lossy().into_owned())
-            };
-            [
-                format!("@{at}"),
-                found.agent.to_owned(),
-                age(now.duration_since(found.modified).unwrap_or_default()),
-                peek.tokens.map_or("–".to_owned(), number),
-                peek.cost.map_or("–".to_owned(), |cost| format!("{cost:.2}")),
-                clean(&peek.project.as_ref().and_then(name).unwrap_or_else(|| "–".to_owned())),
-                peek.title
-                    .as_deref()
-                    .map_or("–".to_owned(), |title| clean(&first_line(title))),
-            ]
+            let age = age(now.duration_since(found.modified).unwrap_or_default());
+            cells(format!("@{at}"), found.agent.to_owned(), age, peek)
         })
         .collect();
-    const HEADS: [&str; 7] = ["", "agent", "when", "tokens", "dollars", "project", "title"];
+    let mut text = laid_out(look, HEADS, &rows);
+    if left > 0 {
+        let _ = writeln!(
+            text,
+            "\n{} older ones are left out (--all shows them).",
+            number(left as u64)
+        );
+    }
+    text.push_str(
+        "\nUse a number in place of a file: codelet inspect @1, codelet report @1 -o report.html, codelet --from @1\n",
+    );
+    text
+}
+
+const HEADS: [&str; 7] = ["", "agent", "when", "tokens", "dollars", "project", "title"];
+
+/// Lists the sessions of a database.
+///
+/// # Errors
+/// When standard output takes no more.
+pub fn list_store(sessions: &[Session], json: bool) -> Result<(), Failure> {
+    let text = if json {
+        let one = |(index, session): (usize, &Session)| {
+            json!({
+                "index": index,
+                "id": session.id,
+                "project": session.project,
+                "title": session.title,
+                "modified_ms": session.modified,
+                "tokens": session.tokens,
+                "cost_usd": session.cost,
+            })
+        };
+        format!("{:#}\n", Value::Array(sessions.iter().enumerate().map(one).collect()))
+    } else {
+        let now = SystemTime::now();
+        let row = |(index, session): (usize, &Session)| {
+            let since = session.modified.map(Duration::from_millis);
+            let modified = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+            let age = modified.map(|modified| age(now.duration_since(modified).unwrap_or_default()));
+            let age = age.unwrap_or_else(|| "–".to_owned());
+            cells(index.to_string(), clean(&session.id), age, &noted(session))
+        };
+        let rows: Vec<[String; 7]> = sessions.iter().enumerate().map(row).collect();
+        let heads = ["", "id", "when", "tokens", "dollars", "project", "title"];
+        let mut text = laid_out(&Look::stdout(), heads, &rows);
+        text.push_str("\n--index N takes one of them; so does FILE#ID wherever a file stands.\n");
+        text
+    };
+    Output::Stdout.write(|out| out.write_all(text.as_bytes()))
+}
+
+fn noted(session: &Session) -> Peek {
+    Peek {
+        title: session.title.clone(),
+        project: session.project.clone(),
+        tokens: session.tokens,
+        cost: session.cost,
+    }
+}
+
+/// A row: what names a session, whose it is or its id, its age, and what was seen of it.
+fn cells(name: String, whose: String, age: String, peek: &Peek) -> [String; 7] {
+    let none = || "–".to_owned();
+    let folder = |path: &String| Some(Path::new(path).file_name()?.to_string_lossy().into_owned());
+    [
+        name,
+        whose,
+        age,
+        peek.tokens.map_or_else(none, number),
+        peek.cost.map_or_else(none, |cost| format!("{cost:.2}")),
+        clean(&peek.project.as_ref().and_then(folder).unwrap_or_else(none)),
+        peek.title
+            .as_deref()
+            .map_or_else(none, |title| clean(&first_line(title))),
+    ]
+}
+
+/// Rows under their heads, each column as wide as it must be.
+fn laid_out(look: &Look, heads: [&str; 7], rows: &[[String; 7]]) -> String {
     /// Columns of a project's name at most.
     const PROJECT: usize = 20;
     let columns: Vec<usize> = (0..6)
         .map(|at| {
             let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
             let widest = if at == 5 { widest.min(PROJECT) } else { widest };
-            widest.max(width(HEADS[at]))
+            widest.max(width(heads[at]))
         })
         .collect();
     let rest = look.width.saturating_sub(columns.iter().sum::<usize>() + 12).max(8);
@@ -117,18 +183,10 @@ fn table(look: &Look, seen: &[(usize, &Recorded, Peek)], left: usize) -> String 
         line.trim_end().to_owned()
     };
     let mut text = String::new();
-    let _ = writeln!(text, "{}", look.ink(Ink::Dim, &line(HEADS)));
-    for row in &rows {
+    let _ = writeln!(text, "{}", look.ink(Ink::Dim, &line(heads)));
+    for row in rows {
         let _ = writeln!(text, "{}", line(row.each_ref().map(String::as_str)));
     }
-    if left > 0 {
-        let _ = writeln!(
-            text,
-            "\n{} older ones are left out (--all shows them).",
-            number(left as u64)
-        );
-    }
-    text.push_str("\nA number stands where a file does: codelet inspect @1, codelet report @1 -o report.html, codelet --from @1\n");
     text
 }
 

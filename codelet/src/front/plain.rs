@@ -152,7 +152,11 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
             Event::Refused { tool, description, why } => {
                 self.tell(Ink::Yellow, "refused:", &clean(&refused(&tool, &description, &why)));
             }
-            Event::Notice(text) => self.tell(Ink::Yellow, "note:", &clean(&text)),
+            Event::Notice(text) => {
+                // Lines after the first stand below it, so that none can pose as one of ours.
+                let lines: Vec<String> = text.split('\n').map(clean).collect();
+                self.tell(Ink::Yellow, "note:", &lines.join("\n      "));
+            }
             Event::ToolFinished {
                 tool,
                 success,

@@ -32,7 +32,10 @@ pub struct Peek {
 
 /// Looks at a session. What cannot be read says nothing.
 pub fn peek(session: &Recorded) -> Peek {
-    seen(&session.file).unwrap_or_default()
+    match &session.noted {
+        Some(noted) => noted.clone(),
+        None => seen(&session.file).unwrap_or_default(),
+    }
 }
 
 fn seen(path: &Path) -> io::Result<Peek> {

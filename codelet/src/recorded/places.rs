@@ -1,12 +1,27 @@
 //! The table of where agents keep their sessions. To add an agent: a row.
 
-use super::{base, variable};
+use super::base;
+use crate::input;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
-/// An agent whose sessions are read.
+/// An agent whose sessions are found.
 pub struct Agent {
     /// Its name: that of the form that its sessions have.
     pub name: &'static str,
+    pub kept: Kept,
     pub places: &'static [Place],
+}
+
+/// What lies in the places of an agent.
+#[derive(Clone, Copy)]
+pub enum Kept {
+    /// A file a session.
+    Files,
+    /// Databases that are read.
+    Store,
+    /// A database that is not read, and why.
+    Unread(&'static str),
 }
 
 /// Where sessions lie.
@@ -57,70 +72,92 @@ macro_rules! in_editors {
 
 #[rustfmt::skip]
 pub const AGENTS: &[Agent] = &[
-    Agent { name: "claude-code", places: &[at("CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl")] },
-    Agent { name: "codex", places: &[
+    Agent { kept: Kept::Files, name: "claude-code", places: &[at("CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl")] },
+    Agent { kept: Kept::Files, name: "codex", places: &[
         at("CODEX_HOME", ".codex", "sessions/*/*/*/rollout-*.jsonl"),
         at("CODEX_HOME", ".codex", "archived_sessions/rollout-*.jsonl"),
     ] },
-    Agent { name: "gemini-cli", places: &[
+    Agent { kept: Kept::Files, name: "gemini-cli", places: &[
         Place { base: Base { variable: Some("GEMINI_CLI_HOME"), within: ".gemini", usual: ".gemini" }, pattern: "tmp/*/chats/session-*" },
     ] },
-    Agent { name: "qwen-code", places: &[home(".qwen", "projects/*/chats/*.jsonl")] },
-    Agent { name: "pi", places: &[at("PI_CODING_AGENT_DIR", ".pi/agent", "sessions/*/*.jsonl")] },
-    Agent { name: "copilot", places: &[
+    Agent { kept: Kept::Files, name: "qwen-code", places: &[home(".qwen", "projects/*/chats/*.jsonl")] },
+    Agent { kept: Kept::Files, name: "pi", places: &[at("PI_CODING_AGENT_DIR", ".pi/agent", "sessions/*/*.jsonl")] },
+    Agent { kept: Kept::Files, name: "copilot", places: &[
         home(".copilot", "session-state/*/events.jsonl"),
         home(".copilot", "session-state/*.jsonl"),
     ] },
-    Agent { name: "cursor", places: &[
+    Agent { kept: Kept::Files, name: "cursor", places: &[
         home(".cursor", "projects/*/agent-transcripts/*/*.jsonl"),
         home(".cursor", "projects/*/agent-transcripts/*.jsonl"),
     ] },
-    Agent { name: "droid", places: &[home(".factory", "sessions/*/*.jsonl"), home(".factory", "sessions/*.jsonl")] },
-    Agent { name: "kimi", places: &[at("KIMI_SHARE_DIR", ".kimi", "sessions/*/*/wire.jsonl")] },
-    Agent { name: "continue", places: &[at("CONTINUE_GLOBAL_DIR", ".continue", "sessions/*-*.json")] },
-    Agent { name: "amp", places: &[at("XDG_DATA_HOME", ".local/share", "amp/threads/T-*.json")] },
-    Agent { name: "vscode-chat", places: in_editors![
+    Agent { kept: Kept::Files, name: "droid", places: &[home(".factory", "sessions/*/*.jsonl"), home(".factory", "sessions/*.jsonl")] },
+    Agent { kept: Kept::Files, name: "kimi", places: &[at("KIMI_SHARE_DIR", ".kimi", "sessions/*/*/wire.jsonl")] },
+    Agent { kept: Kept::Files, name: "continue", places: &[at("CONTINUE_GLOBAL_DIR", ".continue", "sessions/*-*.json")] },
+    Agent { kept: Kept::Files, name: "amp", places: &[at("XDG_DATA_HOME", ".local/share", "amp/threads/T-*.json")] },
+    Agent { kept: Kept::Files, name: "vscode-chat", places: in_editors![
         "workspaceStorage/*/chatSessions/*.json", "workspaceStorage/*/chatSessions/*.jsonl",
         "globalStorage/emptyWindowChatSessions/*.json", "globalStorage/emptyWindowChatSessions/*.jsonl"
     ] },
-    Agent { name: "cline", places: in_editors![
+    Agent { kept: Kept::Files, name: "cline", places: in_editors![
         "globalStorage/saoudrizwan.claude-dev/tasks/*/api_conversation_history.json",
         "globalStorage/rooveterinaryinc.roo-cline/tasks/*/api_conversation_history.json",
         "globalStorage/kilocode.kilo-code/tasks/*/api_conversation_history.json"
     ] },
+    Agent { kept: Kept::Store, name: "opencode", places: &[
+        at("XDG_DATA_HOME", ".local/share", "opencode/opencode*.db"),
+        at("XDG_DATA_HOME", ".local/share", "kilo/kilo*.db"),
+    ] },
+    Agent { kept: Kept::Store, name: "goose", places: &[
+        Place { base: Base { variable: Some("GOOSE_PATH_ROOT"), within: "data", usual: ".local/share/goose" }, pattern: "sessions/sessions.db" },
+        at("XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
+        home("Library/Application Support", "Block.goose/sessions/sessions.db"),
+    ] },
+    // In each project (`of_projects`).
+    Agent { kept: Kept::Store, name: "crush", places: &[] },
+    Agent { kept: Kept::Store, name: "zed", places: &[
+        at("XDG_DATA_HOME", ".local/share", "zed/threads/threads.db"),
+        home("Library/Application Support", "Zed/threads/threads.db"),
+    ] },
+    Agent { kept: Kept::Store, name: "kiro", places: &[
+        at("XDG_DATA_HOME", ".local/share", "kiro-cli/data.sqlite3"),
+        at("XDG_DATA_HOME", ".local/share", "amazon-q/data.sqlite3"),
+        home("Library/Application Support", "kiro-cli/data.sqlite3"),
+        home("Library/Application Support", "amazon-q/data.sqlite3"),
+    ] },
+    Agent { kept: Kept::Unread("its newer transcripts are read"), name: "cursor", places: &[
+        at("XDG_CONFIG_HOME", ".config", "Cursor/User/globalStorage/state.vscdb"),
+        home("Library/Application Support", "Cursor/User/globalStorage/state.vscdb"),
+    ] },
 ];
 
-/// A store that is no file of one conversation.
-struct Store {
-    agent: &'static str,
-    place: Place,
-    export: &'static str,
-}
-
-#[rustfmt::skip]
-const STORES: &[Store] = &[
-    Store { agent: "OpenCode", place: at("XDG_DATA_HOME", ".local/share", "opencode/opencode.db"),
-        export: "`opencode export ID > session.json` gives a file that is read" },
-    Store { agent: "Goose", place: at("XDG_DATA_HOME", ".local/share", "goose/sessions/sessions.db"),
-        export: "`goose session export --session-id ID --format json > session.json` gives a file that is read" },
-    Store { agent: "Cursor", place: at("XDG_CONFIG_HOME", ".config", "Cursor/User/globalStorage/state.vscdb"),
-        export: "its newer transcripts are read" },
-    Store { agent: "Zed", place: at("XDG_DATA_HOME", ".local/share", "zed/threads/threads.db"),
-        export: "Zed can open a thread as Markdown" },
-];
-
-/// What is known of stores on this machine that are databases, a sentence each.
-pub fn unreadable() -> Vec<String> {
-    let here = |store: &Store| {
-        let file = base(&store.place.base, &variable)?.join(store.place.pattern);
-        let Store { agent, export, .. } = store;
-        let told = || {
-            format!(
-                "{agent} keeps its sessions in a database ({}), which is not read: {export}",
-                file.display()
-            )
-        };
-        file.is_file().then(told)
+/// The databases of agents that keep one in each project, in those that they have noted and in this one.
+pub fn of_projects(variable: &impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+    // Crush notes where it was started.
+    let noted = match variable("CRUSH_GLOBAL_DATA").filter(|path| path.is_absolute()) {
+        Some(folder) => Some(folder),
+        None => base(&at("XDG_DATA_HOME", ".local/share", "").base, variable).map(|base| base.join("crush")),
     };
-    STORES.iter().filter_map(here).collect()
+    let noted = noted.and_then(|folder| input::regular(&folder.join("projects.json"), MAX_NOTED).ok());
+    let noted: Value = serde_json::from_slice(&noted.unwrap_or_default()).unwrap_or_default();
+    let project = |project: &Value| {
+        let place = |name| project.get(name).and_then(Value::as_str).map(Path::new);
+        let folder = place("path")?.join(place("data_dir").unwrap_or(Path::new(".crush")));
+        folder.is_absolute().then(|| folder.join("crush.db"))
+    };
+    let projects = noted.get("projects").and_then(Value::as_array);
+    let mut files: Vec<PathBuf> = projects
+        .into_iter()
+        .flatten()
+        .take(MAX_PROJECTS)
+        .filter_map(project)
+        .collect();
+    files.extend(variable("PWD").map(|here| here.join(".crush/crush.db")));
+    files.retain(|file| file.symlink_metadata().is_ok_and(|data| data.is_file()));
+    files.sort();
+    files.dedup();
+    files
 }
+
+/// The most bytes of a list of projects, and the most projects.
+const MAX_NOTED: u64 = 1024 * 1024;
+const MAX_PROJECTS: usize = 1_000;

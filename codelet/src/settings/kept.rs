@@ -14,11 +14,14 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 /// # Errors
 /// Says why they cannot be kept; the file is as it was then.
 pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<String, String> {
-    let file = places.user.as_deref().ok_or("there is no home for settings of yours")?;
+    let file = places
+        .user
+        .as_deref()
+        .ok_or("there is no home directory to keep settings in")?;
     let root = places
         .root
         .to_str()
-        .ok_or("the project's folder has a name that is no text")?;
+        .ok_or("the name of the project's folder is not valid UTF-8")?;
     add(file, (root, &places.root), fenced, patterns).map_err(|failure| match failure {
         Failure::Told(why) => why,
         Failure::PipeClosed => "the file cannot be written".to_owned(),
@@ -71,18 +74,22 @@ pub(super) fn allowed_in(written: &Written, root: &Path) -> Vec<String> {
 /// The text of a file with these patterns in it.
 fn with(text: &str, root: &str, patterns: &[String]) -> Result<String, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut document: DocumentMut = text.parse().map_err(|_| "it is no settings file any more".to_owned())?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|_| "it is not a valid settings file any more".to_owned())?;
     let is_new = !document.contains_key("projects");
     let projects = document.entry("projects").or_insert_with(|| {
         let mut projects = Table::new();
         projects.set_implicit(true);
         Item::Table(projects)
     });
-    let projects = projects.as_table_like_mut().ok_or("`projects` is no table there")?;
+    let projects = projects.as_table_like_mut().ok_or("`projects` is not a table there")?;
     let project = projects.entry(root).or_insert_with(toml_edit::table);
-    let project = project.as_table_like_mut().ok_or("the project is no table there")?;
+    let project = project.as_table_like_mut().ok_or("the project is not a table there")?;
     let allow = project.entry("allow").or_insert(toml_edit::value(Array::new()));
-    let allow = allow.as_array_mut().ok_or("`allow` of the project is no list there")?;
+    let allow = allow
+        .as_array_mut()
+        .ok_or("`allow` of the project is not a list there")?;
     for pattern in patterns {
         if !allow.iter().any(|held| held.as_str() == Some(pattern)) {
             allow.push(pattern.as_str());

@@ -396,8 +396,11 @@ fn projects<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<PathBuf, Proj
     let written = BTreeMap::<String, ProjectFile>::deserialize(from)?;
     let whole = |(name, project): (String, ProjectFile)| {
         let folder = from_home(&name).filter(|folder| folder.is_absolute());
-        let folder =
-            folder.ok_or_else(|| D::Error::custom(format!("projects: {name:?} is no folder from `/` or `~/` on")))?;
+        let folder = folder.ok_or_else(|| {
+            D::Error::custom(format!(
+                "projects: {name:?} must be a folder that starts with `/` or `~/`"
+            ))
+        })?;
         Ok((folder, project))
     };
     written.into_iter().map(whole).collect()
@@ -421,7 +424,7 @@ fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<V
         let folder = folder.filter(|folder| folder.is_absolute() && !is_wide(folder));
         folder.ok_or_else(|| {
             D::Error::custom(format!(
-                "{setting}: {name:?} is no folder below `~/` or `/`, and not the home"
+                "{setting}: {name:?} must be a folder below `~/` or `/`, and not the home itself"
             ))
         })
     };

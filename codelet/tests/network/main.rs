@@ -241,7 +241,7 @@ fn a_bundle_that_cannot_be_used_is_told_with_its_variable_before_anything_is_ask
     let missing = bench.home.join("missing").to_str().unwrap().to_owned();
     for (name, value, why) in [
         ("SSL_CERT_FILE", &*missing, "no such file"),
-        ("SSL_CERT_FILE", &empty, "holds no certificate"),
+        ("SSL_CERT_FILE", &empty, "contains no certificate"),
         ("SSL_CERT_FILE", "ca.pem", "expected an absolute path"),
         ("SSL_CERT_DIR", &missing, "no such folder"),
     ] {

@@ -15,6 +15,7 @@ mod pauses;
 mod pictures;
 mod pipes;
 mod questions;
+mod sandbox;
 mod slow;
 mod small;
 mod story;

@@ -1,0 +1,335 @@
+//! Prompts that servers offer, as commands of a session: `/server:prompt`, with arguments by position or by name.
+
+use crate::interrupt::Interrupt;
+use crate::session::Prompt;
+use codelet_context::message::Image;
+use codelet_text::near;
+use futures_util::future::BoxFuture;
+use std::collections::BTreeMap;
+
+#[cfg(test)]
+mod tests;
+
+/// What parts the server's name from that of its prompt. No command of the session has it in its name.
+const PARTS: char = ':';
+
+/// The longest arguments that the first line of a prompt repeats, in bytes.
+const REPEATED: usize = 200;
+
+/// A prompt that a server offers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PromptSpec {
+    /// The command, without the slash: `server:prompt`.
+    pub command: String,
+    /// What it is for, on one line; empty where the server does not say.
+    pub description: String,
+    /// What it takes, in the order in which it is given by position.
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// An argument of a prompt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// What it is for, on one line; empty where the server does not say.
+    pub description: String,
+    /// Whether the prompt cannot be had without it.
+    pub is_required: bool,
+}
+
+/// What a server makes of a prompt and its arguments, bounded and without what nobody sees.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PromptText {
+    /// The words.
+    pub text: String,
+    /// The pictures among them.
+    pub images: Vec<Image>,
+}
+
+/// The values of a prompt's arguments, by their names.
+pub type Values = BTreeMap<String, String>;
+
+/// Somebody who offers prompts that may become others while a session lives.
+pub trait PromptSource: Send + Sync {
+    /// The prompts as they were read last.
+    fn prompts(&self) -> Vec<PromptSpec>;
+
+    /// Reads them again where they may have changed, and says what the user should know. It takes no time where nothing has
+    /// changed; giving it up loses nothing.
+    fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>>;
+
+    /// Asks for a prompt by its command.
+    ///
+    /// # Errors
+    /// Why it cannot be had, in a sentence for the user.
+    fn prompt<'a>(
+        &'a self,
+        command: &'a str,
+        values: &'a Values,
+        interrupt: &'a Interrupt,
+    ) -> BoxFuture<'a, Result<PromptText, String>>;
+}
+
+/// Nobody, who offers none.
+pub struct NoPrompts;
+
+impl PromptSource for NoPrompts {
+    fn prompts(&self) -> Vec<PromptSpec> {
+        Vec::new()
+    }
+
+    fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn prompt<'a>(&'a self, _: &'a str, _: &'a Values, _: &'a Interrupt) -> BoxFuture<'a, Result<PromptText, String>> {
+        Box::pin(std::future::ready(Err("There are no prompts.".to_owned())))
+    }
+}
+
+/// The command and the words behind it, if a text has the form of such a command: `/server:prompt words`.
+pub fn command(text: &str) -> Option<(&str, &str)> {
+    let rest = text.trim().strip_prefix('/')?;
+    let (word, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (server, prompt) = word.split_once(PARTS)?;
+    let is_name = server.starts_with(|c: char| c.is_ascii_alphabetic())
+        && server
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let is_one = is_name && !prompt.is_empty() && !prompt.contains(['/', PARTS]);
+    is_one.then_some((word, words.trim()))
+}
+
+/// The name of the server in a command.
+pub fn server_of(command: &str) -> &str {
+    command.split(PARTS).next().unwrap_or_default()
+}
+
+/// How a prompt is written, with what stands for its arguments: `/server:prompt FILE [STYLE]`.
+pub fn usage(spec: &PromptSpec) -> String {
+    let mut written = format!("/{}", spec.command);
+    for argument in &spec.arguments {
+        let name = argument.name.to_uppercase();
+        written.push_str(&match argument.is_required {
+            true => format!(" {name}"),
+            false => format!(" [{name}]"),
+        });
+    }
+    written
+}
+
+/// The prompt that a command of the user's comes to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fetched {
+    /// What is sent.
+    pub prompt: Prompt,
+    /// What the user should know of the prompts besides.
+    pub notices: Vec<String>,
+}
+
+/// Asks for the prompt of a command. What is sent says on its first line that a server has written the rest.
+///
+/// # Errors
+/// Why it cannot be had, in sentences for the user: no such prompt, an argument that is missing, a server that refuses.
+pub async fn fetch(
+    source: &dyn PromptSource,
+    command: &str,
+    words: &str,
+    interrupt: &Interrupt,
+) -> Result<Fetched, String> {
+    let interrupted = || "Interrupted; nothing was sent.".to_owned();
+    let notices = tokio::select! {
+        biased;
+        () = interrupt.thrown() => return Err(interrupted()),
+        notices = source.refresh_prompts() => notices,
+    };
+    let spec = find(&source.prompts(), command)?;
+    let values = values(&spec, words)?;
+    let PromptText { text, images } = source.prompt(&spec.command, &values, interrupt).await?;
+    if text.trim().is_empty() && images.is_empty() {
+        return Err(format!(
+            "The server's prompt for /{} is empty. Nothing was sent.",
+            spec.command
+        ));
+    }
+    let server = server_of(&spec.command);
+    // A pasted text is named by nothing but the command.
+    let is_short = words.len() <= REPEATED && !words.contains('\n');
+    let typed = format!("/{} {}", spec.command, if is_short { words } else { "…" });
+    let head = format!(
+        "[The user ran {}. The MCP server {server} wrote what follows.]",
+        typed.trim_end()
+    );
+    Ok(Fetched {
+        prompt: Prompt {
+            text: format!("{head}\n\n{}", text.trim_end()),
+            images,
+        },
+        notices,
+    })
+}
+
+/// The prompt with this command, in whatever letters it is written, and with the server's own name for it.
+fn find(specs: &[PromptSpec], command: &str) -> Result<PromptSpec, String> {
+    let wanted = plain(command);
+    let exact = specs.iter().find(|spec| spec.command == command);
+    let mut alike = specs
+        .iter()
+        .filter(|spec| spec.command.eq_ignore_ascii_case(command) || spec.command.eq_ignore_ascii_case(&wanted));
+    if let Some(found) = exact.or_else(|| alike.next().filter(|_| alike.next().is_none())) {
+        return Ok(found.clone());
+    }
+    let shown: String = command.chars().take(60).collect();
+    let server = server_of(command);
+    let known = specs.iter().map(|spec| spec.command.as_str());
+    let has_server = known.clone().any(|known| server_of(known).eq_ignore_ascii_case(server));
+    let meant = near::nearest(command, known.clone());
+    let hint = match (meant, has_server) {
+        (Some(meant), _) => format!("did you mean /{meant}?"),
+        (None, true) => format!("/help lists the prompts of {server}"),
+        (None, false) => format!("no MCP server named {server} offers prompts here"),
+    };
+    Err(format!("Unknown command /{shown}; {hint}"))
+}
+
+/// A name as it stands in a command: letters, digits, `-` and `_`; anything else becomes `_`.
+pub fn plain(name: &str) -> String {
+    let each = name.chars().map(|c| match c {
+        c if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | PARTS) => c,
+        _ => '_',
+    });
+    each.collect()
+}
+
+/// One word behind a command, without its quotes.
+struct Word {
+    /// The name before `=`, where none of it is quoted.
+    name: Option<String>,
+    /// The value, or the whole word where there is no name.
+    value: String,
+    /// The whole word as a value.
+    whole: String,
+}
+
+/// Reads the values of a prompt's arguments: by position, or by name as `name=value`; quotes hold blanks together. What is left
+/// over belongs to the last argument.
+///
+/// # Errors
+/// What is missing or too much, in a sentence that shows how the command is written.
+pub fn values(spec: &PromptSpec, words: &str) -> Result<Values, String> {
+    let told = |what: String| Err(format!("{what} Usage: {}. Nothing was sent.", usage(spec)));
+    let mut values = Values::new();
+    let mut by_position = Vec::new();
+    for word in split(words) {
+        let named = word.name.as_ref();
+        let known = named.and_then(|name| spec.arguments.iter().find(|argument| argument.name == *name));
+        match known {
+            Some(argument) if values.contains_key(&argument.name) => {
+                return told(format!("/{} is given {} twice.", spec.command, argument.name));
+            }
+            Some(argument) => {
+                values.insert(argument.name.clone(), word.value);
+            }
+            None => by_position.push(word),
+        }
+    }
+    let free: Vec<&PromptArgument> = spec
+        .arguments
+        .iter()
+        .filter(|argument| !values.contains_key(&argument.name))
+        .collect();
+    let Some(last) = free.len().checked_sub(1) else {
+        return match by_position.is_empty() {
+            true => Ok(values),
+            false if spec.arguments.is_empty() => told(format!("/{} takes no arguments.", spec.command)),
+            false => told(format!("/{} is given too many arguments.", spec.command)),
+        };
+    };
+    for (at, argument) in free.iter().enumerate() {
+        let end = if at == last { by_position.len() } else { at + 1 };
+        let given = by_position.get(at..end).unwrap_or_default();
+        if !given.is_empty() {
+            let given: Vec<&str> = given.iter().map(|word| word.whole.as_str()).collect();
+            values.insert(argument.name.clone(), given.join(" "));
+        }
+    }
+    let missing = spec
+        .arguments
+        .iter()
+        .find(|argument| argument.is_required && !values.contains_key(&argument.name));
+    match missing {
+        None => Ok(values),
+        Some(argument) if argument.description.is_empty() => {
+            told(format!("/{} needs {}.", spec.command, argument.name))
+        }
+        Some(argument) => told(format!(
+            "/{} needs {} ({}).",
+            spec.command,
+            argument.name,
+            argument.description.trim_end_matches('.')
+        )),
+    }
+}
+
+/// The words, parted by blanks. A quote counts where a word or a value begins, and only if it is closed: an apostrophe is none.
+fn split(words: &str) -> Vec<Word> {
+    let mut found = Vec::new();
+    let mut rest = words;
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return found;
+        }
+        let name = rest
+            .find(|c: char| c == '=' || c.is_whitespace() || matches!(c, '"' | '\''))
+            .filter(|&end| end > 0 && rest[end..].starts_with('='))
+            .map(|end| &rest[..end]);
+        let behind = name.map_or(rest, |name| &rest[name.len() + 1..]);
+        let (value, end) = value(behind);
+        let whole = match name {
+            Some(name) => format!("{name}={value}"),
+            None => value.clone(),
+        };
+        rest = &behind[end..];
+        found.push(Word {
+            name: name.map(str::to_owned),
+            value,
+            whole,
+        });
+    }
+}
+
+/// The value that a text begins with, and where it ends.
+fn value(text: &str) -> (String, usize) {
+    let quoted = text
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))
+        .and_then(|quote| quoted(text, quote));
+    quoted.unwrap_or_else(|| {
+        let end = text.find(char::is_whitespace).unwrap_or(text.len());
+        (text[..end].to_owned(), end)
+    })
+}
+
+/// What stands in these quotes, if they are closed before a blank or the end. In double quotes, a backslash keeps a quote or
+/// another backslash.
+fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
+    let mut value = String::new();
+    let mut letters = text.char_indices().skip(1).peekable();
+    while let Some((at, c)) = letters.next() {
+        match c {
+            '\\' if quote == '"' && letters.peek().is_some_and(|(_, next)| matches!(next, '"' | '\\')) => {
+                value.extend(letters.next().map(|(_, next)| next));
+            }
+            c if c == quote => {
+                let end = at + c.len_utf8();
+                let is_end = text[end..].chars().next().is_none_or(char::is_whitespace);
+                return is_end.then_some((value, end));
+            }
+            c => value.push(c),
+        }
+    }
+    None
+}

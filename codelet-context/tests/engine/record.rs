@@ -1,0 +1,246 @@
+//! What the record of a summary says beside its quotations: whose turn it is, how things stand, and what comes next.
+
+use codelet_context::compact::{Target, compact};
+use codelet_context::history::History;
+use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
+use codelet_context::refusal::Refusal;
+use serde_json::{Value, json};
+
+/// A conversation in the making.
+#[derive(Default)]
+struct Talk {
+    messages: Vec<Message>,
+    calls: usize,
+}
+
+impl Talk {
+    fn asks(mut self, prompt: &str) -> Self {
+        self.messages.push(Message::user(prompt));
+        self
+    }
+
+    fn says(mut self, words: &str) -> Self {
+        self.messages
+            .push(Message::new(Role::Assistant, vec![Part::text(words)]));
+        self
+    }
+
+    fn calls(mut self, tool: &str, parameters: &Value, action: Action, answer: impl FnOnce(&mut ToolResult)) -> Self {
+        self.calls += 1;
+        let id = format!("c{}", self.calls);
+        let call = ToolCall::new(id.as_str(), tool, parameters.as_object().unwrap().clone()).doing(action);
+        let mut result = ToolResult::new(id, Some(true), "");
+        answer(&mut result);
+        self.messages
+            .push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        self.messages.push(Message::results(vec![result]));
+        self
+    }
+
+    fn runs(self, line: &str, output: &str) -> Self {
+        self.calls("Bash", &json!({"command": line}), Action::command(line), |result| {
+            result.output = vec![Part::text(output)];
+        })
+    }
+
+    fn edits(self, path: &str, old: &str, new: &str) -> Self {
+        let parameters = json!({"file_path": path, "old_string": old, "new_string": new});
+        self.calls("Edit", &parameters, Action::on(ActionKind::Change, [path]), |result| {
+            result.output = vec![Part::text("done")];
+        })
+    }
+
+    /// Steps that fill the window with what is of no interest.
+    fn works(self) -> Self {
+        let output = "nothing of interest stands in this line\n".repeat(200);
+        (0..10).fold(self, |talk, step| talk.runs(&format!("./look {step}"), &output))
+    }
+
+    /// The summary of it at a budget of so many tokens.
+    fn summary(self, budget: u64) -> String {
+        let history: History = self.messages.into_iter().collect();
+        let done = compact(&history, Target::Budget(budget));
+        let parts = done.view.messages.iter().flat_map(|message| &message.parts);
+        let mut summaries = parts.filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str().to_owned()),
+            _ => None,
+        });
+        summaries.next().unwrap()
+    }
+}
+
+/// The lines of a summary from one on.
+fn from<'a>(summary: &'a str, heading: &str) -> Vec<&'a str> {
+    summary.lines().skip_while(|line| !line.starts_with(heading)).collect()
+}
+
+#[test]
+fn how_the_repository_stands_is_what_git_said_last() {
+    let summary = Talk::default()
+        .asks("Mend the pool.")
+        .edits("/w/pool.rs", "let a = 1;", "let a = 2;")
+        .edits("/w/lock.rs", "let b = 1;", "let b = 2;")
+        .runs(
+            "cargo test && git add -A && git commit -m 'Mend the pool'",
+            "hook: formatting\ntest result: ok. 3 passed\n[main 3f2a9c1] Mend the pool\n 2 files changed",
+        )
+        .edits("/w/pool.rs", "let a = 2;", "let a = 3;")
+        .runs(
+            "git status",
+            "On branch main\nYour branch is ahead of 'origin/main' by 1 commit.\nmodified: pool.rs",
+        )
+        .works()
+        .summary(3_000);
+    let state = from(&summary, "# State");
+    let told = |line: &str| assert!(state.contains(&line), "{line}: {state:#?}");
+    told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → status 0, 1 change of a file since");
+    told("Last commit: status 0, 1 change of a file since");
+    told("  | [main 3f2a9c1] Mend the pool");
+    told("Last git status: status 0");
+    told("  | On branch main");
+    told("  | Your branch is ahead of 'origin/main' by 1 commit.");
+    told("Files changed since the last commit: /w/pool.rs");
+    told("Files changed before it: /w/lock.rs");
+}
+
+#[test]
+fn a_turn_is_named_by_its_prompt_and_the_kept_steps_by_their_turn() {
+    let summary = Talk::default()
+        .asks("Why is the walnut press slow?\n\nIt was fast in May.")
+        .works()
+        .asks("And the mill?")
+        .works()
+        .asks("And the saw?")
+        .works()
+        .summary(4_000);
+    let lines: Vec<&str> = summary.lines().filter(|line| line.starts_with("# ")).collect();
+    let expected = [
+        "# Turn 1: Why is the walnut press slow? It was fast in May.",
+        "# Turn 2: And the mill?",
+        "# Turn 3: And the saw?",
+        "# Then, from turn 3 on: the steps above",
+        "# Next",
+    ];
+    assert_eq!(lines, expected, "{summary}");
+}
+
+#[test]
+fn what_comes_next_is_the_newest_prompt_with_the_one_it_goes_on_from_and_the_last_words() {
+    let long = "Move the parser into a crate of its own, with its tests, and keep the old paths as re-exports.";
+    let talk = || Talk::default().asks(long).works().asks("Yes, go on").works();
+    let next = |summary: &str| from(summary, "# Next").join("\n");
+    let told = next(&talk().says("Shall I also move the lexer?").summary(12_000));
+    assert_eq!(
+        told,
+        format!("# Next\nAsked before: {long}\nAsked last: Yes, go on\nAnswered: Shall I also move the lexer?")
+    );
+    let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
+    // Further steps may have done by now what was said before them.
+    assert!(open.ends_with("Asked last: Yes, go on"), "{open}");
+}
+
+#[test]
+fn what_the_user_refused_and_allowed_later_is_refused_no_more() {
+    let asks = |talk: Talk, line: &str, refused: bool| {
+        talk.calls("Bash", &json!({"command": line}), Action::command(line), |result| {
+            if refused {
+                (result.success, result.refusal) = (Some(false), Some(Refusal::User("not yet".into())));
+            }
+        })
+    };
+    let talk = || {
+        asks(
+            asks(Talk::default().asks("Deploy it."), "./deploy", true),
+            "./wipe",
+            true,
+        )
+    };
+    let refused = |talk: Talk| {
+        let summary = talk.works().summary(3_000);
+        let lines = summary.lines().filter_map(|line| line.strip_prefix("Refused: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(refused(talk()), ["Bash ./wipe — not yet", "Bash ./deploy — not yet"]);
+    assert_eq!(refused(asks(talk(), "./deploy", false)), ["Bash ./wipe — not yet"]);
+}
+
+#[test]
+fn of_a_change_what_stands_there_afterwards_is_quoted() {
+    let summary = Talk::default()
+        .asks("Raise the limit of the parser.")
+        .edits(
+            "/w/limits.md",
+            "The limit of the parser is twelve nested brackets.",
+            "The limit of the parser is ninety nested brackets.",
+        )
+        .works()
+        .asks("And the lexer?")
+        .works()
+        .asks("And the printer?")
+        .works()
+        .summary(4_000);
+    assert!(summary.contains("ninety nested brackets"), "{summary}");
+    assert!(!summary.contains("twelve nested brackets"), "{summary}");
+}
+
+#[test]
+fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
+    let framed = |talk: Talk, step: usize| {
+        let output = format!("Chunk ID: {step}a\nThe gauge of tank {step} stands at {}.\n", step * 37);
+        talk.runs(&format!("./gauge {step}"), &output)
+    };
+    let talk = (0..40).fold(Talk::default().asks("Which tank is low?"), framed);
+    let rows: String = (0..30)
+        .map(|row| format!("pump {row} failed: pressure {}\n", row * 13))
+        .collect();
+    let summary = talk
+        .runs("./pumps", &rows)
+        .asks("And now?")
+        .says("Tank 3.")
+        .summary(900);
+    assert!(!summary.contains("Chunk ID: 30a"), "{summary}");
+    assert!(summary.contains("failed: pressure"), "{summary}");
+}
+
+#[test]
+fn what_was_next_when_an_earlier_summary_was_made_is_over() {
+    let earlier = "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.\n\
+                   # Then, from turn 2 on: the steps above\n# State\nLast commit: status 0\n  | [main 3f2a9c1] Mend the pool\n\
+                   # Next\nAsked last: Mend the walnut press. It is slow.\nSaid last: Now the press.";
+    let mut talk = Talk::default();
+    talk.messages.push(Message::new(
+        Role::User,
+        vec![Part::Text(Text::new(earlier, Origin::Summary))],
+    ));
+    let summary = talk
+        .asks("And the saw?")
+        .works()
+        .asks("And the drill?")
+        .works()
+        .summary(3_000);
+    for told in ["The pool leaks its lock.", "[main 3f2a9c1] Mend the pool"] {
+        assert!(summary.contains(told), "{told}: {summary}");
+    }
+    for over in ["walnut press", "It is slow", "Now the press"] {
+        assert!(!summary.contains(over), "{over}: {summary}");
+    }
+}
+
+#[test]
+fn a_call_without_a_letter_is_told_by_its_tool() {
+    for (name, value) in [
+        ("pattern", "*"),
+        ("file_path", "./"),
+        ("command", ""),
+        ("pattern", "(?:)"),
+    ] {
+        let summary = Talk::default()
+            .asks("Look around.")
+            .calls("Glob", &json!({name: value}), Action::default(), |result| {
+                result.output = vec![Part::text("The walnut press lies in press.rs and is slow.")];
+            })
+            .works()
+            .summary(2_000);
+        assert!(summary.contains("\n> Glob"), "{value}: {summary}");
+    }
+}

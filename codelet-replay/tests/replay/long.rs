@@ -1,0 +1,106 @@
+//! Sessions of very many messages take time in step with their number.
+
+use codelet_context::message::{Action, Message, Part, Role, ToolCall, ToolResult};
+use codelet_context::price;
+use codelet_replay::play::play;
+use codelet_replay::policy::{Policy, Settings};
+use codelet_replay::session::{MOST_REQUESTS, Session};
+use codelet_transcript::{Document, Format, Recording};
+use serde_json::{Map, json};
+use std::time::{Duration, Instant};
+
+/// What is quadratic takes longer at these sizes, what is linear takes a few seconds in a test build.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// The time that this thread has worked, where the system tells, so that a busy machine fails no test; else the time.
+fn worked(since: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|told| told.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
+}
+
+fn session(messages: Vec<Message>) -> Session {
+    let document = Document {
+        format: Format::Anthropic,
+        messages,
+        envelope: Map::new(),
+        warnings: Vec::new(),
+    };
+    let requests = Vec::new();
+    Session::new("x", Recording { document, requests })
+}
+
+fn prompts(count: usize) -> Session {
+    let message = |at: usize| match at % 2 {
+        0 => Message::user(format!("hi{at}")),
+        _ => Message::assistant(format!("hi{at}")),
+    };
+    session((0..2 * count).map(message).collect())
+}
+
+/// One prompt, and calls with a short answer each.
+fn calls(count: usize) -> Session {
+    let mut messages = vec![Message::user("go")];
+    for at in 0..count {
+        let (id, line) = (format!("t{at}"), format!("ls d{at}"));
+        let parameters = json!({"command": line}).as_object().unwrap().clone();
+        let call = ToolCall::new(&*id, "Bash", parameters).doing(Action::command(&line));
+        messages.push(Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+        let output = format!("f{at}.rs");
+        messages.push(Message::results(vec![ToolResult::new(&*id, Some(true), output)]));
+    }
+    session(messages)
+}
+
+/// Very many messages at the head are the system's.
+fn heads(count: usize) -> Session {
+    let mut messages: Vec<Message> = (0..4 * count)
+        .map(|at| Message::new(Role::System, vec![Part::text(format!("s{at}"))]))
+        .collect();
+    messages.extend((0..2 * count).map(|at| match at % 2 {
+        0 => Message::user("a"),
+        _ => Message::assistant("b"),
+    }));
+    session(messages)
+}
+
+#[test]
+fn very_many_requests_are_played_in_time() {
+    // In a large window nothing ends a session early.
+    let settings = Settings::new(1_000_000, price::usual());
+    for (what, session) in [
+        ("prompts", prompts(9_000)),
+        ("calls", calls(9_000)),
+        ("heads", heads(9_000)),
+    ] {
+        for policy in Policy::ALL {
+            let began = Instant::now();
+            let start = worked(began);
+            let run = play(&session, *policy, &settings);
+            let took = worked(began) - start;
+            assert!(took < LONGEST, "{what}, {policy}: {took:?}");
+            assert_eq!(run.steps.len(), 9_000, "{what}, {policy}");
+        }
+    }
+}
+
+#[test]
+fn what_looks_at_everything_does_not_do_so_before_every_request_of_a_long_session() {
+    let settings = Settings::new(1_000_000, price::usual());
+    let looks = |count: usize| {
+        let run = play(&calls(count), Policy::Seven, &settings);
+        run.steps.len() as u64 - run.left_out
+    };
+    assert_eq!(looks(500), 500);
+    let (some, more) = (looks(4_000), looks(8_000));
+    assert!(some < more && more < some + 100, "{some}, {more}");
+}
+
+#[test]
+fn no_more_than_a_session_of_a_person_has_is_played_and_what_is_left_out_is_counted() {
+    let whole = prompts(MOST_REQUESTS);
+    assert_eq!((whole.requests.len(), whole.unplayed), (MOST_REQUESTS, 0));
+    let long = prompts(MOST_REQUESTS + 7);
+    assert_eq!((long.requests.len(), long.unplayed), (MOST_REQUESTS, 7));
+    assert_eq!(long.messages.len(), 2 * MOST_REQUESTS);
+}

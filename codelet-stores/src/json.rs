@@ -1,0 +1,69 @@
+//! JSON put together from the cells of a database, which hold JSON themselves: it is looked at and copied, not built anew.
+
+use crate::{MAX_BYTES, StoreError};
+use serde::de::IgnoredAny;
+
+/// A text under way.
+#[derive(Default)]
+pub(crate) struct Json(Vec<u8>);
+
+impl Json {
+    /// A text that begins so.
+    pub(crate) fn new(start: &str) -> Self {
+        Json(start.as_bytes().to_vec())
+    }
+
+    /// Adds what needs no escaping.
+    pub(crate) fn push(&mut self, raw: &str) -> &mut Self {
+        self.0.extend_from_slice(raw.as_bytes());
+        self
+    }
+
+    /// Adds a string.
+    pub(crate) fn string(&mut self, text: &str) -> &mut Self {
+        // Writing a string into memory does not fail.
+        let _ = serde_json::to_writer(&mut self.0, text);
+        self
+    }
+
+    /// Adds a comma, unless something has just begun.
+    pub(crate) fn comma(&mut self) -> &mut Self {
+        if !matches!(self.0.last(), Some(b'[' | b'{' | b':') | None) {
+            self.0.push(b',');
+        }
+        self
+    }
+
+    /// Adds a cell that holds JSON, or `otherwise` where it holds none.
+    pub(crate) fn cell(&mut self, cell: &str, otherwise: &str) -> &mut Self {
+        let is_whole = serde_json::from_str::<IgnoredAny>(cell).is_ok();
+        self.push(if is_whole { cell.trim() } else { otherwise })
+    }
+
+    /// Adds the fields of a cell that holds an object to the object under way; adds nothing and says so where it holds none.
+    pub(crate) fn fields(&mut self, cell: &str) -> bool {
+        let inner = cell.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let Some(inner) = inner.filter(|_| serde_json::from_str::<IgnoredAny>(cell).is_ok()) else {
+            return false;
+        };
+        if !inner.trim().is_empty() {
+            self.comma().push(inner);
+        }
+        true
+    }
+
+    /// Stops before a text gets larger than is read.
+    ///
+    /// # Errors
+    /// When it is.
+    pub(crate) fn bounded(&self) -> Result<(), StoreError> {
+        match self.0.len() > MAX_BYTES {
+            true => Err(StoreError::TooLarge),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}

@@ -1,0 +1,105 @@
+//! What a database holds: whether tables and columns are there, and its cells as text.
+
+use crate::{MAX_SESSIONS, Session, StoreError};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Params, Row};
+use std::borrow::Cow;
+
+/// Whether there is such a table with these columns. A view or a table that a program computes is none.
+pub(crate) fn has(connection: &Connection, table: &str, columns: &[&str]) -> bool {
+    let is_table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name = ?1";
+    connection.query_row(is_table, [table], |_| Ok(())).is_ok()
+        && columns.iter().all(|column| has_column(connection, table, column))
+}
+
+fn has_column(connection: &Connection, table: &str, column: &str) -> bool {
+    let is_there = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
+    connection.query_row(is_there, [table, column], |_| Ok(())).is_ok()
+}
+
+/// The column's name, or what stands for nothing where this version of a store has no such column.
+pub(crate) fn column<'a>(connection: &Connection, table: &str, column: &'a str) -> &'a str {
+    if has_column(connection, table, column) {
+        column
+    } else {
+        "NULL"
+    }
+}
+
+/// Looks at the tables, so that a damaged file is told.
+///
+/// # Errors
+/// When they cannot be listed.
+pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
+    let mut statement = connection.prepare("SELECT name FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    Ok(())
+}
+
+/// Lists sessions, of whose rows each is read by `read`.
+pub(crate) fn sessions(
+    connection: &Connection,
+    query: &str,
+    mut read: impl FnMut(&Row<'_>) -> Option<Session>,
+) -> Result<Vec<Session>, StoreError> {
+    let mut sessions = Vec::new();
+    each(connection, query, [], |row| {
+        sessions.extend(read(row));
+        match sessions.len() > MAX_SESSIONS {
+            true => Err(StoreError::TooLarge),
+            false => Ok(()),
+        }
+    })?;
+    Ok(sessions)
+}
+
+/// Hands over each row of a query.
+pub(crate) fn each(
+    connection: &Connection,
+    query: &str,
+    parameters: impl Params,
+    mut take: impl FnMut(&Row<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare(query)?;
+    let mut rows = statement.query(parameters)?;
+    while let Some(row) = rows.next()? {
+        take(row)?;
+    }
+    Ok(())
+}
+
+/// The bytes of a cell that is a text or a blob; none of any other.
+pub(crate) fn bytes<'a>(row: &'a Row<'_>, at: usize) -> &'a [u8] {
+    match row.get_ref(at) {
+        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes,
+        _ => &[],
+    }
+}
+
+/// A cell as text; what is no UTF-8 is replaced.
+pub(crate) fn text<'a>(row: &'a Row<'_>, at: usize) -> Cow<'a, str> {
+    String::from_utf8_lossy(bytes(row, at))
+}
+
+/// A cell as text, unless it is empty.
+pub(crate) fn some_text(row: &Row<'_>, at: usize) -> Option<String> {
+    let text = text(row, at);
+    (!text.trim().is_empty()).then(|| text.into_owned())
+}
+
+/// A cell as a number that is not negative.
+pub(crate) fn number(row: &Row<'_>, at: usize) -> Option<u64> {
+    match row.get_ref(at) {
+        Ok(ValueRef::Integer(number)) => u64::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+/// A cell as costs.
+pub(crate) fn cost(row: &Row<'_>, at: usize) -> Option<f64> {
+    match row.get_ref(at) {
+        Ok(ValueRef::Real(cost)) if cost.is_finite() && cost > 0.0 => Some(cost),
+        _ => None,
+    }
+}

@@ -1,0 +1,180 @@
+//! What a command in the sandbox has lacked, as far as it can be told from outside of it.
+//!
+//! The kernel does not report what it refuses, and a command prints what it likes. So what it printed only says where to look; that the
+//! sandbox forbids it, and that the user could do it, are facts that are looked up here. Nothing is widened by this: somebody is asked.
+
+use crate::desk::{Desk, PATH, program_folders};
+use crate::ending::tail;
+use crate::sandbox::Sandbox;
+use codelet_agent::tool::Lack;
+use rustix::fs::{Access, FileType, access};
+use std::path::{Component, Path, PathBuf};
+
+/// The longest name that is looked up, in bytes, and how many of a text.
+const LONGEST: usize = 1024;
+const MOST: usize = 20;
+/// Parts of a line that tell of a refusal; a place counts only on such a line.
+const REFUSED: [&str; 4] = ["ermission denied", "EACCES", "os error 13", "not permitted"];
+/// Parts of a text that tell of a network that is not there.
+const UNREACHED: [&str; 11] = [
+    "resolve host",
+    "name resolution",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "etwork is unreachable",
+    "/dev/tcp/",
+    "/dev/udp/",
+    "ocket: operation not permitted",
+    "ocket: permission denied",
+    "ocket: Permission denied",
+    "Couldn't connect to server",
+];
+
+/// Folders at the root that are the system's, of which a superuser could write to each.
+const SYSTEMS: [&str; 14] = [
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys", "usr", "var",
+];
+
+/// What a command that has failed in this sandbox lacked; none where nothing speaks for that.
+pub(crate) fn of(desk: &Desk, sandbox: &Sandbox, printed: &str) -> Option<Lack> {
+    if sandbox.only_looks() {
+        return None;
+    }
+    let printed = tail(printed);
+    let refused = printed
+        .lines()
+        .filter(|line| REFUSED.iter().any(|sign| line.contains(sign)));
+    let places: Vec<PathBuf> = refused.flat_map(places).take(MOST).collect();
+    if let Some(folder) = places.iter().find_map(|place| folder(desk, sandbox, place)) {
+        return Some(Lack::Write(folder));
+    }
+    if places.iter().any(|place| is_socket(place)) {
+        return Some(Lack::Freedom);
+    }
+    // Last, as nothing but words speak for it.
+    let is_offered = !sandbox.has_network() && desk.options.offers_network;
+    let is_unreached = || UNREACHED.iter().any(|sign| printed.contains(sign));
+    (is_offered && is_unreached()).then_some(Lack::Network)
+}
+
+/// The absolute names on a line: quoted, or up to a blank or what parts names from words.
+fn places(line: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut before = ' ';
+    let mut rest = line;
+    while let Some(at) = rest.find('/') {
+        before = rest[..at].chars().next_back().unwrap_or(before);
+        let text = &rest[at..];
+        let quote = match before {
+            '\'' | '"' | '`' => Some(before),
+            '‘' => Some('’'),
+            '“' => Some('”'),
+            _ => None,
+        };
+        let begins = quote.is_some() || before.is_whitespace() || matches!(before, '(' | '[' | '=' | ':');
+        let end = match quote {
+            Some(quote) => text.find(quote),
+            None => text.find(|c: char| c.is_whitespace() || matches!(c, ':' | ',' | ';' | ')' | ']' | '\'' | '"')),
+        };
+        let end = end.unwrap_or(text.len());
+        // Addresses begin with two.
+        if begins && end <= LONGEST && !text.starts_with("//") {
+            found.push(PathBuf::from(&text[..end]));
+        }
+        before = '/';
+        rest = &text[if begins { end.max(1) } else { 1 }..];
+    }
+    found
+}
+
+/// The folder that has to be written to for this place: it is there, the sandbox keeps commands from it, the user could write to it, and
+/// nothing in it decides what runs outside.
+fn folder(desk: &Desk, sandbox: &Sandbox, place: &Path) -> Option<PathBuf> {
+    let is_plain = place
+        .components()
+        .all(|piece| matches!(piece, Component::RootDir | Component::Normal(_)));
+    if !is_plain || place.to_string_lossy().chars().any(char::is_control) {
+        return None;
+    }
+    // Of what is not there, only the last name may be missing: a folder further up would permit more than was wanted.
+    let real = match place.canonicalize() {
+        Ok(real) if real.is_dir() => real,
+        Ok(real) if real.is_file() => real.parent()?.to_owned(),
+        Ok(_) => return None,
+        Err(_) => place.parent()?.canonicalize().ok().filter(|parent| parent.is_dir())?,
+    };
+    let can_write = || access(&real, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    (!sandbox.writes(&real) && !is_kept(desk, &real) && can_write()).then_some(real)
+}
+
+/// Whether a folder is none to be offered: it holds, or lies in, what programs obey outside of the sandbox.
+fn is_kept(desk: &Desk, folder: &Path) -> bool {
+    let options = &desk.options;
+    let home = options.home.as_ref().and_then(|home| home.canonicalize().ok());
+    let is_dotted = |home: &PathBuf| {
+        let below = folder.strip_prefix(home).ok();
+        let first = below.and_then(|below| below.components().next());
+        first.is_some_and(|first| first.as_os_str().to_string_lossy().starts_with('.'))
+    };
+    let nowhere = Sandbox::new([]);
+    let programs = program_folders(&options.env, PATH, &nowhere);
+    let files = options.settings.iter().chain(&options.private).chain(&options.caches);
+    let mut kept = files.filter_map(|file| file.canonicalize().ok()).chain(programs);
+    let roots = desk.paths.roots().chain(&home);
+    let first = folder.components().nth(1);
+    let is_systems = first.is_some_and(|first| SYSTEMS.iter().any(|name| first.as_os_str() == *name));
+    // A repository there obeys its own settings.
+    let of_git = folder.components().any(|piece| piece.as_os_str() == ".git");
+    of_git
+        || is_systems
+        || folder.components().count() < 3
+        || desk.owned.owner(folder).is_some()
+        || home.as_ref().is_some_and(is_dotted)
+        || roots.into_iter().any(|root| root.starts_with(folder))
+        || kept.any(|kept| kept.starts_with(folder) || folder.starts_with(kept))
+}
+
+/// Whether another program of this machine listens there and the user may speak to it, which the sandbox permits nobody.
+fn is_socket(place: &Path) -> bool {
+    let is_one = rustix::fs::stat(place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
+    is_one && access(place, Access::WRITE_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn places_are_read_as_programs_write_them() {
+        for (line, expected) in [
+            (
+                "mkdir: cannot create directory ‘/srv/my data/x’: Permission denied",
+                &["/srv/my data/x"][..],
+            ),
+            ("bash: line 1: /srv/a: Permission denied", &["/srv/a"]),
+            (
+                "PermissionError: [Errno 13] Permission denied: '/srv/a b.txt'",
+                &["/srv/a b.txt"],
+            ),
+            ("open(/srv/a) = -1 EACCES, path=/srv/b", &["/srv/a", "/srv/b"]),
+            ("touch: cannot touch 'a/b': Permission denied", &[]),
+            ("https://example.com/x: Permission denied", &[]),
+            ("unix:///run/x.sock: permission denied", &[]),
+        ] {
+            let found: Vec<String> = places(line).iter().map(|place| place.display().to_string()).collect();
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read_to_its_end(line in "[ /'\"‘’:(ab\u{1b}]{0,60}") {
+            for place in places(&line) {
+                prop_assert!(place.is_absolute());
+            }
+        }
+    }
+}

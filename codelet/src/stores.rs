@@ -1,0 +1,27 @@
+//! Sessions that other agents keep in databases: by `codelet-stores`, unless this program was built without it.
+
+#[cfg(feature = "stores")]
+pub use codelet_stores::{MAGIC, Session, Store, StoreError};
+
+#[cfg(not(feature = "stores"))]
+mod absent;
+#[cfg(not(feature = "stores"))]
+pub use absent::{MAGIC, Session, Store, StoreError};
+
+use std::path::Path;
+
+/// Opens a store to be read.
+///
+/// # Errors
+/// When it cannot be read, or none is known that has such tables.
+pub fn open(path: &Path) -> Result<Store, StoreError> {
+    Store::open(path)
+}
+
+/// Why a store cannot be read, behind its name.
+pub fn words(error: &StoreError) -> String {
+    match error {
+        StoreError::Io(error) => crate::exit::words(error),
+        error => error.to_string(),
+    }
+}

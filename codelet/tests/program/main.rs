@@ -1,0 +1,40 @@
+//! `codelet` as a whole, the real program: its commands, and `-p` with real tools and a provider on loopback.
+#![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
+
+#[cfg(unix)]
+mod at_once;
+mod bad_settings;
+#[path = "../common/mod.rs"]
+mod common;
+mod compact;
+mod corpus;
+#[cfg(unix)]
+mod gateway;
+#[cfg(unix)]
+mod inherited;
+mod inspect;
+#[cfg(unix)]
+mod interrupt;
+mod long;
+#[path = "../../../codelet-stores/tests/made/mod.rs"]
+mod made;
+#[cfg(unix)]
+mod mcp;
+mod pictures;
+mod replay;
+mod replay_twice;
+mod report;
+mod restore;
+mod run;
+mod shell;
+mod stores;
+mod streams;
+mod takeover;
+mod usage;
+
+/// No test of its own: the server of tools that others start.
+#[cfg(unix)]
+#[test]
+fn server() {
+    codelet_testkit::mcp::if_asked();
+}

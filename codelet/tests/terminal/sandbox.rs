@@ -1,0 +1,231 @@
+//! A command that the sandbox stops is offered to the user with what it lacked, and nothing is given without a key.
+#![cfg(target_os = "linux")]
+
+use crate::common::agent::Bench;
+use crate::common::pty::{Kind, Piped, Session as _, Terminal};
+use crate::common::{ended, stderr};
+use crate::{SIZE, leave, server};
+use codelet_testkit::server::{Reply, Server, Wire};
+use codelet_tools::sandbox::{Sandbox, Sandboxing};
+use serde_json::json;
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+/// Whether there is a sandbox here; a machine without one says so, and there is nothing to test.
+fn is_there() -> bool {
+    match Sandbox::probe() {
+        Sandboxing::None(why) => {
+            eprintln!("skipped: {why}");
+            false
+        }
+        _ => true,
+    }
+}
+
+fn bash(command: &str) -> Reply {
+    Reply::call("Bash", json!({"command": command}))
+}
+
+/// A folder that commands in the sandbox may not write to, and the user may.
+fn data(bench: &Bench) -> PathBuf {
+    let data = bench.home.with_file_name("data");
+    std::fs::create_dir(&data).unwrap();
+    data.canonicalize().unwrap()
+}
+
+/// The outputs that the model was sent with its last request.
+fn results(server: &Server) -> Vec<String> {
+    let record = server.record();
+    let last = record.exchanges.last().unwrap();
+    last.request
+        .results()
+        .iter()
+        .map(|(_, text)| (*text).to_owned())
+        .collect()
+}
+
+#[test]
+fn a_command_that_may_not_write_somewhere_is_run_again_with_that_folder_if_the_user_says_so() {
+    if !is_there() {
+        return;
+    }
+    for (answer, is_made) in [("y", true), ("n", false)] {
+        let bench = Bench::new();
+        bench.settings("allow = [\"touch *\"]\n");
+        let file = data(&bench).join("made");
+        let server = server([bash(&format!("touch {}", file.display())), Reply::text("Over.")]);
+        let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+        terminal.say("Make it.");
+        terminal.wait("The sandbox may have stopped this command. Run it again with write access to");
+        terminal.see("[y] yes, once");
+        assert!(!file.exists());
+        terminal.answer(answer);
+        terminal.wait("Over.");
+        assert_eq!(file.exists(), is_made, "{answer}");
+        let told = &results(&server)[0];
+        let expected = match is_made {
+            true => "[the first try failed in the sandbox; the user permitted this second one, with write access to ",
+            false => "]\n[not run again with write access to ",
+        };
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(told.contains("Permission denied"), !is_made, "{told}");
+        assert_eq!(told.contains(": the user said no]"), !is_made, "{told}");
+        leave(&mut terminal, &server);
+    }
+}
+
+#[test]
+fn again_is_from_where_it_was_begun_and_the_shell_stays_where_it_ended() {
+    if !is_there() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
+    let file = data(&bench).join("made");
+    let server = server([
+        bash(&format!("mkdir -p sub && cd sub && touch {}", file.display())),
+        bash("pwd"),
+        Reply::text("Over."),
+    ]);
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Make it.");
+    piped.wait("Run it again with write access to");
+    piped.say("y");
+    piped.wait("Over.");
+    assert!(file.exists());
+    let told = results(&server);
+    assert!(told[0].contains("[now in sub;"), "{told:?}");
+    assert!(told[1].trim_end().ends_with("/sub"), "{told:?}");
+    leave(&mut piped, &server);
+}
+
+#[test]
+fn what_is_permitted_for_the_session_holds_for_such_commands_from_the_start() {
+    if !is_there() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
+    let data = data(&bench);
+    let [one, two, three] = ["one", "two", "three"].map(|name| data.join(name));
+    let server = server([
+        bash(&format!("touch {}", one.display())),
+        bash(&format!("touch {}", two.display())),
+        bash(&format!("mkdir {}", three.display())),
+        Reply::text("Over."),
+    ]);
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Make them.");
+    piped.wait("Run it again with write access to");
+    piped.say("a");
+    piped.wait("allowed in this session: touch * with write access to");
+    // Another command is another question.
+    piped.wait_for("Run it again with write access to", 2);
+    piped.say("n");
+    piped.wait("Over.");
+    assert!(one.exists() && two.exists() && !three.exists());
+    let told = results(&server);
+    assert!(!told[1].contains("first try"), "{told:?}");
+    leave(&mut piped, &server);
+}
+
+#[test]
+fn the_network_is_given_for_one_command_and_not_offered_where_the_settings_refuse_it() {
+    if !is_there() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
+    for (setting, is_offered) in [("", true), ("network = \"off\"\n", false)] {
+        for kind in Kind::ALL {
+            let bench = Bench::new();
+            bench.settings(setting);
+            let server = server([bash(&command), bash(&command), Reply::text("Over.")]);
+            let mut session = kind.start(&bench, &server, &[]);
+            session.say("Connect.");
+            session.wait("to run this command in");
+            session.answer("y");
+            if is_offered {
+                session.wait("Run it again with network access?");
+                session.answer("y");
+            }
+            // In lines, what is waited for comes behind the last answer.
+            let second = if kind == Kind::Terminal { 2 } else { 1 };
+            session.wait_for("to run this command in", second);
+            session.answer("y");
+            // Once is once.
+            if is_offered {
+                session.wait_for("Run it again with network access?", second);
+                session.answer("n");
+            }
+            session.wait("Over.");
+            let told = results(&server);
+            assert_eq!(told[0].starts_with("connected\n"), is_offered, "{told:?}");
+            assert!(!told[1].contains("connected\n"), "{told:?}");
+            assert_eq!(session.text().contains("network access"), is_offered);
+            leave(&mut *session, &server);
+        }
+    }
+}
+
+#[test]
+fn a_command_that_poses_as_stopped_is_asked_about_three_times_a_turn_at_most() {
+    if !is_there() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.settings("allow = [\"bash pose.sh *\"]\n");
+    bench.file(
+        "pose.sh",
+        "echo \"$1\" >> tries; echo 'curl: (6) Could not resolve host: example.com' >&2; exit 6\n",
+    );
+    let call = |number: u32| bash(&format!("bash pose.sh {number}"));
+    let replies = [
+        call(1),
+        call(2),
+        call(3),
+        call(4),
+        call(5),
+        Reply::text("Over."),
+        call(6),
+        Reply::text("Again."),
+    ];
+    let server = server(replies);
+    let mut piped = Piped::start(&bench, &server, &[]);
+    piped.say("Go.");
+    for times in 1..=3 {
+        piped.wait_for("Run it again with network access?", times);
+        piped.say("n");
+    }
+    piped.wait("Over.");
+    piped.say("Go on.");
+    piped.wait_for("Run it again with network access?", 4);
+    piped.say("n not needed");
+    piped.wait("Again.");
+    assert_eq!(bench.read("tries"), "1\n2\n3\n4\n5\n6\n");
+    let told = results(&server);
+    assert!(
+        told[5].contains("[not run again with network access: the user said no, and: not needed]"),
+        "{told:?}"
+    );
+    assert!(!told[4].contains("not run again"), "{told:?}");
+    leave(&mut piped, &server);
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_user_is_told_and_nothing_is_run_again() {
+    if !is_there() {
+        return;
+    }
+    let bench = Bench::new();
+    let file = data(&bench).join("made");
+    let server = server([bash(&format!("touch {}", file.display())), Reply::text("Over.")]);
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Make it.", "--allow", "touch *"]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    assert!(told.contains("note: the sandbox may have stopped `touch "), "{told}");
+    assert!(told.contains("commands cannot write to "), "{told}");
+    assert!(!file.exists());
+    assert!(!results(&server)[0].contains("run again"));
+}
