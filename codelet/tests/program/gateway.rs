@@ -7,7 +7,13 @@ use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 fn an_agent_runs_behind_the_gateway_and_what_it_came_to_is_told() {
     let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
     let work = folder("gateway_run");
-    let mut command = codelet(&["run", "--", env!("CARGO_BIN_EXE_codelet"), "-p", "Say that you are done."]);
+    let mut command = codelet(&[
+        "run",
+        "--",
+        env!("CARGO_BIN_EXE_codelet"),
+        "-p",
+        "Say that you are done.",
+    ]);
     let output = command
         .current_dir(&work)
         .env("HOME", &work)
@@ -18,7 +24,10 @@ fn an_agent_runs_behind_the_gateway_and_what_it_came_to_is_told() {
     ended(&output, 0);
     assert!(stdout(&output).contains("Done."), "{}", stdout(&output));
     let told = stderr(&output);
-    assert!(told.contains("codelet gateway: ") && told.contains(" in 1 request,"), "{told}");
+    assert!(
+        told.contains("codelet gateway: ") && told.contains(" in 1 request,"),
+        "{told}"
+    );
     assert!(!told.contains("key-of-the-user"), "{told}");
 }
 
@@ -33,7 +42,10 @@ fn the_status_and_the_arguments_are_the_agent_s_own() {
     ended(&output, 7);
     let said = stdout(&output);
     let words: Vec<&str> = said.split_whitespace().collect();
-    assert!(words[0].starts_with("http://127.0.0.1:") && words[1] == format!("{}/v1", words[0]), "{said}");
+    assert!(
+        words[0].starts_with("http://127.0.0.1:") && words[1] == format!("{}/v1", words[0]),
+        "{said}"
+    );
     assert_eq!(words[2], "--window");
 }
 
@@ -42,9 +54,15 @@ fn what_cannot_be_is_told_before_anything_starts() {
     for (args, words) in [
         (&["run", "--", "/no/such/agent"][..], "/no/such/agent: "),
         (&["gateway", "--listen", "0.0.0.0:0"], "set CODELET_GATEWAY_TOKEN"),
-        (&["gateway", "--upstream", "openai=http://127.0.0.1:4114/v1"], "that is the gateway itself"),
+        (
+            &["gateway", "--upstream", "openai=http://127.0.0.1:4114/v1"],
+            "that is the gateway itself",
+        ),
         (&["gateway", "--upstream", "anthropic=nowhere"], "is not an address"),
-        (&["gateway", "--upstream", "acme=https://example.com"], "expected anthropic=URL"),
+        (
+            &["gateway", "--upstream", "acme=https://example.com"],
+            "expected anthropic=URL",
+        ),
         (&["recall", "k3f9a2"], "CODELET_GATEWAY is not set"),
     ] {
         let output = codelet(args).env_remove("CODELET_GATEWAY").output().unwrap();
