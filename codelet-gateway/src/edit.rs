@@ -95,6 +95,8 @@ pub struct Facts {
     pub conversation: Option<u64>,
     /// The model that is asked.
     pub model: String,
+    /// The model's window, or the one that was set, in tokens.
+    pub window: Tokens,
     /// Requests of this conversation so far, as its replies tell.
     pub step: usize,
     /// What the request weighs as the agent sent it, in tokens, as far as bytes tell.
@@ -184,6 +186,7 @@ impl Editor {
         let facts = Facts {
             conversation: Some(request.conversation),
             model: request.terms.model.chars().take(LONGEST_NAME).collect(),
+            window: request.window,
             ..Facts::default()
         };
         if let Some(why) = request.stays() {

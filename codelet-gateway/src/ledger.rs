@@ -132,7 +132,8 @@ impl Ledger {
     /// Adds a request whose answer came to this.
     ///
     /// What it would have cost passed through: the prompt as much longer as the estimates of both say, of it as much read from the
-    /// cache as the request before had held, if that is not longer ago than the cache lives, and the rest written; the same answer.
+    /// cache as the request before had held, if that is not longer ago than the cache lives, and the rest written; the same answer. Never
+    /// more than the window holds: an agent whose window is full compacts by itself.
     pub(crate) fn add(&self, mut row: Row, heard: &Overheard) {
         let card = price::find(&row.facts.model);
         row.usage = heard.cost.map(|(usage, _)| usage);
@@ -190,6 +191,7 @@ impl Conversation {
     fn passing_through(&mut self, row: &Row, (usage, hour): (Usage, Tokens), card: &PriceCard) -> f64 {
         let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
         let prompt = (usage.prompt() as f64 * (before / after).max(1.0)) as Tokens;
+        let prompt = prompt.min(row.facts.window.max(usage.prompt()));
         // Answers may come in another order than their requests.
         let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
         let lives = match hour {
@@ -317,6 +319,7 @@ mod tests {
             facts: Facts {
                 conversation: Some(7),
                 model: "claude-opus-4-5".to_owned(),
+                window: 200_000,
                 before,
                 after,
                 ..Facts::default()

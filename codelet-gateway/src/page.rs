@@ -304,8 +304,7 @@ polyline { fill: none; stroke-width: 1.5 } .before { stroke: var(--grey) } .afte
 "#;
 
 const FOOT: &str = "<p class=note>Tokens of requests are estimated from their bytes; what was billed is what the providers report. The cost without the \
-gateway is an estimate: the same requests, longer by what was removed, under the same cache rules; an agent whose own window had been full by then would have \
-compacted by itself. Nothing that was said is kept or shown. <a href=\"/codelet/figures\">Figures as JSON</a> · <a href=\"/metrics\">metrics</a></p></html>";
+gateway is an estimate: the same requests, longer by what was removed up to a full window, under the same cache rules. Nothing that was said is kept or shown. <a href=\"/codelet/figures\">Figures as JSON</a> · <a href=\"/metrics\">metrics</a></p></html>";
 
 #[cfg(test)]
 mod tests {
