@@ -207,11 +207,16 @@ impl Conversation {
             read
         };
         self.passed = prompt;
-        let imagined = Usage {
-            fresh: 0,
-            cache_read: read,
-            cache_write: prompt - read.min(prompt),
-            output: usage.output,
+        let has_cache = usage.cache_read > 0 || usage.cache_write > 0;
+        // A provider that keeps nothing of what was sent would have kept nothing of more.
+        let imagined = match has_cache || self.usage.cache_read > 0 {
+            true => Usage {
+                fresh: 0,
+                cache_read: read,
+                cache_write: prompt - read.min(prompt),
+                output: usage.output,
+            },
+            false => Usage::from_exclusive(prompt, 0, 0, usage.output),
         };
         match prompt == usage.prompt() {
             true => row.dollars.unwrap_or_default(),
