@@ -79,11 +79,11 @@ impl Edit for Editor {
 
 /// What a gateway is made of.
 pub struct Options {
-    /// The providers.
+    /// Where requests of Anthropic's interface go on to.
     pub anthropic: Upstream,
-    /// The same.
+    /// Where those of OpenAI's interfaces do, and all that nothing tells apart.
     pub openai: Upstream,
-    /// The same.
+    /// Where those of Gemini's interface do.
     pub gemini: Upstream,
     /// What makes requests smaller.
     pub editor: Arc<dyn Edit>,
