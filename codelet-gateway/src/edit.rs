@@ -2,7 +2,7 @@
 //!
 //! A request brings everything that was said. So earlier edits are not kept, they are made again: the engine is told the conversation
 //! reply by reply, decides before each as it would have then, by what the conversation weighs and never by a clock or a bill, and so
-//! comes to the view that it has come to before ([`fold`]). What is kept of a conversation ([`memory`]) saves that work and
+//! comes to the view that it has come to before (`fold`). What is kept of a conversation (`memory`) saves that work and
 //! nothing else.
 
 mod fold;

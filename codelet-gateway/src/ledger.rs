@@ -34,7 +34,7 @@ pub struct Row {
     pub usage: Option<Usage>,
     /// What that costs in US dollars, where the model's prices are known.
     pub dollars: Option<f64>,
-    /// What the same request would have cost as the agent had sent it: an estimate, see [`Ledger::add`].
+    /// What the same request would have cost as the agent had sent it: an estimate.
     pub passing: Option<f64>,
     /// How long the request was held up here.
     pub added: Duration,
