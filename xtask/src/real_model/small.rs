@@ -5,6 +5,7 @@ use super::fetch::SMALL_MODEL;
 use super::process::LOOK;
 use super::server::Server;
 use super::{Check, Report};
+use serde_json::json;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -124,12 +125,18 @@ fn streams(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, Str
 
 /// A window that is set far too large: the refusal tells the real one.
 fn too_long(agent: &Agent, server: &Server, wire: Wire) -> Result<Vec<Check>, String> {
-    let notes = agent.work.join("notes.txt");
-    let text: String = (0..900)
-        .map(|line| format!("Note {line}: the build of module {} took a while.\n", line % 37))
-        .collect();
-    std::fs::write(&notes, text).map_err(|error| error.to_string())?;
-    let worded = agent.run_for_words(server, wire, &["--window", "128k"], Some(&notes), Ran::has_answered)?;
+    // What was said before; a prompt that is longer than the window by itself is never sent.
+    let said = (0..60).map(|module| {
+        let note = |line: usize| format!("Note {line}: the build of module {module} took a while.\n");
+        let words: String = (0..15).map(note).collect();
+        json!({"role": "user", "content": words})
+    });
+    let before = agent.work.join("before.json");
+    let text = json!({"messages": said.collect::<Vec<_>>()}).to_string();
+    std::fs::write(&before, text).map_err(|error| error.to_string())?;
+    let before = before.display().to_string();
+    let further = ["--window", "128k", "--from", &before];
+    let worded = agent.run_for_words(server, wire, &further, None, Ran::has_answered)?;
     let ran = &worded.first;
     let limits: Vec<u64> = ran.of("asking").filter_map(|line| line["limit"].as_u64()).collect();
     let real: u64 = WINDOW.parse().map_err(|_| "the window is no number".to_owned())?;
