@@ -2,9 +2,8 @@
 
 use crate::Api;
 use bytes::Bytes;
-use codelet_context::usage::Usage;
 use codelet_providers::Wire;
-use codelet_providers::overheard::Meter;
+use codelet_providers::overheard::{Billed, Meter};
 use http_body::{Body, Frame, SizeHint};
 use serde_json::Value;
 use std::pin::Pin;
@@ -12,15 +11,6 @@ use std::task::{Context, Poll};
 
 /// A line of a stream, or a whole answer, is looked at up to so many bytes.
 const LONGEST: usize = 8 << 20;
-
-/// What an answer has come to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Overheard {
-    /// What it cost, and the part of what was written to the cache that lives an hour; none where the answer does not tell.
-    pub cost: Option<(Usage, u64)>,
-    /// It came to its end.
-    pub is_whole: bool,
-}
 
 /// Reads what passes by.
 pub(crate) struct Listener {
@@ -85,31 +75,27 @@ impl Listener {
         self.is_too_long = false;
     }
 
-    fn end(mut self, is_whole: bool) -> Overheard {
+    /// What the answer has cost, where it tells.
+    fn end(mut self) -> Option<Billed> {
         self.read();
-        Overheard {
-            cost: self.meter.billed().map(|billed| (billed.usage, billed.write_1h)),
-            is_whole,
-        }
+        self.meter.billed()
     }
 }
 
-/// A body that is listened to. When it has ended, or nobody wants the rest, `tell` is told what it came to.
+/// A body that is listened to. When it has ended, or nobody wants the rest, `tell` is told what it has cost.
 pub(crate) struct Heard<B> {
     body: B,
     listener: Option<Listener>,
-    tell: Option<Box<dyn FnOnce(Overheard) + Send>>,
-    has_ended: bool,
+    tell: Option<Box<dyn FnOnce(Option<Billed>) + Send>>,
 }
 
 impl<B> Heard<B> {
     /// The body, as it comes.
-    pub fn new(body: B, listener: Option<Listener>, tell: impl FnOnce(Overheard) + Send + 'static) -> Self {
+    pub fn new(body: B, listener: Option<Listener>, tell: impl FnOnce(Option<Billed>) + Send + 'static) -> Self {
         Heard {
             body,
             listener,
             tell: Some(Box::new(tell)),
-            has_ended: false,
         }
     }
 }
@@ -120,15 +106,10 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Heard<B> {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        match &frame {
-            Poll::Ready(Some(Ok(frame))) => {
-                if let (Some(data), Some(listener)) = (frame.data_ref(), &mut self.listener) {
-                    listener.hear(data);
-                }
-                self.has_ended = self.body.is_end_stream();
-            }
-            Poll::Ready(None) => self.has_ended = true,
-            Poll::Ready(Some(Err(_))) | Poll::Pending => {}
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let (Some(data), Some(listener)) = (frame.data_ref(), &mut self.listener)
+        {
+            listener.hear(data);
         }
         frame
     }
@@ -144,10 +125,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Heard<B> {
 
 impl<B> Drop for Heard<B> {
     fn drop(&mut self) {
-        let is_whole = self.has_ended;
-        let heard = self.listener.take().map(|listener| listener.end(is_whole));
+        let billed = self.listener.take().and_then(Listener::end);
         if let Some(tell) = self.tell.take() {
-            tell(heard.unwrap_or(Overheard { cost: None, is_whole }));
+            tell(billed);
         }
     }
 }
@@ -155,11 +135,12 @@ impl<B> Drop for Heard<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codelet_context::usage::Usage;
 
     fn hear(api: Api, is_stream: bool, answer: &str, piece: usize) -> Option<Usage> {
         let mut listener = Listener::new(api, is_stream);
         answer.as_bytes().chunks(piece).for_each(|bytes| listener.hear(bytes));
-        listener.end(true).cost.map(|(usage, _)| usage)
+        listener.end().map(|billed| billed.usage)
     }
 
     #[test]
@@ -193,6 +174,6 @@ mod tests {
         }
         assert!(listener.open.len() <= LONGEST);
         listener.hear(b"\ndata: {\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}\n");
-        assert_eq!(listener.end(true).cost.map(|(usage, _)| usage.prompt()), Some(5));
+        assert_eq!(listener.end().map(|billed| billed.usage.prompt()), Some(5));
     }
 }

@@ -18,7 +18,6 @@ use codelet_context::tokens::{self, Tokens};
 use codelet_transcript::{Listed, vendor};
 use fold::{Fold, Terms};
 use memory::{Memory, Place};
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -131,11 +130,6 @@ impl Editor {
         }
     }
 
-    /// Under which settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Makes a request smaller, if that is due.
     pub fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
         let Some(listed) = Listed::of(body, asked.api.format()) else {
@@ -220,9 +214,12 @@ impl Editor {
             ..facts
         };
         let is_summary = own::asks_for_summary(items[items.len() - 1]) && facts.before <= request.window;
-        let edited = match (is_summary, whole.body(request.body, request.listed)) {
-            (true, _) => facts.pass("the agent compacts by itself"),
-            (false, body) => Edited { body, facts },
+        let edited = match is_summary {
+            true => facts.pass("the agent compacts by itself"),
+            false => Edited {
+                body: whole.body(request.body, request.listed),
+                facts,
+            },
         };
         if end > 0 {
             self.memory.put(places[end - 1], fold);
@@ -280,15 +277,14 @@ impl<'a> Request<'a> {
                 reserved: reserved(listed),
                 overhead,
                 offers_recall: settings.offers_recall,
-                drops_thinking: vendor::binds_thinking(model) && !lets_blocks_go(listed),
+                drops_thinking: vendor::wants_unbound(model, listed.json("thinking").as_ref()),
             },
         }
     }
 
     /// Why the request is not to be touched, where that is so.
     fn stays(&self) -> Option<&'static str> {
-        let is_set = |name: &&str| self.listed.field(name).is_some_and(|value| value != b"null");
-        let kept = ["previous_response_id", "conversation"].into_iter().find(is_set);
+        let kept = self.listed.kept_by_vendor();
         kept.map(|_| "the provider keeps a part of the conversation")
     }
 
@@ -303,17 +299,10 @@ impl<'a> Request<'a> {
 /// The most that the reply may have, in tokens, as the request says it.
 fn reserved(listed: &Listed<'_>) -> Tokens {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-    let number = |value: &[u8]| std::str::from_utf8(value).ok()?.parse().ok();
     let nested = || {
-        let config: Value = serde_json::from_slice(listed.field("generationConfig")?).ok()?;
+        let config = listed.json("generationConfig")?;
         config.get("maxOutputTokens")?.as_u64()
     };
-    let said = names.into_iter().find_map(|name| listed.field(name)).and_then(number);
+    let said = names.into_iter().find_map(|name| listed.json(name)?.as_u64());
     said.or_else(nested).unwrap_or(USUAL_REPLY)
-}
-
-/// Whether the vendor is asked to leave out thinking that no longer holds by itself.
-fn lets_blocks_go(listed: &Listed<'_>) -> bool {
-    let thinking = listed.field("thinking").unwrap_or_default();
-    memchr::memmem::find(thinking, b"\"drop_block\"").is_some()
 }

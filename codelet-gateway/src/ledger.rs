@@ -1,11 +1,11 @@
 //! What went through: figures of each request, and never a word of one.
 
 use crate::Api;
-use crate::answer::Overheard;
 use crate::edit::Facts;
 use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
+use codelet_providers::overheard::Billed;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -129,15 +129,17 @@ impl Ledger {
         self.books().totals.others += 1;
     }
 
-    /// Adds a request whose answer came to this.
+    /// Adds a request whose answer was billed at this, where it tells.
     ///
     /// What it would have cost passed through: the prompt as much longer as the estimates of both say, of it as much read from the
     /// cache as the request before had held, if that is not longer ago than the cache lives, and the rest written; the same answer. Never
     /// more than the window holds: an agent whose window is full compacts by itself.
-    pub(crate) fn add(&self, mut row: Row, heard: &Overheard) {
+    pub(crate) fn add(&self, mut row: Row, billed: Option<Billed>) {
         let card = price::find(&row.facts.model);
-        row.usage = heard.cost.map(|(usage, _)| usage);
-        row.dollars = card.zip(heard.cost).map(|(card, (usage, hour))| card.cost(usage, hour));
+        row.usage = billed.map(|billed| billed.usage);
+        row.dollars = card
+            .zip(billed)
+            .map(|(card, billed)| card.cost(billed.usage, billed.write_1h));
         let mut books = self.books();
         let Some(id) = row.facts.conversation else {
             books.totals.others += 1;
@@ -148,9 +150,9 @@ impl Ledger {
         conversation.requests += 1;
         conversation.edits = row.facts.edits;
         conversation.window = (row.facts.before, row.facts.after);
-        if let Some((usage, hour)) = heard.cost {
-            conversation.usage = conversation.usage.plus(usage);
-            row.passing = card.map(|card| conversation.passing_through(&row, (usage, hour), card));
+        if let Some(billed) = billed {
+            conversation.usage = conversation.usage.plus(billed.usage);
+            row.passing = card.map(|card| conversation.passing_through(&row, billed, card));
         }
         conversation.dollars += row.dollars.unwrap_or_default();
         conversation.passing += row.passing.or(row.dollars).unwrap_or_default();
@@ -188,13 +190,14 @@ impl Ledger {
 }
 
 impl Conversation {
-    fn passing_through(&mut self, row: &Row, (usage, hour): (Usage, Tokens), card: &PriceCard) -> f64 {
+    fn passing_through(&mut self, row: &Row, billed: Billed, card: &PriceCard) -> f64 {
+        let usage = billed.usage;
         let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
         let prompt = (usage.prompt() as f64 * (before / after).max(1.0)) as Tokens;
         let prompt = prompt.min(row.facts.window.max(usage.prompt()));
         // Answers may come in another order than their requests.
         let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
-        let lives = match hour {
+        let lives = match billed.write_1h {
             0 => card.expires_after(),
             _ => card.expires_after().max(HOUR),
         };
@@ -339,25 +342,25 @@ mod tests {
         }
     }
 
-    fn heard(read: Tokens, write: Tokens) -> Overheard {
-        Overheard {
-            cost: Some((Usage::from_exclusive(0, write, read, 100), 0)),
-            is_whole: true,
-        }
+    fn billed(read: Tokens, write: Tokens) -> Option<Billed> {
+        Some(Billed {
+            usage: Usage::from_exclusive(0, write, read, 100),
+            ..Billed::default()
+        })
     }
 
     #[test]
     fn what_was_not_edited_costs_the_same_and_an_edit_is_weighed_against_what_it_removed() {
         let ledger = Ledger::new(None);
-        ledger.add(row(100_000, 100_000), &heard(0, 100_000));
+        ledger.add(row(100_000, 100_000), billed(0, 100_000));
         let first = ledger.totals();
         assert!(first.dollars > 0.0 && (first.dollars - first.passing).abs() < 1e-9);
         // The edit breaks the cache: this one request is dearer than it would have been.
-        ledger.add(row(101_000, 40_000), &heard(10_000, 30_000));
+        ledger.add(row(101_000, 40_000), billed(10_000, 30_000));
         let second = ledger.totals();
         assert!(second.dollars > second.passing, "{second:?}");
         for _ in 0..20 {
-            ledger.add(row(101_000, 40_000), &heard(40_000, 0));
+            ledger.add(row(101_000, 40_000), billed(40_000, 0));
         }
         let last = ledger.totals();
         assert!(
@@ -373,7 +376,7 @@ mod tests {
         for id in 0..(MOST_ROWS as u64 + 50) {
             let mut row = row(10, 10);
             row.facts.conversation = Some(id);
-            ledger.add(row, &heard(1, 1));
+            ledger.add(row, billed(1, 1));
         }
         let shown = ledger.shown(usize::MAX);
         assert_eq!(shown.rows.len(), MOST_ROWS);

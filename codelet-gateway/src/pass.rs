@@ -1,13 +1,13 @@
 //! A request on its way to its provider: edited where it is a conversation, and in any case sent.
 
-use crate::answer::{Heard, Listener, Overheard};
+use crate::answer::{Heard, Listener};
 use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
 use crate::server::{Answer, Broken, Shared, error, full};
 use crate::upstream::{Provider, Upstream};
 use crate::{Api, headers};
 use bytes::{Bytes, BytesMut};
-use codelet_providers::overheard::{self, TooLong};
+use codelet_providers::overheard::{self, Billed, TooLong};
 use futures_util::StreamExt;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
@@ -126,12 +126,9 @@ impl Onward {
         sent.map_err(|failure| {
             // The address may hold a key.
             let failure = failure.without_url();
-            let mut words = format!("the Codelet gateway cannot reach {}", self.upstream.host());
-            let mut cause = std::error::Error::source(&failure);
-            while let Some(next) = cause {
-                words.push_str(&format!(": {next}"));
-                cause = next.source();
-            }
+            let causes = std::iter::successors(std::error::Error::source(&failure), |cause| cause.source());
+            let causes: String = causes.map(|cause| format!(": {cause}")).collect();
+            let words = format!("the Codelet gateway cannot reach {}{causes}", self.upstream.host());
             error(StatusCode::BAD_GATEWAY, &words)
         })
     }
@@ -190,7 +187,7 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
     let answer = match onward.ask(sent).await {
         Ok(answer) => answer,
         Err(failure) => {
-            shared.options.ledger.add(row, &Overheard::default());
+            shared.options.ledger.add(row, None);
             return failure;
         }
     };
@@ -209,7 +206,7 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                 }
                 None => {
                     row.status = Some(status.as_u16());
-                    shared.options.ledger.add(row, &Overheard::default());
+                    shared.options.ledger.add(row, None);
                     let mut answer = Response::new(full(text));
                     *answer.status_mut() = status;
                     *answer.headers_mut() = headers;
@@ -222,8 +219,8 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
     let is_stream = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.contains("event-stream"));
     let is_stream = answer.headers().get(CONTENT_TYPE).is_some_and(is_stream);
     let listener = Listener::new(api, is_stream);
-    back(answer, Some(listener), move |heard| {
-        shared.options.ledger.add(row, &heard)
+    back(answer, Some(listener), move |billed| {
+        shared.options.ledger.add(row, billed)
     })
 }
 
@@ -303,7 +300,7 @@ async fn refused(mut answer: reqwest::Response) -> Passed {
 fn back(
     answer: reqwest::Response,
     listener: Option<Listener>,
-    tell: impl FnOnce(Overheard) + Send + 'static,
+    tell: impl FnOnce(Option<Billed>) + Send + 'static,
 ) -> Answer {
     let (head, body) = Response::<reqwest::Body>::from(answer).into_parts();
     let heard = Heard::new(body, listener, tell);

@@ -300,7 +300,8 @@ impl Shared {
     }
 }
 
-/// Whether an address, as a header has it, is one of this machine's own.
+/// Whether an address, as a header has it, is one of this machine's own. Fewer than `codelet_network::is_own_machine` takes for one: that is told by
+/// the user, and this by anybody's page, which may name `0.0.0.0`.
 fn is_this_machine(address: &str) -> bool {
     let address = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = match address.strip_prefix('[') {

@@ -4,7 +4,8 @@ use crate::secret::Secrets;
 use crate::sort::{NoHeaders, Refusal, sort};
 use crate::usage::{Anthropic, Inclusive};
 use crate::vendor::Wire;
-use codelet_agent::model::{Billed, ModelError};
+pub use codelet_agent::model::Billed;
+use codelet_agent::model::ModelError;
 use codelet_context::tokens::Tokens;
 use serde_json::Value;
 

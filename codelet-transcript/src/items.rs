@@ -4,6 +4,7 @@
 use crate::error::ReadError;
 use crate::format::Format;
 use crate::node::Node;
+use crate::responses::KEPT_ELSEWHERE;
 use crate::skim::Skim;
 use crate::source::Source;
 use crate::vendor::list_of;
@@ -142,11 +143,15 @@ impl<'a> Listed<'a> {
         Skim::new(value).string()
     }
 
-    /// A field's JSON.
-    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
-        self.fields
-            .iter()
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| *value)
+    /// A field's value, if it is there and is JSON.
+    pub fn json(&self, name: &str) -> Option<Value> {
+        let (_, value) = self.fields.iter().find(|(key, _)| *key == name)?;
+        serde_json::from_slice(value).ok()
+    }
+
+    /// The field that says that the vendor keeps a part of the conversation, if one does.
+    pub fn kept_by_vendor(&self) -> Option<&'static str> {
+        let is_set = |name: &&str| self.fields.iter().any(|(key, value)| key == name && *value != b"null");
+        KEPT_ELSEWHERE.into_iter().find(is_set)
     }
 }

@@ -280,7 +280,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::Document;
-    use crate::sketch::check;
+    use crate::sketch::{check, told};
 
     fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         record(bytes).map(|recording| recording.document)
@@ -327,19 +327,8 @@ mod tests {
             ],
         );
         let recording = record(file.as_bytes()).unwrap();
-        let told: Vec<_> = recording
-            .requests
-            .iter()
-            .map(|request| {
-                (
-                    request.reply,
-                    request.began,
-                    request.billed.map(|billed| billed.usage.prompt()),
-                )
-            })
-            .collect();
         assert_eq!(
-            told,
+            told(&recording),
             [
                 (1, Some(1_000), Some(103)),
                 (3, Some(4_000), Some(113)),

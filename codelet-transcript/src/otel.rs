@@ -297,7 +297,7 @@ fn message(gather: &mut Gather, message: Value, failed: &HashMap<String, bool>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sketch::sketch;
+    use crate::sketch::{sketch, told};
     use serde_json::json;
 
     fn request(began: u64, input: &Value, output: &Value, tokens: u64) -> Value {
@@ -344,18 +344,10 @@ mod tests {
             sketch(&recording.document),
             "system: You code.\nuser: Build it.\ncall a: bash {\"command\":\"make\"}\nresult a failed: no rule\nassistant: It fails.\n"
         );
-        let told: Vec<_> = recording
-            .requests
-            .iter()
-            .map(|request| {
-                (
-                    request.reply,
-                    request.began,
-                    request.billed.map(|billed| billed.usage.prompt()),
-                )
-            })
-            .collect();
-        assert_eq!(told, [(2, Some(2_000), Some(90)), (4, Some(5_000), Some(120))]);
+        assert_eq!(
+            told(&recording),
+            [(2, Some(2_000), Some(90)), (4, Some(5_000), Some(120))]
+        );
         assert_eq!(recording.document.warnings, []);
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
     .map(|mut document| {
         if let Some(Value::String(by)) = document.envelope.shift_remove(KEPT) {
-            let by = MARKS.into_iter().find(|mark| *mark == by);
+            let by = KEPT_ELSEWHERE.into_iter().chain([REFERENCE]).find(|mark| *mark == by);
             document.warnings.extend(by.map(|by| Warning::KeptByVendor { by }));
         }
         document
@@ -114,8 +114,8 @@ fn mark_waiting(messages: &mut [Message]) {
 
 /// A note from here to here: what says that the vendor keeps a part of the conversation.
 const KEPT: &str = "codelet.kept";
-/// What may say so.
-const MARKS: [&str; 3] = ["previous_response_id", "conversation", REFERENCE];
+/// The fields that may say so.
+pub(crate) const KEPT_ELSEWHERE: [&str; 2] = ["previous_response_id", "conversation"];
 /// The item that stands for one that the vendor keeps.
 const REFERENCE: &str = "item_reference";
 
@@ -123,7 +123,7 @@ const REFERENCE: &str = "item_reference";
 fn kept_by_vendor(request: &Fields, messages: &[Message]) -> Option<&'static str> {
     let named = |name: &&str| request.0.get(*name).is_some_and(|value| !value.is_null());
     let refers = |part: &Part| matches!(part, Part::Opaque(opaque) if &*opaque.kind == REFERENCE);
-    MARKS[..2].iter().copied().find(named).or_else(|| {
+    KEPT_ELSEWHERE.into_iter().find(named).or_else(|| {
         let mut parts = messages.iter().flat_map(|message| &message.parts);
         parts.any(refers).then_some(REFERENCE)
     })

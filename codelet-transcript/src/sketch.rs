@@ -1,6 +1,6 @@
 //! What tests see of a conversation: one line for each part.
 
-use crate::{Document, ReadError, Warning};
+use crate::{Billed, Document, ReadError, Recording, Warning};
 use codelet_context::message::{Origin, Part, Role};
 use std::fmt::Write;
 
@@ -92,4 +92,13 @@ fn line(role: &str, part: &Part) -> String {
         }
         Part::Opaque(opaque) => format!("{role} {}: {}", opaque.kind, opaque.value),
     }
+}
+
+/// What is told of requests: the message of each reply, when it began, and the tokens of its prompt where they were billed.
+pub(crate) fn told(recording: &Recording) -> Vec<(usize, Option<u64>, Option<u64>)> {
+    let requests = recording.requests.iter();
+    let prompt = |billed: Billed| billed.usage.prompt();
+    requests
+        .map(|request| (request.reply, request.began, request.billed.map(prompt)))
+        .collect()
 }

@@ -12,4 +12,4 @@ pub use blocks::loaders;
 pub(crate) use blocks::{is_item, server_pairs, stays};
 pub use check::{Fault, check, list_of};
 pub use models::binds_thinking;
-pub use settle::settle;
+pub use settle::{settle, wants_unbound};

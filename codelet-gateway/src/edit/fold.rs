@@ -73,13 +73,11 @@ pub(super) struct Fold {
     items: usize,
     /// By message: its items.
     spans: Vec<Range<usize>>,
-    replies: usize,
     /// What the engine showed when `shown` was made of it.
     drawn: Vec<Arc<Message>>,
     shown: Vec<Shown>,
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
-    edits: usize,
     last_edit: Option<&'static str>,
     bytes: usize,
 }
@@ -95,11 +93,9 @@ impl Fold {
             terms,
             items: 0,
             spans: Vec::new(),
-            replies: 0,
             drawn: Vec::new(),
             shown: Vec::new(),
             cached: 0,
-            edits: 0,
             last_edit: None,
             bytes: 0,
         }
@@ -152,7 +148,6 @@ impl Fold {
 
     /// A reply came to a request of this weight; what it was billed is what the rules of the cache say.
     fn reply(&mut self, message: Message, prompt: Tokens) {
-        self.replies += 1;
         let read = self.cached.min(prompt);
         let output = self.terms.scale(tokens::estimate_message(&message));
         self.cached = prompt;
@@ -175,13 +170,12 @@ impl Fold {
         let Some(due) = self.conversation.decide(Signals::default()) else {
             return;
         };
-        let before = self.conversation.edits().len();
+        let before = self.edits();
         // What cannot be made smaller goes on as it is.
         let done = self.conversation.compact(due);
-        if done.is_err() || self.conversation.edits().len() == before {
+        if done.is_err() || self.edits() == before {
             return;
         }
-        self.edits += 1;
         self.last_edit = Some(due.reason().name());
         self.draw();
     }
@@ -199,6 +193,7 @@ impl Fold {
             // What was appended, in order, is what was said last.
             let (new, said) = (view.len() - same, self.spans.len());
             self.shown.extend((said - new..said).map(Shown::AsSaid));
+            self.drawn.extend_from_slice(&view[same..]);
         } else {
             let kept: Tokens = view[..same]
                 .iter()
@@ -209,8 +204,8 @@ impl Fold {
             let kept = self.terms.overhead + if has_marks { 0 } else { kept };
             self.cached = self.cached.min(self.terms.scale(kept));
             self.shown = self.written();
+            self.drawn = self.conversation.view().messages.clone();
         }
-        self.drawn = self.conversation.view().messages.clone();
     }
 
     /// All that is shown, made fit for the vendor.
@@ -239,7 +234,7 @@ impl Fold {
 
     /// The request with what is shown in place of its list; none where that is all it brings.
     pub fn body(&self, body: &Bytes, listed: &Listed<'_>) -> Option<Vec<Bytes>> {
-        if self.edits == 0 && self.shown.iter().all(|shown| matches!(shown, Shown::AsSaid(_))) {
+        if self.edits() == 0 && self.shown.iter().all(|shown| matches!(shown, Shown::AsSaid(_))) {
             return None;
         }
         let comma = Bytes::from_static(b",");
@@ -287,7 +282,7 @@ impl Fold {
 
     /// Edits so far.
     pub fn edits(&self) -> usize {
-        self.edits
+        self.conversation.edits().len()
     }
 
     /// Why what is sent was edited since the request before, if it was.
@@ -297,7 +292,7 @@ impl Fold {
 
     /// Replies so far.
     pub fn replies(&self) -> usize {
-        self.replies
+        self.conversation.requests() as usize
     }
 
     /// About how much memory this takes, in bytes.

@@ -2,9 +2,8 @@
 
 /// What only such a request ends with.
 ///
-/// Sources: Claude Code 2.1 (what it sends for `/compact`), Codex 0.16 (`prompts/templates/compact/prompt.md`), OpenCode 1.18
-/// (`session/prompt/summarize.txt`, `compaction.ts`), Gemini CLI and Qwen Code (`getCompressionPrompt`), Cline (`condense`), Goose
-/// (`summarize_oneshot.md`), read in November 2026.
+/// In this order: Claude Code, Codex (`codex-rs/core/templates/compact/prompt.md`), OpenCode and what was made from it (two), Gemini CLI and what was
+/// made from it, Cline. As public repositories quote them, in November 2026; not as the newest versions were seen to send them.
 const REQUESTS: &[&str] = &[
     "Your task is to create a detailed summary of the conversation so far",
     "You are performing a CONTEXT CHECKPOINT COMPACTION",

@@ -26,7 +26,8 @@ pub fn settle(format: Format, envelope: &Map<String, Value>, before: &[Arc<Messa
     }
     let tells = tell_orphans(view);
     let moved = place_system_messages(&mut view.messages);
-    let drops = wants_unbound(envelope) && drop_bound_thinking(before, view);
+    let model = envelope.get("model").and_then(Value::as_str).unwrap_or_default();
+    let drops = wants_unbound(model, envelope.get("thinking")) && drop_bound_thinking(before, view);
     tells || moved || drops
 }
 
@@ -38,12 +39,10 @@ fn stands(one: &Arc<Message>, other: &Arc<Message>) -> bool {
     Arc::ptr_eq(one, other) || one == other
 }
 
-/// Whether the request's model refuses thinking behind changed messages. One that is not named is taken for an older one;
-/// with `drop_block` the vendor leaves out itself what does not hold any more ("Fix a thinking block bound to a different
+/// Whether a request to this model, with this field `thinking`, is refused for thinking behind changed messages. One that is not named is taken
+/// for an older one; with `drop_block` the vendor leaves out itself what does not hold any more ("Fix a thinking block bound to a different
 /// conversation", platform.claude.com, November 2026).
-pub(super) fn wants_unbound(envelope: &Map<String, Value>) -> bool {
-    let model = envelope.get("model").and_then(Value::as_str).unwrap_or_default();
-    let thinking = envelope.get("thinking");
+pub fn wants_unbound(model: &str, thinking: Option<&Value>) -> bool {
     let choice = thinking.and_then(|it| it.get("block_binding")?.get("prefix_mismatch_behavior")?.as_str());
     binds_thinking(model) && choice != Some("drop_block")
 }

@@ -3,7 +3,7 @@
 mod agents;
 
 use crate::args::{Behind, Gateway as Args, Recall, Run};
-use crate::commands::warn;
+use crate::commands::{restore, warn};
 use crate::exit::{Exit, Failure, words};
 use crate::network;
 use crate::output::Output;
@@ -248,11 +248,7 @@ pub fn recall(args: &Recall) -> Result<(), Failure> {
         &args.handle,
         variable(TOKEN).as_deref(),
     ));
-    let text = text.map_err(|problem| Failure::Told(clean(&problem)))?;
-    Output::Stdout.write(|out| match std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-        true => out.write_all(crate::escaped::text(&text).as_bytes()),
-        false => out.write_all(text.as_bytes()),
-    })
+    restore::print(&text.map_err(|problem| Failure::Told(clean(&problem)))?)
 }
 
 /// The policies that a gateway can have, by name.

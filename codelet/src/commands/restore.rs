@@ -25,9 +25,17 @@ pub fn run(args: &Restore) -> Result<(), Failure> {
         return Err(broken.unwrap_or_else(|| unknown(&input.name, &entries, &args.handle)));
     };
     let piece = args.range.clone().map_or(content, |range| cut(content, range));
+    print(piece)
+}
+
+/// Prints a text that was removed: its exact bytes, or on a terminal with what that would obey as escapes.
+///
+/// # Errors
+/// When standard output takes no more.
+pub(super) fn print(removed: &str) -> Result<(), Failure> {
     Output::Stdout.write(|out| match std::io::stdout().is_terminal() {
-        true => out.write_all(escaped::text(piece).as_bytes()),
-        false => out.write_all(piece.as_bytes()),
+        true => out.write_all(escaped::text(removed).as_bytes()),
+        false => out.write_all(removed.as_bytes()),
     })
 }
 

@@ -29,7 +29,7 @@ const ANTHROPIC: Holds = Holds::Origin(Provider::Anthropic);
 const GEMINI: Holds = Holds::Origin(Provider::Gemini);
 const OPENAI_HOST: Holds = Holds::Origin(Provider::Openai);
 
-/// Sources: the agents' own documents and code, as named in `docs/gateway.md`.
+/// Which of them were tried, and where the rest is from: `docs/gateway.md`.
 const AGENTS: &[Agent] = &[
     Agent {
         program: "claude",
