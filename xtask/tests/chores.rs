@@ -3,7 +3,10 @@
 use std::process::{Command, Output};
 
 fn chore(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_xtask")).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(args)
+        .output()
+        .expect("the chores were built")
 }
 
 #[test]
