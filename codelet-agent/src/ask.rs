@@ -1,7 +1,6 @@
 //! One request: sends it, passes on what comes, counts the seconds in which nothing does, and notices when the user
 //! interrupts.
 
-use crate::driver::messages;
 use crate::event::{Event, Listen};
 use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, ModelError, Reply, Request};
@@ -72,7 +71,7 @@ pub(crate) async fn ask(
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Asked {
-    let messages = messages(session);
+    let messages = session.conversation.view().messages.clone();
     let name = &session.parts.model.profile().name;
     if session.answerer.as_ref().is_some_and(|last| last != name) {
         session.conversation.goes_elsewhere();

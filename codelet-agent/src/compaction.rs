@@ -1,7 +1,7 @@
 //! A compaction between two requests, with the engine's summary or with one that the model writes.
 
+use crate::account::{account_answer, account_part, report};
 use crate::ask::{self, Asked};
-use crate::driver::{account_answer, account_part, report};
 use crate::event::{Event, Listen};
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};

@@ -2,7 +2,6 @@
 
 use crate::model::Billed;
 use crate::run::Ending;
-use crate::session::Session;
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Withdrawn};
 use codelet_context::notice::Notice;
@@ -144,12 +143,6 @@ impl<F: FnMut(Event) + Send> Listen for F {
     fn on(&mut self, event: Event) {
         self(event);
     }
-}
-
-/// Whoever keeps what is said in a session, as it is said.
-pub trait Keep: Send {
-    /// More was said, or something was taken back. Returns what the user should know, such as that it cannot be kept.
-    fn keep(&mut self, session: &Session) -> Option<String>;
 }
 
 /// Whoever keeps figures of a session's requests, and so has to see the conversation as each of them holds it.

@@ -1,59 +1,71 @@
 //! Looks at a session while it works: whoever wants one asks, and is let in as soon as the session waits for something.
 
-use crate::session::Session;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// What is done with a look at the session.
-type Glance = Box<dyn FnOnce(&Session) + Send>;
+/// What is done with a look.
+type Glance<T> = Box<dyn FnOnce(&T) + Send>;
 
-/// Where looks at a session are asked for. Clones are of the same session. A session that works waits nearly all the
-/// time, for its model, its tools or the clock, and shows itself then as it stands.
-#[derive(Clone, Default)]
-pub struct Glances(Arc<Waiting>);
+/// Where looks at a session, or whatever else one task holds while others want to see it, are asked for. Clones are of the same one.
+/// A session that works waits nearly all the time, for its model, its tools or the clock, and shows itself then as it stands.
+pub struct Glances<T>(Arc<Waiting<T>>);
 
-#[derive(Default)]
-struct Waiting {
-    asked: Mutex<VecDeque<Glance>>,
+struct Waiting<T> {
+    asked: Mutex<VecDeque<Glance<T>>>,
     bell: Notify,
 }
 
-impl Glances {
-    /// Has this called with the session once, in the order of asking. It delays the session for as long as it takes.
-    pub fn ask(&self, glance: impl FnOnce(&Session) + Send + 'static) {
+impl<T> Clone for Glances<T> {
+    fn clone(&self) -> Self {
+        Glances(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for Glances<T> {
+    fn default() -> Self {
+        Glances(Arc::new(Waiting {
+            asked: Mutex::default(),
+            bell: Notify::new(),
+        }))
+    }
+}
+
+impl<T> Glances<T> {
+    /// Has this called once with what is held, in the order of asking. It delays whoever holds it for as long as it takes.
+    pub fn ask(&self, glance: impl FnOnce(&T) + Send + 'static) {
         self.queue().push_back(Box::new(glance));
         self.0.bell.notify_one();
     }
 
-    /// Lets those look who have asked. For whoever holds the session while nothing runs.
-    pub fn answer(&self, session: &Session) {
+    /// Lets those look who have asked. For whoever holds a session while nothing runs.
+    pub fn answer(&self, held: &T) {
         while let Some(glance) = self.next() {
-            glance(session);
+            glance(held);
         }
     }
 
     /// Lets all look who ask, for as long as this is polled. Giving it up loses nothing.
-    pub(crate) async fn given(&self, session: &Session) -> Infallible {
+    pub(crate) async fn given(&self, held: &T) -> Infallible {
         loop {
-            self.answer(session);
+            self.answer(held);
             self.0.bell.notified().await;
         }
     }
 
     // A glance may ask for another one, so the queue is not held while one looks.
-    fn next(&self) -> Option<Glance> {
+    fn next(&self) -> Option<Glance<T>> {
         self.queue().pop_front()
     }
 
-    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Glance>> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, VecDeque<Glance<T>>> {
         self.0.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Glances {
+impl<T> fmt::Debug for Glances<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Glances").field(&self.queue().len()).finish()
     }
@@ -62,30 +74,18 @@ impl fmt::Debug for Glances {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Profile;
-    use crate::permission::Rules;
-    use crate::scripted::Scripted;
-    use crate::session::{Parts, Settings};
-    use crate::surroundings::Nowhere;
 
     #[tokio::test]
     async fn whoever_asks_is_let_in_once_and_in_order() {
-        let parts = Parts {
-            model: Box::new(Scripted::new(Profile::unknown("test/model"), [])),
-            tools: Vec::new(),
-            gate: Arc::new(Rules::default()),
-            world: Arc::new(Nowhere),
-        };
-        let session = Session::new(parts, Settings::default());
-        let glances = session.glances();
+        let held = 7;
+        let glances = Glances::default();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let ask = |number: usize| {
             let seen = seen.clone();
-            glances.ask(move |session| {
-                let messages = session.conversation().history().messages().len();
+            glances.ask(move |held: &i32| {
                 seen.lock()
                     .unwrap_or_else(PoisonError::into_inner)
-                    .push((number, messages));
+                    .push((number, *held));
             });
         };
         ask(1);
@@ -101,13 +101,13 @@ mod tests {
         };
         tokio::select! {
             biased;
-            never = glances.given(&session) => match never {},
+            never = glances.given(&held) => match never {},
             () = asking => {}
         }
-        // Given up with one unanswered: whoever holds the session lets it in.
+        // Given up with one unanswered: whoever holds it lets it in.
         ask(5);
-        glances.answer(&session);
+        glances.answer(&held);
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        assert_eq!(seen, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
+        assert_eq!(seen, [(1, 7), (2, 7), (3, 7), (4, 7), (5, 7)]);
     }
 }

@@ -40,6 +40,15 @@ pub fn gather(world: &dyn Surroundings) -> Instructions {
     gathering.found
 }
 
+/// Folders below the working directory whose instructions were looked for since the last prompt or compaction: either may have changed what the
+/// model has in sight.
+#[derive(Default)]
+pub(crate) struct Nearer {
+    pub(crate) folders: HashSet<PathBuf>,
+    /// Bytes that were told since.
+    pub(crate) taken: usize,
+}
+
 /// Gathers what holds only in these folders, which lie [below](folders_below) the ones that [`gather`] looks at, by the same rules: for
 /// each of them what it has, at most so many bytes less in all. What stands in the other instructions is not told again, and a folder
 /// that the project ignores holds others' work: its instructions are none.

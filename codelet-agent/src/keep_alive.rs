@@ -1,6 +1,6 @@
 //! Idle requests that keep the provider's cache from expiring while the user thinks: only if wanted, and only so many.
 
-use crate::driver::account_part;
+use crate::account::account_part;
 use crate::event::Listen;
 use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, Request};

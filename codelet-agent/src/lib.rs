@@ -35,6 +35,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod account;
 mod again;
 pub mod answer;
 mod ask;
@@ -67,3 +68,4 @@ pub mod surroundings;
 pub mod tally;
 mod text_tool_calls;
 pub mod tool;
+mod user;

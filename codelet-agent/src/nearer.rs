@@ -6,17 +6,8 @@ use crate::session::Session;
 use codelet_context::body::Body;
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 use codelet_context::reminder;
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// What was looked at since the last prompt or compaction: either may have changed what the model has in sight.
-#[derive(Default)]
-pub(crate) struct Nearer {
-    folders: HashSet<PathBuf>,
-    /// Bytes that were told since.
-    taken: usize,
-}
 
 /// Tells the instructions of the folders that these files lie in, behind the results of the calls that have read or changed them. What
 /// the model has in sight is not told again.

@@ -2,33 +2,24 @@
 
 use crate::answer::AnswerCheck;
 use crate::bill::Bill;
-use crate::compaction;
-use crate::driver;
 use crate::effort::{CacheAfter, Effort};
-use crate::event::{Event, Keep, Listen, Witness};
+use crate::event::{Event, Listen, Witness};
 use crate::glance::Glances;
-use crate::instructions;
-use crate::interrupt::Interrupt;
+use crate::instructions::Nearer;
 use crate::model::{Model, Profile, ToolSpec};
-use crate::nearer::Nearer;
 use crate::permission::Gate;
-use crate::run::{Ending, Limits};
-use crate::step;
+use crate::run::Limits;
 use crate::surroundings::Surroundings;
-use crate::tool::{Call, Live, Output, Tool, ToolSource};
-use codelet_context::conversation::{Conversation, Due, Earlier, Refusal};
+use crate::tool::{Tool, ToolSource};
+use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{
-    Image, Message, Origin, Parameters, Part, ReminderKind, Role, Text, ToolResult, refusal,
-};
-use codelet_context::notice::Notice;
+use codelet_context::message::{Image, Message, Origin, Part, Role, Text, ToolResult};
 use codelet_context::pin::Pin;
-use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::policy::CompactionConfig;
 use codelet_context::price;
 use codelet_context::reminder;
 use codelet_context::strategy;
-use codelet_context::tokens::{Tokens, estimate_bytes, estimate_message};
-use codelet_context::tracker::TokenState;
+use codelet_context::tokens::{Tokens, estimate_bytes};
 use codelet_context::view::View;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -42,12 +33,6 @@ const MOST_OUTPUT: Tokens = 32_000;
 
 /// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
-/// What the model is told where there was something of a kind and is nothing any more: silence would leave the last word in
-/// force.
-const NO_INSTRUCTIONS: &str =
-    "There are no such instructions any more. What an earlier reminder of this type says is void.";
-const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
-
 /// How a session works.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
@@ -116,14 +101,20 @@ pub struct Parts {
     pub world: Arc<dyn Surroundings>,
 }
 
+/// Whoever keeps what is said in a session, as it is said.
+pub trait Keep: Send {
+    /// More was said, or something was taken back. Returns what the user should know, such as that it cannot be kept.
+    fn keep(&mut self, session: &Session) -> Option<String>;
+}
+
 /// A session in memory, for the life of the process.
 pub struct Session {
     pub(crate) conversation: Conversation,
     pub(crate) parts: Parts,
     pub(crate) specs: Arc<[ToolSpec]>,
     /// How many of the tools are the session's own; those of the source stand behind them.
-    own_tools: usize,
-    source: Option<Arc<dyn ToolSource>>,
+    pub(crate) own_tools: usize,
+    pub(crate) source: Option<Arc<dyn ToolSource>>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
     /// The bill as the last run began.
@@ -149,17 +140,17 @@ pub struct Session {
     /// Calls of the last reply whose parameters were cut.
     pub(crate) broken: Vec<Arc<str>>,
     /// The last prompt, how things stood before it, and how many messages there were.
-    last: Option<(Prompt, Earlier, usize)>,
+    pub(crate) last: Option<(Prompt, Earlier, usize)>,
     /// What the user's side has said since.
-    beside: Vec<Message>,
+    pub(crate) beside: Vec<Message>,
     /// How things stood before the last [`retry`](Self::retry) or [`clear`](Self::clear), and what was pinned.
-    discarded: Option<(Earlier, Vec<Pin>)>,
+    pub(crate) discarded: Option<(Earlier, Vec<Pin>)>,
     /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
     pub(crate) is_held_up: bool,
     /// Questions since the last prompt whether a command is run again with what the sandbox has not given it.
     pub(crate) asked_again: AtomicUsize,
     /// What the user was told of the instructions at the last prompt, and since.
-    notices: Vec<String>,
+    pub(crate) notices: Vec<String>,
     /// Folders whose own instructions were told since.
     pub(crate) nearer: Nearer,
     /// The user knows that counts are not believed, and that costs are estimated.
@@ -172,7 +163,7 @@ pub struct Session {
     /// Who keeps what is said.
     keeper: Option<Box<dyn Keep>>,
     /// Who wants to look while it works.
-    pub(crate) glances: Glances,
+    pub(crate) glances: Glances<Session>,
 }
 
 impl Session {
@@ -310,7 +301,7 @@ impl Session {
     }
 
     /// Puts these tools in the place of the source's. Says whether the model is told anything else than before.
-    fn take_tools(&mut self, tools: Vec<Arc<dyn Tool>>) -> bool {
+    pub(crate) fn take_tools(&mut self, tools: Vec<Arc<dyn Tool>>) -> bool {
         self.parts.tools.truncate(self.own_tools);
         self.parts.tools.extend(tools);
         let specs: Arc<[ToolSpec]> = self.parts.tools.iter().map(|tool| tool.spec().clone()).collect();
@@ -320,26 +311,6 @@ impl Session {
         self.specs = specs;
         self.conversation.has_other_tools(weight(&self.specs));
         true
-    }
-
-    /// Asks the source for its tools before a prompt, and never within one: a request in the middle of a run extends the one
-    /// before it, which the provider has in its cache.
-    async fn refresh_tools(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
-        let Some(source) = self.source.clone() else { return };
-        let refreshed = tokio::select! {
-            biased;
-            () = interrupt.thrown() => return,
-            refreshed = source.refresh() => refreshed,
-            never = self.glances.given(self) => match never {},
-        };
-        for notice in refreshed.notices {
-            listener.on(Event::Notice(notice));
-        }
-        let is_changed = refreshed.tools.is_some_and(|tools| self.take_tools(tools));
-        if is_changed && self.sent.is_some() {
-            // What is sent next begins otherwise than what was sent. What that costs is told with the other costs.
-            (self.sent, self.asked) = (None, None);
-        }
     }
 
     /// Whether the provider's cache has expired since the last request began, by the lifetime on the model's price card.
@@ -359,32 +330,6 @@ impl Session {
         self.parts.world.hide(said)
     }
 
-    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
-    pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
-        self.beside.clear();
-        self.is_held_up = false;
-        *self.asked_again.get_mut() = 0;
-        self.refresh_tools(interrupt, listener).await;
-        let (before, messages) = (
-            self.conversation.earlier(),
-            self.conversation.history().messages().len(),
-        );
-        let hidden = self.hidden(&prompt.text);
-        if hidden != prompt.text {
-            let told = "the prompt contains an API key or another secret; it is hidden from the model and not saved";
-            listener.on(Event::Notice(told.to_owned()));
-            prompt.text = hidden;
-        }
-        let mut parts = vec![Part::text(prompt.text.as_str())];
-        parts.extend(prompt.images.iter().cloned().map(Part::Image));
-        let said = Message::new(Role::User, parts);
-        self.remind(estimate_message(&said), interrupt, listener).await;
-        self.conversation.append(said);
-        let ending = driver::drive(self, &before, interrupt, listener).await;
-        self.last = Some((prompt, before, messages));
-        ending
-    }
-
     /// What the last prompt has led to, which [`retry`](Self::retry) would discard; none where nothing was said.
     pub fn last_turn(&self) -> Option<LastTurn> {
         let (prompt, _, messages) = self.last.as_ref()?;
@@ -397,58 +342,8 @@ impl Session {
         })
     }
 
-    /// Discards what the last prompt has led to and sends that prompt again, behind what the user has added since; `None` where
-    /// nothing was said. What tools have changed stays as it is, and so does what the user has refused: the model is told of it.
-    /// [`undo`](Self::undo) takes it back.
-    pub async fn retry(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
-        let (prompt, before, messages) = self.last.take()?;
-        let refused = self.refused_since(messages);
-        self.discard();
-        self.conversation.restore(before);
-        let beside = std::mem::take(&mut self.beside);
-        for message in beside.into_iter().chain(refused) {
-            self.conversation.append(message);
-        }
-        self.begin_anew();
-        Some(self.prompt(prompt, interrupt, listener).await)
-    }
-
-    fn discard(&mut self) {
+    pub(crate) fn discard(&mut self) {
         self.discarded = Some((self.conversation.earlier(), self.conversation.pins().to_vec()));
-    }
-
-    /// What the user has refused from this message on, as the model is told of it where the calls are gone.
-    fn refused_since(&self, first: usize) -> Option<Message> {
-        let since = self.conversation.history().messages().get(first..)?;
-        let call = |id: &str| {
-            since
-                .iter()
-                .flat_map(|message| message.calls())
-                .find(|call| &*call.id == id)
-        };
-        let refused = since
-            .iter()
-            .flat_map(|message| message.tool_results())
-            .filter_map(|result| {
-                let Some(refusal::Refusal::User(said)) = &result.refusal else {
-                    return None;
-                };
-                let call = call(&result.call_id)?;
-                let tool = self.parts.tools.iter().find(|tool| tool.spec().name == call.tool);
-                let about = tool.map(|tool| tool.describe(&call.parameters)).unwrap_or_default();
-                let said = if said.is_empty() {
-                    ""
-                } else {
-                    &format!(", and said: {said}")
-                };
-                Some(format!("- {} {about}: the user said no{said}", call.tool))
-            });
-        let refused: Vec<String> = refused.collect();
-        let text = format!(
-            "The user has refused these calls before; that holds:\n{}",
-            refused.join("\n")
-        );
-        (!refused.is_empty()).then(|| injected(&text))
     }
 
     /// Takes the last [`retry`](Self::retry) or [`clear`](Self::clear) back, with all that was said since; says no where there is
@@ -469,7 +364,7 @@ impl Session {
     }
 
     /// Another conversation than the one that was sent is the next to be sent.
-    fn begin_anew(&mut self) {
+    pub(crate) fn begin_anew(&mut self) {
         self.sent = None;
         self.broken.clear();
         let calls = self
@@ -481,22 +376,6 @@ impl Session {
         self.call_ids = calls.map(|call| call.id.clone()).collect();
     }
 
-    /// Compacts because the user asks. The instructions stand in the summary as the user's own words, what they
-    /// name is quoted in it before other things, and a model that writes one is told them. Where that fails or is interrupted, the listener is told, and the conversation stands as
-    /// it was.
-    ///
-    /// # Errors
-    /// As for [`Conversation::compact`].
-    pub async fn compact(
-        &mut self,
-        instructions: Option<&str>,
-        interrupt: &Interrupt,
-        listener: &mut dyn Listen,
-    ) -> Result<(), Refusal> {
-        let instructions = instructions.map(|words| self.hidden(words));
-        compaction::compact_as_asked(self, instructions.as_deref(), interrupt, listener).await
-    }
-
     /// Everything that was said, fit to be sent to a model: calls whose tools run at this moment are answered with a word
     /// about that.
     pub fn said(&self) -> Vec<Arc<Message>> {
@@ -506,7 +385,7 @@ impl Session {
     }
 
     /// Answers in the place of those that the last step's calls will have; none if they have them.
-    fn answers_in_place(&self) -> Option<Message> {
+    pub(crate) fn answers_in_place(&self) -> Option<Message> {
         let last = self.conversation.history().messages().last()?;
         let open = last.parts.iter().filter_map(|part| match part {
             Part::ToolCall(call) => Some(ToolResult::new(call.id.clone(), None, NO_RESULT_YET)),
@@ -514,19 +393,6 @@ impl Session {
         });
         let open: Vec<ToolResult> = open.collect();
         (!open.is_empty()).then(|| Message::results(open))
-    }
-
-    /// What [`compact`](Self::compact) with the template's summary would come to as things stand; nothing is changed.
-    ///
-    /// # Errors
-    /// As for [`Conversation::compact`].
-    pub fn compact_dry(&self, instructions: Option<&str>) -> Result<Notice, Refusal> {
-        let mut tried = self.conversation.clone();
-        if let Some(answers) = self.answers_in_place() {
-            tried.append(answers);
-        }
-        compaction::instruct(&mut tried, instructions);
-        tried.compact(Due::whole(Reason::Asked))
     }
 
     /// Goes on from what was said elsewhere, as if it had been said here. Calls without an answer get one. `told` is what the model is to
@@ -583,7 +449,7 @@ impl Session {
     }
 
     /// Where looks at the session are asked for while it works.
-    pub fn glances(&self) -> Glances {
+    pub fn glances(&self) -> Glances<Session> {
         self.glances.clone()
     }
 
@@ -592,45 +458,8 @@ impl Session {
         weight(&self.specs)
     }
 
-    /// Runs a command line that the user has typed, with a tool that takes one as `command`, and puts what came of it
-    /// into the conversation, bounded. Nobody is asked: the user wants it.
-    pub async fn run_for_user(&mut self, tool: &dyn Tool, line: &str, live: Live, interrupt: &Interrupt) -> Output {
-        let parameters = Parameters::new([("command".to_owned(), line.into())].into_iter().collect());
-        let permitted = tool.needs(&parameters).unwrap_or_default();
-        let output = {
-            let call = tool.call(Call {
-                parameters: &parameters,
-                permitted: &permitted,
-                conversation: &self.conversation,
-                live,
-                interrupt: interrupt.clone(),
-            });
-            tokio::select! {
-                biased;
-                output = call => output,
-                never = self.glances.given(self) => match never {},
-            }
-        };
-        let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
-        let shown = self
-            .conversation
-            .bounded(output.text.clone(), (most * 2 / 3, most / 3), "Bash");
-        let status = if output.success { "it succeeded" } else { "it failed" };
-        let head =
-            format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
-        let line = self.hidden(line);
-        let text = Text {
-            // It stands where reminders do, and must not look like one.
-            body: reminder::escape(&format!("{head}\n$ {line}\n{}", shown.body.as_str().trim_end())).into(),
-            origin: Origin::Injected,
-            ..shown
-        };
-        self.add_beside(Message::new(Role::User, vec![Part::Text(text)]));
-        output
-    }
-
     /// Appends what the user's side says beside a prompt. It stays where the prompt before it is sent again.
-    fn add_beside(&mut self, message: Message) {
+    pub(crate) fn add_beside(&mut self, message: Message) {
         self.beside.push(message.clone());
         self.conversation.append(message);
     }
@@ -652,69 +481,13 @@ impl Session {
             self.notices.push(notice);
         }
     }
-
-    /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
-    /// no byte, and an interruption leaves all of it as it was.
-    async fn remind(&mut self, prompt: Tokens, interrupt: &Interrupt, listener: &mut dyn Listen) {
-        let world = Arc::clone(&self.parts.world);
-        let instructions = instructions::gather(&*world);
-        for notice in &instructions.notices {
-            if !self.notices.contains(notice) {
-                listener.on(Event::Notice(notice.clone()));
-            }
-        }
-        self.notices = instructions.notices;
-        self.nearer = Nearer::default();
-        let environment = world.environment();
-        let git_status = tokio::select! {
-            biased;
-            status = world.git_status(interrupt.clone()) => status,
-            never = self.glances.given(self) => match never {},
-        };
-        if interrupt.is_thrown() {
-            return;
-        }
-        let messages = &self.conversation.view().messages;
-        let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
-        let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
-        let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
-        let git_status = git_status.as_deref();
-        let git_status = git_status.or_else(|| gone(ReminderKind::GitStatus, NO_REPOSITORY));
-        let contents = [
-            (ReminderKind::Instructions, instructions),
-            (ReminderKind::Environment, Some(&*environment)),
-            (ReminderKind::GitStatus, git_status),
-        ];
-        let mut contents: Vec<_> = contents
-            .into_iter()
-            .filter_map(|(kind, content)| Some((kind, content?)))
-            .collect();
-        // The model reads the figures in a request that holds the prompt and these reminders as well.
-        let others = reminder::update(messages, &contents);
-        let more = prompt.saturating_add(others.as_ref().map_or(0, estimate_message));
-        let token_status = token_status(&self.conversation.state_with(more, "", 0));
-        contents.push((ReminderKind::TokenStatus, &*token_status));
-        if let Some(message) = reminder::update(messages, &contents) {
-            self.conversation.append(message);
-        }
-    }
 }
 
 /// What the model is told beside what the user says.
-fn injected(text: &str) -> Message {
+pub(crate) fn injected(text: &str) -> Message {
     // It stands where reminders do, and must not look like one.
     let part = Part::Text(Text::new(reminder::escape(text), Origin::Injected));
     Message::new(Role::User, vec![part])
-}
-
-/// What the model is told of how full the window is. What does not fit is compacted before it is sent.
-fn token_status(state: &TokenState) -> String {
-    format!(
-        "{} of {} tokens of the window are in use ({:.0} %).",
-        state.current.min(state.capacity),
-        state.capacity,
-        state.percent_used.min(100.0)
-    )
 }
 
 /// The economics under which a model is asked. Where nobody knows its price, the usual rules hold.

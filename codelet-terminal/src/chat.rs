@@ -757,7 +757,7 @@ impl<F: Front> Chat<F> {
 struct Meanwhile<'a, F> {
     doing: Doing,
     happened: UnboundedReceiver<Event>,
-    glances: Glances,
+    glances: Glances<Session>,
     /// Where those who were let in have their lines shown.
     show: UnboundedSender<Vec<Line<'static>>>,
     front: &'a mut F,

@@ -1,8 +1,7 @@
 //! What a shell does itself, and no program: some of it runs what stands in its words, or decides which programs the
 //! commands behind it are.
 
-use super::is_among;
-use super::line::Word;
+use super::word::{Word, is_among};
 
 /// They evaluate their words, set variables (`PATH` may be one), or change what the name of a command means. Of `[[` the
 /// shell reads on behind `&&`, where a line is split.
@@ -93,7 +92,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use crate::permission::line::split;
-    use crate::permission::{fits_all, pattern_for};
+    use crate::permission::pattern::fits_all;
+    use crate::permission::pattern_for;
 
     /// Whether the patterns allow the line that allow each of its commands by its first word alone.
     fn may(line: &str) -> bool {

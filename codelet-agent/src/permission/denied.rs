@@ -2,8 +2,9 @@
 
 mod redirected;
 
-use super::line::{Word, split};
-use super::{fits, matches};
+use super::line::split;
+use super::pattern::{fits, matches};
+use super::word::Word;
 
 /// Whether a command of a line matches a pattern that denies it: from any of its words on, since some only start the rest (`env`,
 /// `nice`), by the program's last name (`/usr/bin/git`), with options between the program and what it does (`git -C . push`), and with

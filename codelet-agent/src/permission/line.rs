@@ -2,50 +2,10 @@
 //! and run by another, so that whatever is not certain is not read at all.
 
 use super::builtin;
+use super::word::Word;
 use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::str::Chars;
-
-/// A word without its quotes.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Word {
-    /// What it says.
-    pub text: String,
-    /// It begins with a `~` that the shell replaces.
-    pub is_home: bool,
-    /// Some of it was quoted, so that it is no number of an output.
-    is_quoted: bool,
-    /// The shell replaces it by the names of files.
-    pub is_wild: bool,
-}
-
-impl Word {
-    fn quoted(&mut self) -> &mut String {
-        self.is_quoted = true;
-        // Quotes before the first slash keep the shell from replacing it.
-        self.is_home &= self.text.contains('/');
-        &mut self.text
-    }
-
-    fn push(&mut self, c: char) {
-        self.is_home |= c == '~' && self.text.is_empty() && !self.is_quoted;
-        self.is_wild |= matches!(c, '*' | '?' | '[');
-        self.text.push(c);
-    }
-
-    /// What a command is given to read, in the place of a word.
-    fn document() -> Word {
-        Word {
-            text: "<<".to_owned(),
-            is_quoted: true,
-            ..Word::default()
-        }
-    }
-
-    fn is_number(&self) -> bool {
-        !self.is_quoted && !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
-    }
-}
 
 /// What separates words: in a shell, no other blank does.
 pub(super) fn is_blank(c: char) -> bool {
@@ -270,7 +230,7 @@ fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<W
 
 #[cfg(test)]
 mod tests {
-    use crate::permission::fits_all;
+    use crate::permission::pattern::fits_all;
 
     fn may(patterns: &[&str], line: &str) -> bool {
         fits_all(

@@ -2,8 +2,8 @@
 //! only the system's programs; so what is listed here decides what is asked about, and the sandbox what can happen. Beside other
 //! commands there is no such sandbox: there only those of [`BESIDE`] need no pattern, and not with every option.
 
-use super::is_among;
-use super::line::{Word, split};
+use super::line::split;
+use super::word::{Word, is_among};
 
 /// Programs that only look, in a line with other commands too.
 const BESIDE: &str = "ls pwd cat head tail wc nl tac rev cut tr fold column comm cmp grep egrep fgrep rg sort uniq du df stat \

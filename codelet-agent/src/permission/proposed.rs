@@ -1,7 +1,9 @@
 //! The patterns that are proposed to be kept for a project: a person reads and changes them before they hold.
 
-use super::line::{Word, split};
-use super::{CALL, allows, allows_call, is_among, is_of_calls, looks};
+use super::line::split;
+use super::looks;
+use super::pattern::{CALL, allows, allows_call, is_of_calls};
+use super::word::{Word, is_among};
 use crate::orders;
 use crate::tool::{Looking, Need};
 use codelet_text::unseen;
@@ -211,5 +213,60 @@ mod tests {
             assert!(patterns(text, &asked).is_err(), "{text}");
         }
         assert!(patterns("make *", &run("make")).is_ok() && patterns("*", &run("make")).is_err());
+    }
+
+    #[test]
+    fn a_line_has_a_pattern_where_one_would_be_understood() {
+        for (line, patterns) in [
+            ("cargo test -p x", &["cargo test *"][..]),
+            ("mkdir -p src", &["mkdir *"]),
+            ("cargo fmt && cargo test | tail -n 5", &["cargo fmt *", "cargo test *"]),
+            ("/usr/bin/git status -s", &["/usr/bin/git status *"]),
+            ("git commit -qm x", &["git commit *"]),
+            ("python3 -m pytest -q a.py", &["python3 -m pytest *"]),
+            ("/usr/bin/python3.12 -m mypy .", &["/usr/bin/python3.12 -m mypy *"]),
+        ] {
+            assert_eq!(pattern_for(line).unwrap(), patterns, "{line}");
+        }
+        for line in [
+            // An option may start a program, or write.
+            "sort -o y x",
+            "gcc -c a.c",
+            "zip -r a.zip x",
+            "git log --output=x",
+            "git diff --stat",
+            "git push",
+            "go build ./...",
+            "make test",
+            "./check.sh",
+            "./gradlew build",
+            "./git status",
+            "sub/cargo test",
+            "cargo install x",
+            "cargo test; sort -o y x",
+            "rm -rf target",
+            "bash -c 'ls'",
+            "/usr/bin/python3 x.py",
+            "python3.13t x.py",
+            "python3 -m pip install x",
+            "python3 -m timeit x",
+            "python3 -c x -m pytest",
+            "lua5.4 x.lua",
+            "Rscript x.R",
+            "/usr/bin/git -C / status",
+            "/usr/bin/git",
+            "git submodule foreach ls",
+            "docker compose run x",
+            ". x",
+            "npm exec thing",
+            "git -C / status",
+            "git",
+            "echo x > y",
+            "a=b ls",
+            "ls; rm x",
+            "",
+        ] {
+            assert_eq!(pattern_for(line), None, "{line}");
+        }
     }
 }

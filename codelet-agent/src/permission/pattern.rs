@@ -1,0 +1,401 @@
+//! Patterns: which command lines and calls of servers' tools one stands for.
+
+use super::line::{self, split};
+use super::looks;
+use super::word::Word;
+
+/// Whether every command of a line matches one of the patterns, or, if `may_look`, only looks and may do so beside others. A pattern that names a place from where the
+/// session began fits nothing where the shell stands elsewhere (`is_elsewhere`), nor behind a `cd`. A pattern is compared word by word, where `*` stands for any
+/// text within a word and a last word `*` for any further words, none included: `cargo *` matches `cargo` and
+/// `cargo test -p x`, not `cargo-x`. No `*` leads out of a folder that the pattern names, nor up from where the command runs:
+/// in the first word it stands for text without `/`, and nowhere behind a folder for `..`, nor for a wildcard that could become
+/// that: `rm build/*` allows neither `rm build/../x` nor `rm build/.?/x`.
+///
+/// A line is judged as a shell would split it: at `&&`, `||`, `;`, `|` and line ends. What could hide a command or write
+/// elsewhere matches nothing: substitutions, redirections other than to `/dev/null` or between the outputs, groups, background jobs, assignments
+/// before a command, commands of the shell itself that evaluate their words or set variables (`export`, `let`, `[[`, `printf -v`),
+/// programs named by a wildcard, quotes that do not close, and control characters. A `set` that only says how the shell runs the
+/// other commands (`set -euo pipefail`) needs no pattern. Words are separated
+/// by spaces and tabs alone, as in a shell: any other blank belongs into quotes.
+pub fn allows(patterns: &[String], line: &str, is_elsewhere: bool, may_look: bool) -> bool {
+    fits_all(patterns, line, is_elsewhere, |words| {
+        may_look && looks::only_looks(words, false)
+    })
+}
+
+/// The same, where these commands need no pattern.
+pub(super) fn fits_all(patterns: &[String], line: &str, is_elsewhere: bool, is_free: impl Fn(&[Word]) -> bool) -> bool {
+    let Some(commands) = split(line) else { return false };
+    let of_commands: Vec<&String> = patterns.iter().filter(|pattern| !is_of_calls(pattern)).collect();
+    let mut is_elsewhere = is_elsewhere;
+    !commands.is_empty()
+        && commands.iter().all(|words| {
+            let may = looks::below(words).is_some()
+                || is_free(words)
+                || of_commands.iter().any(|pattern| matches(pattern, words, is_elsewhere));
+            is_elsewhere |= looks::moves(words);
+            may
+        })
+}
+
+/// How patterns begin that allow calls of servers' tools.
+pub(super) const CALL: &str = "mcp:";
+
+/// Whether one of the patterns allows to call this tool of a server: `mcp:`, then the tool's name towards the model, in
+/// which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`.
+pub(crate) fn allows_call(patterns: &[String], tool: &str) -> bool {
+    let mut of_calls = patterns.iter().filter_map(|pattern| pattern.strip_prefix(CALL));
+    of_calls.any(|pattern| fits(pattern, tool))
+}
+
+/// Whether a pattern is about servers' tools, and not about commands.
+pub fn is_of_calls(pattern: &str) -> bool {
+    pattern.starts_with(CALL)
+}
+
+pub(super) fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {
+    // At the same characters as a command line, or the two would not speak of the same words.
+    let parts: Vec<&str> = pattern
+        .trim_matches(|c: char| c.is_ascii_whitespace())
+        .split(line::is_blank)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let (parts, is_open) = match parts.split_last() {
+        Some((&"*", rest)) if !rest.is_empty() => (rest, true),
+        _ => (&parts[..], false),
+    };
+    let is_of_beginning = |part: &&str| part.contains('/') && !part.starts_with(['/', '~']);
+    let means_another = is_elsewhere && parts.iter().any(is_of_beginning);
+    !parts.is_empty()
+        && !means_another
+        && words.len() >= parts.len()
+        && (is_open || words.len() == parts.len())
+        && parts.iter().zip(words).enumerate().all(|(place, (part, word))| {
+            let fits = match place {
+                0 => fits_program(part, &word.text),
+                _ => fits(part, &word.text) && stays_below(part, word),
+            };
+            // A folder may really be called `~`; a pattern means the one that a shell puts in its place.
+            fits && (word.is_home || !part.starts_with('~'))
+        })
+}
+
+/// Whether a program fits a pattern, folder by folder: `./scripts/*` is what lies in that folder, not what can be reached from it.
+fn fits_program(pattern: &str, program: &str) -> bool {
+    let (mut wanted, mut folders) = (pattern.split('/'), program.split('/'));
+    loop {
+        match (wanted.next(), folders.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(name)) => {
+                let is_elsewhere = matches!(name, "" | "." | "..");
+                if !(wanted == name || !is_elsewhere && fits(wanted, name)) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// Whether an argument leaves no folder that the pattern names: `src/*` is not `src/../secret`, nor anything that a shell may turn
+/// into that.
+fn stays_below(pattern: &str, argument: &Word) -> bool {
+    /// Where a shell puts a home into a word that looks like an assignment.
+    const HOMES: [&str; 2] = ["=~", ":~"];
+    // Whatever a program may take a word apart at.
+    let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let times_up = |text: &str| text.split(|c| !is_in_name(c)).filter(|&name| name == "..").count();
+    let homes = |text: &str| HOMES.iter().map(|home| text.matches(home).count()).sum::<usize>();
+    let text = argument.text.as_str();
+    // A wildcard at the beginning is no whole path either.
+    let is_elsewhere = text.starts_with('/') || argument.is_home;
+    !(pattern.contains(['/', '*']))
+        || times_up(text) <= times_up(pattern)
+            && !(is_elsewhere && pattern.starts_with('*'))
+            && homes(text) <= homes(pattern)
+            && !(text.contains('/') && argument.is_wild && text.split('/').any(may_be_dots))
+}
+
+/// Whether a component with wildcards could stand for `.` or `..`. Shells differ in that, by kind, version and options, so that none of
+/// them is asked: a component is safe with a sign outside of brackets that is neither a dot nor a wildcard, and so is a lone `*`, which
+/// no shell takes for a name that begins with a dot unless it is told to, and for these two not even then.
+fn may_be_dots(component: &str) -> bool {
+    let is_wild = component.contains(['*', '?', '[']);
+    let is_star = component.chars().all(|c| c == '*');
+    let before = component.split('[').next().unwrap_or_default();
+    let behind = component.rsplit_once(']').map_or("", |(_, behind)| behind);
+    let mut outside = before.chars().chain(behind.chars());
+    is_wild && !is_star && outside.all(|c| matches!(c, '.' | '*' | '?' | '['))
+}
+
+/// Whether a word fits a pattern in which `*` stands for any text. Linear but for the number of stars.
+pub fn fits(pattern: &str, word: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| word.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = pieces.next_back() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::permission::pattern_for;
+    use proptest::prelude::*;
+
+    fn may(patterns: &[&str], line: &str) -> bool {
+        fits_all(
+            &patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(),
+            line,
+            false,
+            |_| false,
+        )
+    }
+
+    #[test]
+    fn a_pattern_of_a_folder_allows_nothing_outside_of_it() {
+        for (pattern, line) in [
+            ("./scripts/*", "./scripts/ok.sh"),
+            ("./scripts/* *", "./scripts/ok.sh -c ../x"),
+            ("target/*/app", "target/debug/app"),
+            ("/usr/bin/*", "/usr/bin/ls"),
+            ("../tools/*", "../tools/gen"),
+            ("cat src/*", "cat src/a/b.rs"),
+            ("cat ../src/*", "cat ../src/a.rs"),
+            ("diff a *", "diff a ../b"),
+            ("cat src/*", "cat src/*"),
+            ("cat src/*", "cat src/*/mod.rs"),
+            ("cat src/*", "cat src/**/a?.rs"),
+            ("cat src/*", "cat src/[ab]c/x*"),
+            ("cat src/* src/*", "cat src/*.rs src/a"),
+            ("rm *", "rm .?"),
+            ("rm *.o", "rm src/x.o"),
+            ("rm *.o", "rm src/*.o"),
+            ("rm *", "rm ../x.o"),
+            ("tool --in=*", "tool --in=/a"),
+            ("rm build/*", "rm build/'.?'/a"),
+            ("git log o/*", "git log o/main..HEAD"),
+        ] {
+            assert!(may(&[pattern], line), "{pattern}: {line}");
+        }
+        for (pattern, line) in [
+            ("./scripts/*", "./scripts/../evil.sh"),
+            ("./scripts/*", "./scripts/a/../../evil.sh"),
+            ("./scripts/*", "./scripts/sub/evil.sh"),
+            ("./scripts/*", "./scripts/.."),
+            ("./scripts/* *", "./scripts/../../../../../bin/sh -c evil"),
+            ("./*/run", "./../run"),
+            ("target/debug/*", "target/debug/../../evil"),
+            ("/usr/bin/*", "/usr/bin/../../tmp/evil"),
+            ("/usr/bin/*", "/usr/bin//tmp"),
+            ("my-*", "my-/../evil"),
+            ("*/ok.sh", "evil/ok.sh/../ok.sh"),
+            ("cat src/*", "cat src/../../secret"),
+            ("rm *.o", "rm ../x.o"),
+            ("rm *.o", "rm src/../../x.o"),
+            ("rm *.o", "rm .?/x.o"),
+            ("rm *.o", "rm /tmp/x.o"),
+            ("rm *.o", "rm ~/x.o"),
+            ("tool --in=src/*", "tool --in=src/../secret"),
+            ("tool --in=src/*", "tool --in=src/a:../secret"),
+            ("tool --in=src/*", "tool --in=src/a,../secret"),
+            ("tool in=src/*", "tool in=src/a:~/secret"),
+            ("tool a/*", "tool a/b=~/secret"),
+            ("./x build/*", "./x 'build/a\\..\\..\\b'"),
+        ] {
+            assert!(!may(&[pattern], line), "{pattern}: {line}");
+        }
+    }
+
+    /// What bash, dash, zsh, ksh or an old one of them makes `..` of, or may make it of.
+    #[test]
+    fn no_expansion_of_a_shell_leads_out_of_a_folder() {
+        for word in [
+            "build/../x",
+            "build/\\.\\./x",
+            "build/.\\./x",
+            "build/'..'/x",
+            "build/\".\".\"/x\"",
+            "build/.''./x",
+            "build/.\\\n./x",
+            "build/..",
+            "build//../x",
+            "build/./../x",
+            "build/a/../../x",
+            "build/.?/x",
+            "build/?./x",
+            "build/??/x",
+            "build/?/x",
+            "build/.?",
+            "build/.*",
+            "build/.*/x",
+            "build/*./x",
+            "build/*.*/x",
+            "build/..*/x",
+            "build/.*.*/x",
+            "build/?*/x",
+            "build/a/.?/.?/x",
+            "build/[.][.]/x",
+            "build/.[.]/x",
+            "build/[.]./x",
+            "build/[!a][!a]/x",
+            "build/[^a]./x",
+            "build/[+-/]./x",
+            "build/[[:punct:]][[:punct:]]/x",
+            "build/[[.period.]][[=.=]]/x",
+            "build/.['.']/x",
+            "build/.[\\.]/x",
+            "build/'.'?/x",
+            "build/\\.?/x",
+            "build/{..,x}/y",
+            "build/{.,x}./y",
+            "build/.{.,x}/y",
+            "build/{a,../x}",
+            "build/@(..)/x",
+            "build/?(.)./x",
+            "build/+(.)/x",
+            "build/!(a)/x",
+            "build/$'..'/x",
+            "build/$'\\x2e.'/x",
+            "build/$\"..\"/x",
+            "build/$x/y",
+            "build/${x:-..}/y",
+            "build/$(echo ..)/x",
+            "build/`echo ..`/x",
+            "build/(..)/x",
+            "build/.<->/x",
+            "~/build/x",
+            "./build/x",
+            "b*/x",
+            "*/x",
+        ] {
+            let line = format!("rm {word}");
+            assert!(!may(&["rm build/*"], &line), "{line}");
+            let line = format!("rm build/ok {word}");
+            assert!(!may(&["rm build/* build/*"], &line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_allows_the_command_and_its_arguments_and_nothing_else() {
+        for line in [
+            "cargo",
+            "cargo test",
+            "cargo test -p 'a b' && cargo fmt",
+            "cargo test 2>&1 | tail -n 5",
+            "cargo test >/dev/null 2>&1",
+            "cargo build;\ncargo test",
+            "cargo build;",
+            "\"cargo\" test \\\n --all",
+        ] {
+            assert!(may(&["cargo *", "tail *"], line), "{line}");
+        }
+        for line in [
+            "",
+            "rm -rf /",
+            "cargo-x",
+            "cargo test; rm -rf /",
+            "cargo test\nrm x",
+            "cargo test | sh",
+            "cargo test && rm x",
+            "cargo test || rm x",
+            "cargo test & rm x",
+            "cargo $(rm x)",
+            "cargo `rm x`",
+            "cargo \"$(rm x)\"",
+            "cargo <(rm x)",
+            "cargo test > src/main.rs",
+            "cargo test >> x",
+            "cargo test >&out",
+            "(cargo test)",
+            "{ cargo test; }",
+            "!cargo test",
+            "RUSTC=rm cargo test",
+            "PATH=. cargo test",
+            "cargo 'test",
+            "cargo \\",
+            "cargo test # and\n rm x",
+            "; cargo test",
+            "cargo test ;; cargo",
+        ] {
+            assert!(!may(&["cargo *", "tail *"], line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_star_in_a_word_stays_in_the_word() {
+        assert!(may(&["git log --*"], "git log --oneline"));
+        assert!(!may(&["git log --*"], "git log --oneline x"));
+        assert!(may(&["npm run test:*"], "npm run test:unit"));
+        assert!(may(&["./x*y*z"], "./x-y-y-z"));
+        assert!(!may(&["./x*y*z"], "./xz"));
+        assert!(!may(&["ab*ba"], "aba"));
+        assert!(!may(&["*"], "anything goes"));
+    }
+
+    #[test]
+    fn a_pattern_of_calls_allows_no_command() {
+        assert!(!may(&["mcp:*"], "mcp:x"));
+        let patterns = ["mcp:files__read_*".to_owned()];
+        assert!(allows_call(&patterns, "files__read_text"));
+        assert!(!allows_call(&patterns, "files__write") && !allows_call(&patterns, "other__files__read_x"));
+    }
+
+    #[test]
+    fn a_pattern_that_names_a_place_holds_from_where_the_session_began() {
+        let patterns = ["./ok.sh *", "cargo *", "rm build/*", "/usr/bin/x"].map(str::to_owned);
+        for line in [
+            "./ok.sh",
+            "rm build/x",
+            "cd sub && cargo test",
+            "cargo test && cd sub",
+            "cd sub; /usr/bin/x",
+        ] {
+            assert!(allows(&patterns, line, false, true), "{line}");
+        }
+        for line in [
+            "cd sub && ./ok.sh",
+            "cd sub; rm build/x",
+            "cd ..; cargo test",
+            "pushd sub; cargo test",
+        ] {
+            assert!(!allows(&patterns, line, false, true), "{line}");
+        }
+        assert!(allows(&patterns, "cargo test", true, true) && !allows(&patterns, "./ok.sh", true, true));
+    }
+
+    proptest! {
+        #[test]
+        fn a_pattern_permits_the_line_that_it_was_made_for(line in "[a-z \"'\\\\;|&<>$`(){}=#\n!*?~./-]{0,40}") {
+            if let Some(patterns) = pattern_for(&line) {
+                prop_assert!(allows(&patterns, &line, false, true));
+            }
+        }
+
+        /// Whatever stands behind an allowed command, a forbidden word is never the first of a command that runs.
+        #[test]
+        fn no_line_hides_a_second_command(line in "[a-z \"'\\\\;|&<>$`(){}=#\n!*?~-]{0,40}") {
+            let judged = may(&["cargo *"], &format!("cargo {line}"));
+            if judged {
+                let commands = split(&format!("cargo {line}")).unwrap();
+                prop_assert!(commands.iter().all(|words| words[0].text == "cargo"));
+            }
+        }
+
+        #[test]
+        fn any_line_is_judged_without_a_panic(line in ".{0,60}", pattern in ".{0,20}") {
+            let _ = allows(&[pattern], &line, false, true);
+        }
+    }
+}

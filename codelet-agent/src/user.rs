@@ -1,0 +1,245 @@
+//! What the user asks of a session: a prompt, the same once more, a compaction, a command of their own.
+
+use crate::compaction;
+use crate::driver;
+use crate::event::{Event, Listen};
+use crate::instructions::{self, Nearer};
+use crate::interrupt::Interrupt;
+use crate::run::Ending;
+use crate::session::{Prompt, Session, injected};
+use crate::step;
+use crate::tool::{Call, Live, Output, Tool};
+use codelet_context::conversation::{Due, Refusal};
+use codelet_context::message::{Message, Origin, Parameters, Part, ReminderKind, Role, Text, refusal};
+use codelet_context::notice::Notice;
+use codelet_context::policy::Reason;
+use codelet_context::reminder;
+use codelet_context::tokens::{Tokens, estimate_message};
+use codelet_context::tracker::TokenState;
+use std::sync::Arc;
+
+/// What the model is told where there was something of a kind and is nothing any more: silence would leave the last word in
+/// force.
+const NO_INSTRUCTIONS: &str =
+    "There are no such instructions any more. What an earlier reminder of this type says is void.";
+const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
+
+impl Session {
+    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
+    pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+        self.beside.clear();
+        self.is_held_up = false;
+        *self.asked_again.get_mut() = 0;
+        self.refresh_tools(interrupt, listener).await;
+        let (before, messages) = (
+            self.conversation.earlier(),
+            self.conversation.history().messages().len(),
+        );
+        let hidden = self.hidden(&prompt.text);
+        if hidden != prompt.text {
+            let told = "the prompt contains an API key or another secret; it is hidden from the model and not saved";
+            listener.on(Event::Notice(told.to_owned()));
+            prompt.text = hidden;
+        }
+        let mut parts = vec![Part::text(prompt.text.as_str())];
+        parts.extend(prompt.images.iter().cloned().map(Part::Image));
+        let said = Message::new(Role::User, parts);
+        self.remind(estimate_message(&said), interrupt, listener).await;
+        self.conversation.append(said);
+        let ending = driver::drive(self, &before, interrupt, listener).await;
+        self.last = Some((prompt, before, messages));
+        ending
+    }
+
+    /// Discards what the last prompt has led to and sends that prompt again, behind what the user has added since; `None` where
+    /// nothing was said. What tools have changed stays as it is, and so does what the user has refused: the model is told of it.
+    /// [`undo`](Self::undo) takes it back.
+    pub async fn retry(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
+        let (prompt, before, messages) = self.last.take()?;
+        let refused = self.refused_since(messages);
+        self.discard();
+        self.conversation.restore(before);
+        let beside = std::mem::take(&mut self.beside);
+        for message in beside.into_iter().chain(refused) {
+            self.conversation.append(message);
+        }
+        self.begin_anew();
+        Some(self.prompt(prompt, interrupt, listener).await)
+    }
+
+    /// What the user has refused from this message on, as the model is told of it where the calls are gone.
+    fn refused_since(&self, first: usize) -> Option<Message> {
+        let since = self.conversation.history().messages().get(first..)?;
+        let call = |id: &str| {
+            since
+                .iter()
+                .flat_map(|message| message.calls())
+                .find(|call| &*call.id == id)
+        };
+        let refused = since
+            .iter()
+            .flat_map(|message| message.tool_results())
+            .filter_map(|result| {
+                let Some(refusal::Refusal::User(said)) = &result.refusal else {
+                    return None;
+                };
+                let call = call(&result.call_id)?;
+                let tool = self.parts.tools.iter().find(|tool| tool.spec().name == call.tool);
+                let about = tool.map(|tool| tool.describe(&call.parameters)).unwrap_or_default();
+                let said = if said.is_empty() {
+                    ""
+                } else {
+                    &format!(", and said: {said}")
+                };
+                Some(format!("- {} {about}: the user said no{said}", call.tool))
+            });
+        let refused: Vec<String> = refused.collect();
+        let text = format!(
+            "The user has refused these calls before; that holds:\n{}",
+            refused.join("\n")
+        );
+        (!refused.is_empty()).then(|| injected(&text))
+    }
+
+    /// Compacts because the user asks. The instructions stand in the summary as the user's own words, what they
+    /// name is quoted in it before other things, and a model that writes one is told them. Where that fails or is interrupted, the listener is told, and the conversation stands as
+    /// it was.
+    ///
+    /// # Errors
+    /// As for [`Conversation::compact`].
+    pub async fn compact(
+        &mut self,
+        instructions: Option<&str>,
+        interrupt: &Interrupt,
+        listener: &mut dyn Listen,
+    ) -> Result<(), Refusal> {
+        let instructions = instructions.map(|words| self.hidden(words));
+        compaction::compact_as_asked(self, instructions.as_deref(), interrupt, listener).await
+    }
+
+    /// What [`compact`](Self::compact) with the template's summary would come to as things stand; nothing is changed.
+    ///
+    /// # Errors
+    /// As for [`Conversation::compact`].
+    pub fn compact_dry(&self, instructions: Option<&str>) -> Result<Notice, Refusal> {
+        let mut tried = self.conversation.clone();
+        if let Some(answers) = self.answers_in_place() {
+            tried.append(answers);
+        }
+        compaction::instruct(&mut tried, instructions);
+        tried.compact(Due::whole(Reason::Asked))
+    }
+
+    /// Runs a command line that the user has typed, with a tool that takes one as `command`, and puts what came of it
+    /// into the conversation, bounded. Nobody is asked: the user wants it.
+    pub async fn run_for_user(&mut self, tool: &dyn Tool, line: &str, live: Live, interrupt: &Interrupt) -> Output {
+        let parameters = Parameters::new([("command".to_owned(), line.into())].into_iter().collect());
+        let permitted = tool.needs(&parameters).unwrap_or_default();
+        let output = {
+            let call = tool.call(Call {
+                parameters: &parameters,
+                permitted: &permitted,
+                conversation: &self.conversation,
+                live,
+                interrupt: interrupt.clone(),
+            });
+            tokio::select! {
+                biased;
+                output = call => output,
+                never = self.glances.given(self) => match never {},
+            }
+        };
+        let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
+        let shown = self
+            .conversation
+            .bounded(output.text.clone(), (most * 2 / 3, most / 3), "Bash");
+        let status = if output.success { "it succeeded" } else { "it failed" };
+        let head =
+            format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
+        let line = self.hidden(line);
+        let text = Text {
+            // It stands where reminders do, and must not look like one.
+            body: reminder::escape(&format!("{head}\n$ {line}\n{}", shown.body.as_str().trim_end())).into(),
+            origin: Origin::Injected,
+            ..shown
+        };
+        self.add_beside(Message::new(Role::User, vec![Part::Text(text)]));
+        output
+    }
+
+    /// Asks the source for its tools before a prompt, and never within one: a request in the middle of a run extends the one
+    /// before it, which the provider has in its cache.
+    async fn refresh_tools(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
+        let Some(source) = self.source.clone() else { return };
+        let refreshed = tokio::select! {
+            biased;
+            () = interrupt.thrown() => return,
+            refreshed = source.refresh() => refreshed,
+            never = self.glances.given(self) => match never {},
+        };
+        for notice in refreshed.notices {
+            listener.on(Event::Notice(notice));
+        }
+        let is_changed = refreshed.tools.is_some_and(|tools| self.take_tools(tools));
+        if is_changed && self.sent.is_some() {
+            // What is sent next begins otherwise than what was sent. What that costs is told with the other costs.
+            (self.sent, self.asked) = (None, None);
+        }
+    }
+
+    /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
+    /// no byte, and an interruption leaves all of it as it was.
+    async fn remind(&mut self, prompt: Tokens, interrupt: &Interrupt, listener: &mut dyn Listen) {
+        let world = Arc::clone(&self.parts.world);
+        let instructions = instructions::gather(&*world);
+        for notice in &instructions.notices {
+            if !self.notices.contains(notice) {
+                listener.on(Event::Notice(notice.clone()));
+            }
+        }
+        self.notices = instructions.notices;
+        self.nearer = Nearer::default();
+        let environment = world.environment();
+        let git_status = tokio::select! {
+            biased;
+            status = world.git_status(interrupt.clone()) => status,
+            never = self.glances.given(self) => match never {},
+        };
+        if interrupt.is_thrown() {
+            return;
+        }
+        let messages = &self.conversation.view().messages;
+        let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
+        let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
+        let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
+        let git_status = git_status.as_deref();
+        let git_status = git_status.or_else(|| gone(ReminderKind::GitStatus, NO_REPOSITORY));
+        let contents = [
+            (ReminderKind::Instructions, instructions),
+            (ReminderKind::Environment, Some(&*environment)),
+            (ReminderKind::GitStatus, git_status),
+        ];
+        let mut contents: Vec<_> = contents
+            .into_iter()
+            .filter_map(|(kind, content)| Some((kind, content?)))
+            .collect();
+        // The model reads the figures in a request that holds the prompt and these reminders as well.
+        let others = reminder::update(messages, &contents);
+        let more = prompt.saturating_add(others.as_ref().map_or(0, estimate_message));
+        let token_status = token_status(&self.conversation.state_with(more, "", 0));
+        contents.push((ReminderKind::TokenStatus, &*token_status));
+        if let Some(message) = reminder::update(messages, &contents) {
+            self.conversation.append(message);
+        }
+    }
+}
+
+/// What the model is told of how full the window is. What does not fit is compacted before it is sent.
+fn token_status(state: &TokenState) -> String {
+    format!(
+        "{} of {} tokens of the window are in use ({:.0} %).",
+        state.current.min(state.capacity),
+        state.capacity,
+        state.percent_used.min(100.0)
+    )
+}
