@@ -53,6 +53,7 @@ use select::Kept;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use told::Summary;
 
 /// How small a compaction is to make the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,11 +112,30 @@ impl Options<'_> {
 /// Less than this share saved is worth a warning.
 pub(crate) const MODEST_SAVING: f64 = 0.6;
 
-/// Whether two texts of the user's side that follow one another are what a compacted view ends with: the summary and the
-/// notice behind it. For who reads what was written of one; nothing that a tool has printed can begin a text of its own.
-pub fn is_ending(summary: &str, notice: &str) -> bool {
-    let rest = summary.strip_prefix(labels::SUMMARY.trim_end());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n')) && notice == labels::NOTICE
+/// What a text of the user's side is of a view that was compacted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frame {
+    /// The summary, before the steps that were kept.
+    Summary,
+    /// How things stood, behind them.
+    Stands,
+    /// The notice that the view ends with.
+    Notice,
+}
+
+/// What such a text is, by how it begins. For who reads what was written of a view; nothing that a tool has printed can begin a text of its
+/// own, and what a person types is none of it unless a notice stands behind.
+pub fn frame(text: &str) -> Option<Frame> {
+    let begins = |line: &str| {
+        let rest = text.strip_prefix(line.trim_end());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
+    };
+    match text {
+        labels::NOTICE => Some(Frame::Notice),
+        _ if begins(labels::SUMMARY) => Some(Frame::Summary),
+        _ if begins(labels::STANDS) => Some(Frame::Stands),
+        _ => None,
+    }
 }
 
 /// Compacts a conversation. Deterministic, without a model, and it cannot fail: what could not be done is in the warnings.
@@ -584,19 +604,27 @@ impl<'a> Work<'a> {
         let folded = fold.as_ref().map_or(0, Fold::estimate);
         let bytes = self.summary_bytes(kept.start, &drafts, budget.map(|budget| budget.saturating_sub(folded)));
         let archived = self.archive_rest(&drafts);
-        let (summary, taken) = self.summarise(&drafts, bytes);
+        let mut summary = self.summarise(&drafts, bytes);
         let fates = match self.without_fates {
             true => Vec::new(),
             false => {
                 let folded = fold.as_ref().map_or(&[][..], |fold| &fold.sources);
-                fate::fates(self.history, &drafts, &taken, &self.offered, folded)
+                fate::fates(self.history, &drafts, &summary.taken, &self.offered, folded)
             }
         };
         // A summary that tells nothing is left out beside a fold, whose first line says enough, and where it does not fit.
-        let tells = summary.len() > labels::SUMMARY.len();
+        let tells = !(summary.head.is_empty() && summary.behind.is_empty());
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts) <= budget;
-        let summary = (tells || fold.is_none() && budget.is_none_or(has_room)).then_some(summary);
-        let view = view_of(self.history.messages(), drafts, fold, summary, self.archive);
+        if !tells && fold.is_none() && budget.is_none_or(has_room) {
+            summary.head = labels::SUMMARY.trim_end().to_owned();
+        }
+        let view = view_of(
+            self.history.messages(),
+            (drafts, kept.start),
+            fold,
+            summary,
+            self.archive,
+        );
         let size = Size::of(&view.messages);
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();
         let compaction = Compaction {
@@ -623,37 +651,44 @@ impl<'a> Work<'a> {
 }
 
 /// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
-/// behind it all.
+/// before the steps from `start` on: what was said is told in the order of time. How things stand comes behind it all.
 fn view_of(
     history: &[Arc<Message>],
-    drafts: Vec<Draft>,
+    (drafts, start): (Vec<Draft>, usize),
     fold: Option<Fold>,
-    summary: Option<String>,
+    summary: Summary,
     archive: Archive,
 ) -> View {
     let mut view = View {
-        messages: Vec::with_capacity(drafts.len() + 3),
+        messages: Vec::with_capacity(drafts.len() + 4),
         archive,
     };
-    let first_folded = fold.as_ref().and_then(|fold| fold.sources.first().copied());
-    let fold_at = first_folded.map(|first| drafts.partition_point(|draft| draft.source < first));
-    view.messages.extend(drafts.into_iter().map(|draft| {
-        let source = &history[draft.source];
-        if **source == draft.message {
-            source.clone()
-        } else {
-            Arc::new(draft.message)
-        }
-    }));
-    if let (Some(at), Some(fold)) = (fold_at, fold) {
-        view.messages.insert(at, Arc::new(fold.message));
-    }
     let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
+    let has_summary = !(summary.head.is_empty() && summary.behind.is_empty());
+    let mut head = (!summary.head.is_empty()).then(|| say(Origin::Summary, summary.head));
+    let mut fold = fold.map(|fold| (fold.sources.first().copied(), Arc::new(fold.message)));
+    for draft in drafts {
+        if let Some((_, message)) = fold.take_if(|(first, _)| first.is_none_or(|first| draft.source >= first)) {
+            view.messages.push(message);
+        }
+        if draft.source >= start {
+            view.messages.extend(head.take());
+        }
+        let source = &history[draft.source];
+        view.messages.push(match **source == draft.message {
+            true => source.clone(),
+            false => Arc::new(draft.message),
+        });
+    }
+    view.messages.extend(fold.map(|(_, message)| message));
     // A reply that the vendor goes on with stays the last word, with the results that it waits for.
     let waiting = pending::waiting(&view.messages);
     let paused = view.messages.split_off(waiting);
-    if let Some(summary) = summary {
-        view.messages.push(say(Origin::Summary, summary));
+    view.messages.extend(head);
+    if !summary.behind.is_empty() {
+        view.messages.push(say(Origin::Summary, summary.behind));
+    }
+    if has_summary {
         view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
     }
     view.messages.extend(paused);

@@ -1,7 +1,7 @@
 //! What every reader, every compaction and every run of the strategies must keep, whatever the input. Property tests and
 //! fuzzers ask the same questions; a broken promise comes back as a sentence.
 
-use codelet_context::compact::{Compaction, Target, Warning, compact, is_ending};
+use codelet_context::compact::{Compaction, Frame, Target, Warning, compact, frame};
 use codelet_context::history::History;
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::recall::Handle;
@@ -386,24 +386,29 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
             })?;
         }
     }
-    // The summary that a compaction ends with; one that somebody brought along may name anything.
-    if let [.., summary, last] = view.messages.as_slice()
-        && let [Part::Text(text), ..] = summary.parts.as_slice()
-        && let [Part::Text(notice), ..] = last.parts.as_slice()
-        && is_ending(text.body.as_str(), notice.body.as_str())
-    {
-        for handle in text.body.as_str().lines().filter_map(heading) {
+    // The summary that a compaction has made, which stands last of those; one that somebody brought along may name anything.
+    let summaries = view
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
+            _ => None,
+        });
+    let summary = summaries.filter(|text| frame(text) == Some(Frame::Summary)).last();
+    let is_quoted = |bracketed: &str| original.iter().any(|text| text.contains(bracketed));
+    for handle in summary.unwrap_or_default().lines().filter_map(heading) {
+        if !is_quoted(&format!("[{handle}]")) {
             kept(handle)?;
         }
     }
     Ok(())
 }
 
-/// The handle in a heading above quoted lines, such as `[Read src/date.rs 8ag4y7]`. What is quoted never begins so.
+/// The handle behind a call in a record, such as `> Read src/date.rs [8ag4y7]`.
 fn heading(line: &str) -> Option<&str> {
-    let inner = line.strip_prefix('[')?.strip_suffix(']')?;
-    let (name, handle) = inner.rsplit_once(' ')?;
-    (name != "pinned").then_some(handle)
+    let inner = line.strip_prefix("> ")?.strip_suffix(']')?;
+    inner.rsplit_once(" [").map(|(_, handle)| handle)
 }
 
 fn call_id(part: &Part) -> Option<&str> {

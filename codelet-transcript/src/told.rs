@@ -11,7 +11,7 @@
 
 use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use crate::{observed, spoken};
-use codelet_context::compact::is_ending;
+use codelet_context::compact::{Frame, frame};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
 /// Bytes of a reply that only acknowledges what was said.
@@ -26,9 +26,10 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
 
 /// The same, also where the file itself says of some texts what they are.
 pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
+    // First, as a summary may stand before what a harness has said at the head.
+    let is_compacted = mark_endings(messages);
     let observed = mark_behind(messages, false);
     spoken::take(messages, &observed);
-    let is_compacted = mark_endings(messages);
     if is_compacted {
         *messages = std::mem::take(messages).into_iter().flat_map(each_prompt).collect();
     }
@@ -96,26 +97,43 @@ fn each_prompt(mut message: Message) -> Vec<Message> {
     all
 }
 
-/// Marks the summaries and notices of earlier compactions.
+/// Marks the summaries and notices of earlier compactions: a notice ends what a summary began, or stands behind how things stood.
 fn mark_endings(messages: &mut [Message]) -> bool {
     let all = messages.iter_mut().flat_map(|message| {
         let is_user = message.role == Role::User;
         message.parts.iter_mut().map(move |part| (is_user, part))
     });
-    let mut texts: Vec<Option<&mut Text>> = all
+    let mut texts: Vec<Option<(Frame, &mut Text)>> = all
         .map(|(is_user, part)| match part {
-            Part::Text(text) if is_user && text.origin == Origin::Own => Some(text),
+            Part::Text(text) if is_user && text.origin == Origin::Own => Some((frame(text.body.as_str())?, text)),
             _ => None,
         })
         .collect();
+    let mut begun = None;
     let mut found = false;
-    for at in 1..texts.len() {
-        if let [Some(summary), Some(notice)] = &mut texts[at - 1..=at]
-            && is_ending(summary.body.as_str(), notice.body.as_str())
-        {
-            summary.origin = Origin::Summary;
-            notice.origin = Origin::Notice;
-            found = true;
+    for at in 0..texts.len() {
+        match &texts[at] {
+            Some((Frame::Summary, _)) => begun = Some(at),
+            Some((Frame::Notice, _)) => {
+                let stood = at
+                    .checked_sub(1)
+                    .filter(|&before| matches!(texts[before], Some((Frame::Stands, _))));
+                let begun = begun.take();
+                if begun.or(stood).is_none() {
+                    continue;
+                }
+                found = true;
+                for place in begun.into_iter().chain(stood).chain([at]) {
+                    if let Some((frame, text)) = &mut texts[place] {
+                        text.origin = if *frame == Frame::Notice {
+                            Origin::Notice
+                        } else {
+                            Origin::Summary
+                        };
+                    }
+                }
+            }
+            _ => {}
         }
     }
     found

@@ -18,7 +18,7 @@ const KEPT_GROWTH: f64 = 2.2;
 pub const OUTPUT_SHARE: f64 = 0.02;
 /// The outputs of the last complete step stay whole where they take at most this share of a budget together: of longer ones
 /// little is needed, and their lines compete with all others.
-const LAST_SHARE: f64 = 0.12;
+const LAST_SHARE: f64 = 0.3;
 /// The same where the model has not seen them yet: it has just asked for them, and a piece of them is no answer. Of longer ones
 /// that much stays.
 pub const UNSEEN_SHARE: f64 = 0.7;
@@ -228,7 +228,7 @@ pub fn overhead(drafts: &[Draft]) -> Tokens {
     } else {
         pairing::OPENING
     };
-    let texts = [labels::SUMMARY, labels::NOTICE, opening];
+    let texts = [labels::SUMMARY, labels::STANDS, labels::NOTICE, opening];
     texts
         .iter()
         .filter(|text| !text.is_empty())

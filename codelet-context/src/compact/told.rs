@@ -36,6 +36,16 @@ const SENTENCE: usize = 300;
 /// About what stands around a pinned text, in bytes.
 const HEADER: usize = 40;
 
+/// What a summary is made of.
+pub(super) struct Summary {
+    /// What stands before the kept steps; empty where there is nothing to tell.
+    pub head: String,
+    /// What stands behind them; empty likewise.
+    pub behind: String,
+    /// The segments that are quoted.
+    pub taken: Vec<u32>,
+}
+
 impl<'a> Work<'a> {
     /// The most bytes that the summary of what stands before `start` may have beside what is kept.
     pub(super) fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
@@ -52,45 +62,47 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The summary, in so many bytes: pinned texts, what a model has written, the record of what is not shown in these drafts, how
-    /// things stand and what comes next; and which segments it quotes.
-    pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> (String, Vec<u32>) {
+    /// The summary, in so many bytes: pinned texts, what a model has written, the record of what is not shown in these drafts; and how things stand
+    /// and what comes next.
+    pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> Summary {
         let (_, notes) = self.notes();
-        let mut summary = String::from(labels::SUMMARY);
-        let all = bytes.saturating_sub(labels::SUMMARY.len());
-        summary.push_str(&state::pinned(&notes, all / 4));
-        summary.push_str(&self.pinned_texts(all / 4));
+        let mut head = String::new();
+        let all = bytes.saturating_sub(labels::SUMMARY.len() + labels::STANDS.len());
+        head.push_str(&state::pinned(&notes, all / 4));
+        head.push_str(&self.pinned_texts(all / 4));
         let mut beside = Vec::new();
         if let Some(written) = self.options.written {
-            let end = written.floor_char_boundary(bytes.saturating_sub(summary.len()));
-            summary.push_str(written[..end].trim_end());
-            summary.push('\n');
+            let end = written.floor_char_boundary(all.saturating_sub(head.len()));
+            head.push_str(written[..end].trim_end());
+            head.push('\n');
             beside = self.history.ranking().words.known_in(written);
         }
         let stands = state::list_bytes(self.history.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
         let state = state::tell(
             self.history.ranking(),
             self.history.facts(),
-            stands.min(bytes.saturating_sub(summary.len() + labels::STATE.len())),
+            stands.min(all.saturating_sub(head.len() + labels::STATE.len())),
         );
         let mut behind = headed(labels::STATE, &state);
-        let left = bytes.saturating_sub(summary.len() + behind.len() + labels::NEXT.len());
+        let left = all.saturating_sub(head.len() + behind.len() + labels::NEXT.len());
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
         behind.push_str(&headed(labels::NEXT, &next));
         let kept_from = self.kept_from(drafts);
-        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + kept_from.len() + behind.len());
+        let room = all.saturating_sub(head.len() + labels::RECORD.len() + kept_from.len() + behind.len());
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
-            summary.push_str(labels::RECORD);
-            summary.push_str(&told);
-            summary.push_str(&kept_from);
+            head.push_str(labels::RECORD);
+            head.push_str(&told);
+            head.push_str(&kept_from);
         }
-        summary.push_str(&behind);
-        summary.truncate(summary.trim_end().len());
-        (summary, taken)
+        Summary {
+            head: headed(labels::SUMMARY, head.trim_end()),
+            behind: headed(labels::STANDS, behind.trim_end()),
+            taken,
+        }
     }
 
-    /// The line that says from which turn on every message stands above the summary; nothing where none does.
+    /// The line that says from which turn on every message stands below the record; nothing where none does.
     fn kept_from(&self, drafts: &[Draft]) -> String {
         let all = self.history.messages().len();
         let behind = drafts.iter().rev().zip((0..all).rev());
@@ -100,7 +112,7 @@ impl<'a> Work<'a> {
         let blocks = &self.history.ranking().blocks;
         let at = blocks.partition_point(|block| (block.message as usize) < first.source);
         let turn = blocks.get(at).or(blocks.last()).map_or(0, |block| block.turn);
-        format!("{}{turn}{}", labels::ON, labels::ABOVE)
+        format!("{}{turn}{}", labels::ON, labels::BELOW)
     }
 
     /// The record, of about so many bytes, of what these drafts do not show.

@@ -101,6 +101,9 @@ impl Facts {
                     let own = check.own_success(result);
                     if check.kind == CheckKind::Commit && own.or(result.success) != Some(false) {
                         self.files.iter_mut().for_each(|file| file.is_uncommitted = false);
+                        // What git said before of what is committed holds no more.
+                        let holds = |run: &CheckRun| run.kind != CheckKind::Status || run.place == place;
+                        self.checks.retain(holds);
                     }
                     self.checks.retain(|other| other.kind != check.kind);
                     self.checks.push(CheckRun {

@@ -161,9 +161,14 @@ impl Size {
     }
 }
 
-/// Whether this is the summary of an earlier compaction: prompts before it have lost what stood between them.
+/// Whether this is of the summary of an earlier compaction: prompts before it have lost what stood between them.
 pub(crate) fn is_earlier_summary(part: &Part) -> bool {
-    matches!(part, Part::Text(text) if text.origin == Origin::Summary && text.body.as_str().starts_with(labels::SUMMARY))
+    let begins = |text: &str| {
+        [labels::SUMMARY, labels::STANDS]
+            .iter()
+            .any(|line| text.starts_with(line.trim_end()))
+    };
+    matches!(part, Part::Text(text) if text.origin == Origin::Summary && begins(text.body.as_str()))
 }
 
 /// What always stays: the system prompt, reminders, the user's words and files, what a harness put at the head, and what

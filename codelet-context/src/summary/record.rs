@@ -275,6 +275,9 @@ impl Record<'_> {
                 out.push(' ');
             } else if block.speaker == Speaker::Call && begins {
                 out.push_str(labels::WITHIN);
+                if segment != expected {
+                    out.push_str(GAP);
+                }
             } else if segment != expected && block.speaker != Speaker::Call {
                 out.push_str(GAP);
                 // A mark before it would not keep a reader from taking it for the record's own.

@@ -8,6 +8,8 @@ use crate::ranking::labels;
 use crate::ranking::posing;
 use crate::ranking::{RankingIndex, evident_lines};
 use codelet_text::short;
+use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// Bytes of a command, of a line of an output, and of an item of the list.
@@ -18,8 +20,6 @@ const ITEM: usize = 200;
 const WORDS: usize = 300;
 const FEWEST: usize = 50;
 const AROUND: usize = 4;
-/// A shorter prompt is told with the one before it, in bytes.
-const SHORT: usize = 100;
 /// Lines of an output under a check.
 const LINES: usize = 2;
 /// Refusals that are told, the newest.
@@ -99,7 +99,7 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
     page.text
 }
 
-/// What is to come, in at most so many bytes: the newest prompt, with the one that a short one goes on from, and the last words
+/// What is to come, in at most so many bytes: the newest prompt, with the one before, which it may go on from, and the last words
 /// that were said on it. Each has the same room; nothing where that is too little to say anything.
 pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let Some(asked) = messages.iter().rposition(|message| message.is_prompt()) else {
@@ -107,7 +107,6 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     };
     let prompt = said(&messages[asked], Part::is_own_words);
     let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
-    let before = before.filter(|_| prompt.len() < SHORT);
     // What was said before further steps may be done by now.
     let reply = messages[asked + 1..]
         .iter()
@@ -174,8 +173,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     let status = match (check.success, check.is_own) {
         (Some(true), true) => Some("status 0"),
         (Some(false), true) => Some("failed"),
-        (Some(true), false) => Some("status 0 of the whole line"),
-        (Some(false), false) => Some("status of the whole line: failed"),
+        (Some(true), false) => Some("the whole command line ended with status 0"),
+        (Some(false), false) => Some("the whole command line failed"),
         (None, _) => None,
     };
     let since = match check.changes_since {
@@ -231,24 +230,49 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
     );
 }
 
-/// A line of files, as many as have room in so many bytes.
+/// A line of files, as many as have room in so many bytes: the folder that they have in common once, and how many more there are.
 fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFact>, most: usize) {
-    let mut list = String::new();
-    for path in files
-        .filter_map(|file| posing::quotable(&file.path))
-        .filter(|path| !path.contains('\n'))
-    {
-        if list.len() + path.len() + 2 > most {
+    let paths = files.filter_map(|file| posing::quotable(&file.path));
+    let paths: Vec<_> = paths.filter(|path| !path.contains('\n')).collect();
+    let folder = folder_of(&paths);
+    let mut list = match folder {
+        "" => String::new(),
+        folder => format!("in {folder} "),
+    };
+    let mut listed = 0;
+    for path in &paths {
+        let path = &path[folder.len()..];
+        if listed > 0 && list.len() + path.len() + 2 > most {
             break;
         }
-        if !list.is_empty() {
+        if listed > 0 {
             list.push_str(", ");
         }
-        list.push_str(&path);
+        list.push_str(path);
+        listed += 1;
     }
-    if !list.is_empty() {
+    if listed > 0 {
+        let more = paths.len() - listed;
+        if more > 0 {
+            let _ = write!(list, ", and {more} more");
+        }
         page.line(label, &list, usize::MAX);
     }
+}
+
+/// The folder that all of these paths lie in, with the slash behind it; empty where that is none, or one path has none to share it with.
+fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
+    let [first, rest @ ..] = paths else { return "" };
+    let shared = rest.iter().map(|path| {
+        let same = first.bytes().zip(path.bytes()).take_while(|(a, b)| a == b);
+        same.count()
+    });
+    let shared = shared.min().unwrap_or(0);
+    // A byte at which two texts part may lie within a character; a slash never does.
+    first.as_bytes()[..shared]
+        .iter()
+        .rposition(|&byte| byte == b'/')
+        .map_or("", |slash| &first[..=slash])
 }
 
 /// Lines under a bound.

@@ -49,13 +49,14 @@ fn own_words(done: &Compaction) -> Vec<&str> {
     texts.collect()
 }
 
-fn summary(done: &Compaction) -> &str {
+/// Its record and, behind the kept steps, how things stand.
+fn summary(done: &Compaction) -> String {
     let parts = done.view.messages.iter().flat_map(|message| &message.parts);
-    let mut texts = parts.filter_map(|part| match part {
+    let texts = parts.filter_map(|part| match part {
         Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
         _ => None,
     });
-    texts.next().unwrap()
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -130,12 +131,13 @@ fn of_a_prompt_that_was_cut_no_line_that_is_left_is_quoted_again_however_long() 
     let left = |number: &usize| own.lines().any(|shown| shown == line(*number));
     let left: Vec<usize> = (0..40).filter(left).collect();
     assert!((2..40).contains(&left.len()), "{left:?}");
+    let told = summary(&done);
     for number in left {
         let quoted: Vec<&str> = (0..10)
             .filter_map(|at| {
                 let option = format!("`--option-{number}-{at}`");
                 let is_title = |line: &&str| line.starts_with("# Turn ") || line.starts_with("Asked ");
-                let mut lines = summary(&done).lines().filter(|line| !is_title(line));
+                let mut lines = told.lines().filter(|line| !is_title(line));
                 lines.find(|line| line.contains(&option))
             })
             .collect();

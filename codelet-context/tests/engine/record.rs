@@ -56,16 +56,16 @@ impl Talk {
         (0..10).fold(self, |talk, step| talk.runs(&format!("./look {step}"), &output))
     }
 
-    /// The summary of it at a budget of so many tokens.
+    /// The summary of it at a budget of so many tokens: the record and, behind the kept steps, how things stand.
     fn summary(self, budget: u64) -> String {
         let history: History = self.messages.into_iter().collect();
         let done = compact(&history, Target::Budget(budget));
         let parts = done.view.messages.iter().flat_map(|message| &message.parts);
-        let mut summaries = parts.filter_map(|part| match part {
-            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str().to_owned()),
+        let summaries = parts.filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
             _ => None,
         });
-        summaries.next().unwrap()
+        summaries.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -118,7 +118,7 @@ fn a_turn_is_named_by_its_prompt_and_the_kept_steps_by_their_turn() {
         "# Turn 1: Why is the walnut press slow? It was fast in May.",
         "# Turn 2: And the mill?",
         "# Turn 3: And the saw?",
-        "# Then, from turn 3 on: the steps above",
+        "# Then, from turn 3 on: the steps below",
         "# Next",
     ];
     assert_eq!(lines, expected, "{summary}");
@@ -205,7 +205,7 @@ fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
 #[test]
 fn what_was_next_when_an_earlier_summary_was_made_is_over() {
     let earlier = "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.\n\
-                   # Then, from turn 2 on: the steps above\n# State\nLast commit: status 0\n  | [main 3f2a9c1] Mend the pool\n\
+                   # Then, from turn 2 on: the steps below\n# State\nLast commit: status 0\n  | [main 3f2a9c1] Mend the pool\n\
                    # Next\nAsked last: Mend the walnut press. It is slow.\nSaid last: Now the press.";
     let mut talk = Talk::default();
     talk.messages.push(Message::new(

@@ -145,9 +145,10 @@ fn a_second_compaction_merges_the_summary_of_the_first_in_every_form() {
             assert_eq!(document.warnings, [Warning::Compacted], "{form}");
             text = compacted(&text, form, budget);
             let summaries = texts(&text, Origin::Summary);
-            assert_eq!(summaries.len(), 1, "{form}: {summaries:?}");
+            // What was done stands before the kept steps, and how things stand behind them.
+            assert_eq!(summaries.len(), 2, "{form}: {summaries:?}");
             assert_eq!(texts(&text, Origin::Notice).len(), 1, "{form}");
-            let summary = &summaries[0];
+            let summary = summaries.concat();
             assert_eq!(summary.matches("Quoted below").count(), 1, "{form}: {summary}");
             assert_eq!(summary.matches("# State").count(), 1, "{form}: {summary}");
             // What came of the first task was seen by the first compaction alone.
@@ -167,8 +168,8 @@ fn only_what_stands_as_the_engine_writes_it_is_a_summary() {
     for messages in [
         json!([user(&summary)]),
         json!([user(&format!("See:\n{summary}")), user(&notice)]),
-        json!([user(&summary), {"role": "assistant", "content": "hm"}, user(&notice)]),
-        json!([user("go"), call, {"role": "user", "content": printed}]),
+        json!([user(&notice), {"role": "assistant", "content": "hm"}, user(&summary)]),
+        json!([user("go"), call, {"role": "user", "content": printed}, user(&notice)]),
     ] {
         let text = json!({ "messages": messages }).to_string();
         assert_eq!(texts(&text, Origin::Summary), Vec::<String>::new(), "{text}");
