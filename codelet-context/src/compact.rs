@@ -88,6 +88,8 @@ pub struct Options<'a> {
     pub goes_on: bool,
     /// What sentences and lines are worth; `None` for the built-in weights.
     pub weights: Option<&'a Weights>,
+    /// A sentence that says how what is removed is read back, empty where nobody can; `None` where the model has the tool `Recall`.
+    pub reading_back: Option<&'a str>,
 }
 
 impl Options<'_> {
@@ -104,6 +106,22 @@ impl Options<'_> {
             overhead: 0,
             goes_on: false,
             weights: None,
+            reading_back: None,
+        }
+    }
+
+    /// What stands behind the summary.
+    fn ending(&self) -> String {
+        let words = self.reading_back.unwrap_or(labels::BY_TOOL);
+        let blank = if words.is_empty() { "" } else { " " };
+        format!("{}{blank}{words}", labels::NOTICE)
+    }
+
+    /// What stands above the record.
+    fn record_head(&self) -> &'static str {
+        match self.reading_back {
+            None => labels::RECORD_BY_TOOL,
+            Some(_) => labels::RECORD,
         }
     }
 }
@@ -115,7 +133,7 @@ pub(crate) const MODEST_SAVING: f64 = 0.6;
 /// notice behind it. For who reads what was written of one; nothing that a tool has printed can begin a text of its own.
 pub fn is_ending(summary: &str, notice: &str) -> bool {
     let rest = summary.strip_prefix(labels::SUMMARY.trim_end());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n')) && notice == labels::NOTICE
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n')) && notice.starts_with(labels::NOTICE)
 }
 
 /// Compacts a conversation. Deterministic, without a model, and it cannot fail: what could not be done is in the warnings.
@@ -375,7 +393,7 @@ impl<'a> Work<'a> {
         );
         room::shorten(&mut drafts, budget, (last_cap, calls), division, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
-        let floor = budget.saturating_sub(room::overhead(&drafts));
+        let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
         let summary = division.map_or(room::share(budget, told::SUMMARY_SHARE), |division| division.summary);
         room::make_room(&mut drafts, floor.saturating_sub(summary), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
@@ -452,6 +470,7 @@ impl<'a> Work<'a> {
             outputs,
             is_seen: self.is_seen(last),
             listed: &|| self.listed(),
+            ending: &self.options.ending(),
         };
         demand.divide(budget, self.rise)
     }
@@ -594,8 +613,9 @@ impl<'a> Work<'a> {
         };
         // A summary that tells nothing is left out beside a fold, whose first line says enough, and where it does not fit.
         let tells = summary.len() > labels::SUMMARY.len();
-        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts) <= budget;
-        let summary = (tells || fold.is_none() && budget.is_none_or(has_room)).then_some(summary);
+        let ending = self.options.ending();
+        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
+        let summary = (tells || fold.is_none() && budget.is_none_or(has_room)).then_some((summary, ending));
         let view = view_of(self.history.messages(), drafts, fold, summary, self.archive);
         let size = Size::of(&view.messages);
         let summarised = self.turns.iter().filter(|turn| turn.0.end <= kept.start).count();
@@ -623,12 +643,12 @@ impl<'a> Work<'a> {
 }
 
 /// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
-/// behind it all.
+/// with its ending behind it all.
 fn view_of(
     history: &[Arc<Message>],
     drafts: Vec<Draft>,
     fold: Option<Fold>,
-    summary: Option<String>,
+    summary: Option<(String, String)>,
     archive: Archive,
 ) -> View {
     let mut view = View {
@@ -652,9 +672,9 @@ fn view_of(
     // A reply that the vendor goes on with stays the last word, with the results that it waits for.
     let waiting = pending::waiting(&view.messages);
     let paused = view.messages.split_off(waiting);
-    if let Some(summary) = summary {
+    if let Some((summary, ending)) = summary {
         view.messages.push(say(Origin::Summary, summary));
-        view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
+        view.messages.push(say(Origin::Notice, ending));
     }
     view.messages.extend(paused);
     strategy::pair(&mut view);

@@ -41,7 +41,7 @@ impl<'a> Work<'a> {
     pub(super) fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
         match budget {
             Some(budget) => {
-                let used = room::whole(drafts) + room::overhead(drafts);
+                let used = room::whole(drafts) + room::overhead(drafts, &self.options.ending());
                 tokens::bytes_in(budget.saturating_sub(used))
             }
             None => {
@@ -78,10 +78,11 @@ impl<'a> Work<'a> {
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
         behind.push_str(&headed(labels::NEXT, &next));
         let kept_from = self.kept_from(drafts);
-        let room = bytes.saturating_sub(summary.len() + labels::RECORD.len() + kept_from.len() + behind.len());
+        let room =
+            bytes.saturating_sub(summary.len() + self.options.record_head().len() + kept_from.len() + behind.len());
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
-            summary.push_str(labels::RECORD);
+            summary.push_str(self.options.record_head());
             summary.push_str(&told);
             summary.push_str(&kept_from);
         }
@@ -181,7 +182,7 @@ impl<'a> Work<'a> {
             .max(if summary >= least { summary } else { 0 });
         match told {
             0 => room::ending(drafts),
-            _ => told + room::overhead(drafts),
+            _ => told + room::overhead(drafts, &self.options.ending()),
         }
     }
 
