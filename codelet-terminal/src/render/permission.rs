@@ -15,9 +15,9 @@ use std::path::Path;
 const CHANGED: usize = 400;
 /// Rows of a command, or of what an answer would permit, that are shown at once where the rest can be unfolded, and of more than that the first
 /// and the last: with the answers they have room on a small screen, so nothing pushes what matters out of sight.
-const ROWS: usize = 20;
-const FIRST: usize = 8;
-const LAST: usize = 6;
+const ROWS: usize = 12;
+const FIRST: usize = 6;
+const LAST: usize = 5;
 /// How the rest is had.
 const UNFOLD: &str = "Press Ctrl-O to see all of it before you answer.";
 
@@ -441,7 +441,7 @@ mod tests {
         let many_columns = format!("echo begin {} echo end", "x ".repeat(100_000));
         for command in [many_lines, many_columns] {
             let (rows, whole) = asked_to_run(&command, &look);
-            assert!(rows.len() <= 18, "{}", rows.len());
+            assert!(rows.len() <= 14, "{}", rows.len());
             let told = rows.join("\n");
             assert!(told.contains("echo begin") && told.contains("echo end"), "{told}");
             assert!(told.contains(" more rows") && told.ends_with(UNFOLD), "{told}");
