@@ -452,7 +452,7 @@ mod tests {
             assert_eq!(letters(&rows[1..].concat()), letters(&command));
             assert_eq!(whole, None);
         }
-        let (rows, whole) = asked_to_run(&vec!["true"; ROWS].join("\n"), &look);
+        let (rows, whole) = asked_to_run(&["true"; ROWS].join("\n"), &look);
         assert_eq!((rows.len(), whole), (ROWS + 1, None));
     }
 
