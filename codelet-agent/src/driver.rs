@@ -1,6 +1,7 @@
 //! The driver: does what the run says comes next, waits for it, and tells the run and the listener what came of it.
 
 use crate::account::{account_answer, account_part, report};
+use crate::answer::{self, Verdict};
 use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
@@ -71,7 +72,7 @@ pub(crate) async fn drive(
                 let prompt = session.conversation.state("", 0).current;
                 let bearing = run.bearing(session.parts.model.silence(prompt));
                 match ask::ask(session, bearing, interrupt, listener).await {
-                    Asked::Answered(reply) => owed = take(session, &mut run, *reply, listener),
+                    Asked::Answered(reply) => owed = take(session, &mut run, *reply, interrupt, listener).await,
                     Asked::Failed {
                         error,
                         billed,
@@ -127,10 +128,11 @@ fn is_told(session: &Session, words: &str) -> bool {
 }
 
 /// Appends an answer with what it cost; returns what the user's side owes the model with the next request.
-fn take(
+async fn take(
     session: &mut Session,
     run: &mut Run,
     mut reply: Reply,
+    interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Option<Cow<'static, str>> {
     let mut owed = None;
@@ -143,16 +145,24 @@ fn take(
     let report = report(&reply.billed, true);
     let is_answer = reply.stop == Stop::Finished && reply.message.calls().next().is_none();
     let check = session.answer_check.clone();
+    let said = words(&reply.message);
+    let is_call = is_answer && text_tool_calls::is_call(&said, &session.specs);
     // JSON that is wanted may look like a call.
-    let is_wanted = |said: &str| check.as_ref().is_some_and(|check| check.check(said).is_ok());
-    let is_call = |said: &str| text_tool_calls::is_call(said, &session.specs) && !is_wanted(said);
-    if is_answer && is_call(&words(&reply.message)) {
+    let is_wanted = match &check {
+        Some(check) if is_call => !matches!(answer::check(check, &said, interrupt).await, Some(Verdict::Unfit(_))),
+        _ => false,
+    };
+    if is_call && !is_wanted {
         reply.stop = Stop::WroteCall;
         let told = "the model wrote a tool call as text, which was not run: the server does not parse tool calls of this model";
         listener.on(Event::Notice(told.to_owned()));
     }
     let taken = run.on_reply(&reply);
-    if let Some(why) = check.and_then(|check| run.check_answer(&*check)) {
+    let verdict = match (&check, run.answer()) {
+        (Some(check), Some(answer)) => answer::check(check, answer, interrupt).await,
+        _ => None,
+    };
+    if let Some(why) = verdict.and_then(|verdict| run.on_checked(verdict)) {
         listener.on(Event::Notice(format!(
             "the answer does not fit the schema; asking again: {why}"
         )));

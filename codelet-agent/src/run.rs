@@ -1,7 +1,7 @@
 //! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
 //! does it and tells what came of it.
 
-use crate::answer::AnswerCheck;
+use crate::answer::Verdict;
 use crate::bill::Spent;
 use crate::essence::Essence;
 use crate::model::{ModelError, Reply, Silence, Stop};
@@ -79,6 +79,8 @@ pub enum Ending {
         /// How many there were.
         count: u32,
     },
+    /// Whether the final answer passes the check is not known, for this reason.
+    Unchecked(String),
     /// The model said nothing, or its answer did not end, however often it was asked.
     NoAnswer(String),
     /// The provider gave no answer.
@@ -129,6 +131,7 @@ impl fmt::Display for Ending {
             Ending::Unfit { why, count } => {
                 write!(f, "none of {count} answers fits the schema; the last one: {why}")
             }
+            Ending::Unchecked(why) => write!(f, "could not check the answer against the schema: {why}"),
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
             Ending::TooLong(why) => f.write_str(why),
@@ -383,27 +386,38 @@ impl Run {
         }
     }
 
-    /// Checks a final answer that was just taken. Where it does not pass and the model is to be asked again, says why.
-    pub fn check_answer(&mut self, check: &dyn AnswerCheck) -> Option<String> {
+    /// The final answer, where one was just taken.
+    pub fn answer(&self) -> Option<&str> {
+        match &self.phase {
+            Phase::Over(Ending::Answered(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// Takes what came of checking the final answer. Where it does not pass and the model is to be asked again, says why.
+    pub fn on_checked(&mut self, verdict: Verdict) -> Option<String> {
         let Phase::Over(Ending::Answered(answer)) = &mut self.phase else {
             return None;
         };
-        let why = match check.check(answer) {
-            Ok(checked) => {
-                *answer = checked;
-                return None;
+        let ending = match verdict {
+            Verdict::Fits(checked) => Ending::Answered(checked),
+            Verdict::Unknown(why) => {
+                self.begun = std::mem::take(answer);
+                Ending::Unchecked(why)
             }
-            Err(why) => why,
+            Verdict::Unfit(why) => {
+                self.unfit += 1;
+                if self.unfit < UNFIT_TRIES {
+                    self.phase = Phase::Ask;
+                    return Some(why);
+                }
+                self.begun = std::mem::take(answer);
+                let count = self.unfit;
+                Ending::Unfit { why, count }
+            }
         };
-        self.unfit += 1;
-        if self.unfit >= UNFIT_TRIES {
-            self.begun = std::mem::take(answer);
-            let count = self.unfit;
-            self.phase = Phase::Over(Ending::Unfit { why, count });
-            return None;
-        }
-        self.phase = Phase::Ask;
-        Some(why)
+        self.phase = Phase::Over(ending);
+        None
     }
 
     fn appended(&mut self, is_appended: bool) -> Taken {

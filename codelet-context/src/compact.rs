@@ -89,6 +89,8 @@ pub struct Options<'a> {
     pub goes_on: bool,
     /// What sentences and lines are worth; `None` for the built-in weights.
     pub weights: Option<&'a Weights>,
+    /// A sentence that says how what is removed is read back, empty where nobody can; `None` where the model has the tool `Recall`.
+    pub reading_back: Option<&'a str>,
 }
 
 impl Options<'_> {
@@ -105,6 +107,22 @@ impl Options<'_> {
             overhead: 0,
             goes_on: false,
             weights: None,
+            reading_back: None,
+        }
+    }
+
+    /// What stands behind the summary.
+    fn ending(&self) -> String {
+        let words = self.reading_back.unwrap_or(labels::BY_TOOL);
+        let blank = if words.is_empty() { "" } else { " " };
+        format!("{}{blank}{words}", labels::NOTICE)
+    }
+
+    /// What stands above the record.
+    fn record_head(&self) -> &'static str {
+        match self.reading_back {
+            None => labels::RECORD_BY_TOOL,
+            Some(_) => labels::RECORD,
         }
     }
 }
@@ -131,7 +149,7 @@ pub fn frame(text: &str) -> Option<Frame> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
     };
     match text {
-        labels::NOTICE => Some(Frame::Notice),
+        _ if text.starts_with(labels::NOTICE) => Some(Frame::Notice),
         _ if begins(labels::SUMMARY) => Some(Frame::Summary),
         _ if begins(labels::STANDS) => Some(Frame::Stands),
         _ => None,
@@ -395,7 +413,7 @@ impl<'a> Work<'a> {
         );
         room::shorten(&mut drafts, budget, (last_cap, calls), division, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
-        let floor = budget.saturating_sub(room::overhead(&drafts));
+        let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
         let summary = division.map_or(room::share(budget, told::SUMMARY_SHARE), |division| division.summary);
         room::make_room(&mut drafts, floor.saturating_sub(summary), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
@@ -472,6 +490,7 @@ impl<'a> Work<'a> {
             outputs,
             is_seen: self.is_seen(last),
             listed: &|| self.listed(),
+            ending: &self.options.ending(),
         };
         demand.divide(budget, self.rise)
     }
@@ -614,7 +633,8 @@ impl<'a> Work<'a> {
         };
         // A summary that tells nothing is left out beside a fold, whose first line says enough, and where it does not fit.
         let tells = !(summary.head.is_empty() && summary.behind.is_empty());
-        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts) <= budget;
+        let ending = self.options.ending();
+        let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
         if !tells && fold.is_none() && budget.is_none_or(has_room) {
             summary.head = labels::SUMMARY.trim_end().to_owned();
         }
@@ -622,7 +642,7 @@ impl<'a> Work<'a> {
             self.history.messages(),
             (drafts, kept.start),
             fold,
-            summary,
+            (summary, ending),
             self.archive,
         );
         let size = Size::of(&view.messages);
@@ -651,12 +671,12 @@ impl<'a> Work<'a> {
 }
 
 /// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
-/// before the steps from `start` on: what was said is told in the order of time. How things stand comes behind it all.
+/// before the steps from `start` on: what was said is told in the order of time. How things stand comes behind it all, with the ending.
 fn view_of(
     history: &[Arc<Message>],
     (drafts, start): (Vec<Draft>, usize),
     fold: Option<Fold>,
-    summary: Summary,
+    (summary, ending): (Summary, String),
     archive: Archive,
 ) -> View {
     let mut view = View {
@@ -689,7 +709,7 @@ fn view_of(
         view.messages.push(say(Origin::Summary, summary.behind));
     }
     if has_summary {
-        view.messages.push(say(Origin::Notice, labels::NOTICE.to_owned()));
+        view.messages.push(say(Origin::Notice, ending));
     }
     view.messages.extend(paused);
     strategy::pair(&mut view);

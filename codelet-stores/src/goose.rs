@@ -3,8 +3,9 @@
 //! Source: `crates/goose/src/session/session_manager.rs` of block/goose, schema versions 1 to 5 and later ones, 2025 and 2026.
 
 use crate::json::Json;
+use crate::store::{Conversation, Kind};
 use crate::tables::{self, column, each, number, some_text, text};
-use crate::{Conversation, Kind, Session, StoreError};
+use crate::{Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(crate) const KIND: Kind = Kind {

@@ -1,6 +1,7 @@
 //! JSON put together from the cells of a database, which hold JSON themselves: it is looked at and copied, not built anew.
 
-use crate::{MAX_BYTES, StoreError};
+use crate::StoreError;
+use crate::store::MAX_BYTES;
 use serde::de::IgnoredAny;
 
 /// A text under way.

@@ -4,8 +4,9 @@
 //! Source: `crates/chat-cli/src/database` and `src/cli/chat/conversation.rs` of aws/amazon-q-developer-cli at 15cc8f3, April
 //! 2026. Kiro CLI is closed: its table `conversations_v2` is known from programs that read it, and what is in it is the same.
 
+use crate::Session;
+use crate::store::{Conversation, Kind};
 use crate::tables::{self, bytes, number, some_text};
-use crate::{Conversation, Kind, Session};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(crate) const KIND: Kind = Kind {

@@ -3,7 +3,7 @@
 //!
 //! A store is opened to be read and stays as it is, also while its agent writes to it (`open`). Whoever made the file is not
 //! trusted: nothing in it runs, and sizes and time are bounded. Which tables mean what: one module per agent, a row of `KINDS`
-//! each.
+//! (`store`) each. Without the feature `sqlite`, which brings SQLite along, no store can be opened, and the error says how to export.
 //!
 //! ```no_run
 //! use codelet_stores::Store;
@@ -17,25 +17,33 @@
 //! # Ok::<(), codelet_stores::StoreError>(())
 //! ```
 
+#[cfg(feature = "sqlite")]
 mod crush;
+#[cfg(feature = "sqlite")]
 mod goose;
+#[cfg(feature = "sqlite")]
 mod json;
+#[cfg(feature = "sqlite")]
 mod kiro;
+#[cfg(feature = "sqlite")]
 mod open;
+#[cfg(feature = "sqlite")]
 mod opencode;
+#[cfg(feature = "sqlite")]
+mod store;
+#[cfg(feature = "sqlite")]
 mod tables;
+#[cfg(not(feature = "sqlite"))]
+mod without;
+#[cfg(feature = "sqlite")]
 mod zed;
 
-use open::Opened;
-use rusqlite::Connection;
-use rusqlite::ffi::ErrorCode;
-use std::io;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "sqlite")]
+pub use store::Store;
+#[cfg(not(feature = "sqlite"))]
+pub use without::Store;
 
-/// The most bytes of one conversation.
-const MAX_BYTES: usize = 1 << 30;
-/// The most sessions of one store.
-const MAX_SESSIONS: usize = 100_000;
+use std::io;
 
 /// The first bytes of every SQLite database.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -55,38 +63,6 @@ pub struct Session {
     pub tokens: Option<u64>,
     /// The costs that the agent notes, in US dollars.
     pub cost: Option<f64>,
-}
-
-/// An agent's tables, and how they are read.
-struct Kind {
-    /// The name of the form that its conversations are handed over in.
-    agent: &'static str,
-    /// The tables and columns that tell it from others.
-    tables: &'static [(&'static str, &'static [&'static str])],
-    /// Lists its sessions, in any order.
-    sessions: fn(&Connection) -> Result<Vec<Session>, StoreError>,
-    /// Reads one conversation; `None` where there is none with this id.
-    conversation: fn(&Connection, &str) -> Conversation,
-}
-
-/// The bytes of a conversation, where there is one.
-type Conversation = Result<Option<Vec<u8>>, StoreError>;
-
-/// The stores that are understood. To add one: a module with its `KIND`, and a row here.
-const KINDS: &[&Kind] = &[
-    &opencode::KIND,
-    &goose::KIND,
-    &crush::KIND,
-    &zed::KIND,
-    &kiro::KIND,
-    &kiro::OLDER,
-];
-
-/// A database with sessions, opened to be read.
-pub struct Store {
-    path: PathBuf,
-    opened: Opened,
-    kind: &'static Kind,
 }
 
 /// Why a store cannot be read. The words follow a file's name.
@@ -110,103 +86,13 @@ pub enum StoreError {
     /// A query took longer than any honest store needs.
     #[error("takes too long to search; it may be damaged")]
     TooSlow,
+    /// This crate was built without the feature `sqlite`.
+    #[error(
+        "is an SQLite database, which this build does not read: export the conversation (OpenCode: opencode export ID; \
+         Goose: goose session export --session-id ID --format json)"
+    )]
+    NotBuilt,
     /// It has no session with this id.
     #[error("holds no session with the id {0:?}")]
     NoSession(String),
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
-            Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
-            Some(ErrorCode::TooBig | ErrorCode::OutOfMemory) => StoreError::TooLarge,
-            Some(ErrorCode::PermissionDenied) => StoreError::Io(io::ErrorKind::PermissionDenied.into()),
-            _ => StoreError::Damaged(error.to_string().replace('\n', " ")),
-        }
-    }
-}
-
-impl Store {
-    /// Opens the store in this file, and finds out whose it is.
-    ///
-    /// # Errors
-    /// When it cannot be read, or is no store that is known.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
-        let path = path.to_owned();
-        let opened = open::open(&path)?;
-        let (opened, kind) = consistent(&path, opened, kind_of)?;
-        Ok(Store { path, opened, kind })
-    }
-
-    /// The name of the form that its conversations have.
-    pub fn agent(&self) -> &'static str {
-        self.kind.agent
-    }
-
-    /// The sessions that a user had, the newest first, without those that an agent had with itself.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        let mut sessions = self.read(self.kind.sessions)?;
-        sessions.sort_by(|one, other| {
-            let newest = other.modified.cmp(&one.modified);
-            newest.then_with(|| one.id.cmp(&other.id))
-        });
-        Ok(sessions)
-    }
-
-    /// The conversation of a session, as a file of the form [`agent`](Store::agent).
-    ///
-    /// # Errors
-    /// When there is none with this id, or it cannot be read.
-    pub fn conversation(&self, id: &str) -> Result<Vec<u8>, StoreError> {
-        let bytes = self.read(|connection| (self.kind.conversation)(connection, id))?;
-        bytes.ok_or_else(|| StoreError::NoSession(id.to_owned()))
-    }
-
-    /// Reads something, once more from the beginning where it was written to meanwhile.
-    fn read<T>(&self, take: impl Fn(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let taken = take(self.opened.connection());
-        match self.opened.check() {
-            Ok(()) => taken,
-            Err(StoreError::Busy) => consistent(&self.path, open::open(&self.path)?, take).map(|(_, taken)| taken),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// How often something is read that changes while it is.
-const TRIES: usize = 5;
-
-/// Something of a database that was not written to while it was read, and the database as it was then.
-fn consistent<T>(
-    path: &Path,
-    mut opened: Opened,
-    take: impl Fn(&Connection) -> Result<T, StoreError>,
-) -> Result<(Opened, T), StoreError> {
-    for _ in 0..TRIES {
-        let taken = take(opened.connection());
-        match opened.check() {
-            Ok(()) => return taken.map(|taken| (opened, taken)),
-            Err(StoreError::Busy) => std::thread::sleep(open::PAUSE),
-            Err(error) => return Err(error),
-        }
-        opened = open::open(path)?;
-    }
-    Err(StoreError::Busy)
-}
-
-/// Whose tables a database has.
-fn kind_of(connection: &Connection) -> Result<&'static Kind, StoreError> {
-    for kind in KINDS {
-        let mut tables = kind.tables.iter();
-        if tables.all(|(table, columns)| tables::has(connection, table, columns)) {
-            return Ok(kind);
-        }
-    }
-    // Of a damaged file no table can be seen, and that is worth more words.
-    tables::check(connection)?;
-    Err(StoreError::Unknown)
 }

@@ -4,8 +4,9 @@
 //! Source: `packages/opencode/src/session/session.sql.ts` and `packages/core/src/session/sql.ts` of anomalyco/opencode, 2026.
 
 use crate::json::Json;
+use crate::store::{Conversation, Kind};
 use crate::tables::{self, bytes, column, each, number, some_text, text};
-use crate::{Conversation, Kind, Session, StoreError};
+use crate::{Session, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 

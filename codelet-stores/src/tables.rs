@@ -1,6 +1,7 @@
 //! What a database holds: whether tables and columns are there, and its cells as text.
 
-use crate::{MAX_SESSIONS, Session, StoreError};
+use crate::store::MAX_SESSIONS;
+use crate::{Session, StoreError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use std::borrow::Cow;

@@ -614,7 +614,7 @@ impl Live {
     }
 
     fn ask(&mut self, question: Question, directory: &Path) {
-        // The whole is printed once, however long it is; what is decided upon stays below.
+        // Printed once; what is decided upon stays below.
         let mut lines = questions::body(&self.outfit.look, &question, directory);
         let (width, height) = self.screen.size();
         if width < ROOMY.0 || height < ROOMY.1 || questions::is_shortened(&question) {

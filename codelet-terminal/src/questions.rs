@@ -4,7 +4,7 @@ use crate::answers::{grant, say};
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
-use crate::render::permission::{Choice, choices, question, rest as rest_of, short_choices};
+use crate::render::permission::{Choice, choices, ends, has_between, question, rest as rest_of, short_choices};
 use crate::render::tool::Unfolding;
 use crate::render::wrap::{clip, clip_line};
 use codelet_agent::asking::Question;
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Columns of what always would permit.
 const PATTERN: usize = 60;
 
-/// What exactly would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
+/// What would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
 pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
     let asked = Asked {
         tool: &asked.tool,
@@ -26,9 +26,12 @@ pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<
     question(asked, directory, look)
 }
 
-/// The whole of a change that was not shown to its end.
+/// The whole of what was not shown whole: changes, commands, and what always would permit.
 pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
-    let text = rest_of(&asked.needs, look)?;
+    let is_folded = has_between(&extent_rows(look, asked), look);
+    let extent = is_folded.then(|| format!("[a] would always allow in this session:\n{}", always(asked)));
+    let texts: Vec<String> = rest_of(&asked.needs, look).into_iter().chain(extent).collect();
+    let text = (!texts.is_empty()).then(|| texts.join("\n"))?;
     let head = format!("{} {}", asked.tool, asked.description);
     Some(Unfolding::new(&head, Body::new(text), Role::Text))
 }
@@ -96,8 +99,12 @@ pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
         return Vec::new();
     }
     let mut told = say(look, Role::Dim, "[a] would always allow in this session:");
-    told.extend(framed(look, Role::Dim, &format!("`{}`", always(question))));
+    told.extend(ends(extent_rows(look, question), look));
     told
+}
+
+fn extent_rows(look: &Look, question: &Question) -> Vec<Line<'static>> {
+    framed(look, Role::Dim, &format!("`{}`", always(question)))
 }
 
 /// A text that somebody else may have chosen. Framed, since it may fill rows: where one begins is up to whoever wrote it.

@@ -63,6 +63,10 @@ fn is_for_looks(name: &str) -> bool {
     matches!(name, "PATH" | "USER" | "LOGNAME" | "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
 }
 
+/// Bounds for each process of a command that only looks, about which nobody was asked: an hour of computing, which also ends what it leaves behind,
+/// and 4 GiB of memory of its own (files that it maps do not count). There is none for the number of processes, which the kernel counts per user.
+const BOUNDS: &str = "{ ulimit -t 3600; ulimit -d 4194304; } 2>/dev/null; ";
+
 /// Files that a shell would read first, variables of the last directory and of others than those where the shell stands, and marks of another session.
 const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::family::MARK];
 
@@ -166,6 +170,9 @@ impl Bash {
         if self.is_bash {
             // Read by then under a number of the shell's own, so that no program of the command gets it.
             line.insert_str(0, &format!("exec {}<&-; ", numbers.script));
+        }
+        if sandbox.as_ref().is_some_and(Sandbox::only_looks) {
+            line.insert_str(0, BOUNDS);
         }
         // Never an argument: what looks for a process by its command line (`pkill -f`, `pgrep -f`, `ps | grep`) would find the shell
         // that runs this very line.

@@ -6,7 +6,7 @@
 use crate::attachment;
 use crate::document::{Document, Warning};
 use crate::error::ReadError;
-use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, weave};
+use crate::extra::{Fields, LIST, kept, marked, note, text_with, thinking_with, was_null, was_taken, weave};
 use crate::format::Format;
 use crate::gather::Open;
 use crate::node::Node;
@@ -271,6 +271,7 @@ impl Reader {
         if !is_known {
             return self.reply(opaque("message", fields));
         }
+        fields.string("type");
         fields.string("role");
         let mut texts: Vec<Text> = Vec::new();
         if let Some(text) = fields.string("content") {
@@ -283,7 +284,7 @@ impl Reader {
                 }
             }
         }
-        let item = fields.rest(&["role", "content"]);
+        let item = fields.rest(&["type", "role", "content"]);
         for (index, mut text) in texts.into_iter().enumerate() {
             if index > 0 {
                 text.extra = marked(text.extra, JOINED, true);
@@ -659,6 +660,8 @@ fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
         _ => None,
     };
     let item = item.map(|item| item as &dyn crate::extra::Kept);
+    // Optional in the vendor's documents, and not for every server of this wire; one that came without it goes without.
+    let kind = was_taken(item, "type").then(|| Node::str("message"));
     let is_plain = note(item, "content") == Some("text");
     let content = match texts {
         [text] if is_plain => Node::Body(&text.body),
@@ -666,7 +669,11 @@ fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
     };
     weave(
         item,
-        vec![("role", Some(Node::str("assistant"))), ("content", Some(content))],
+        vec![
+            ("type", kind),
+            ("role", Some(Node::str("assistant"))),
+            ("content", Some(content)),
+        ],
     )
 }
 

@@ -556,7 +556,7 @@ pub struct Compact {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// Write the removed texts as JSON lines, for `codelet restore`
+    /// Write the removed texts as JSON lines, for `codelet restore`; the result then says how to run it
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
 }

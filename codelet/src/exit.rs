@@ -20,7 +20,7 @@ pub enum Exit {
     Provider = 3,
     /// The conversation is too long, and cannot be made to fit.
     TooLong = 4,
-    /// The model gave an answer, but none that fits the schema.
+    /// The model gave an answer, but none that is known to fit the schema.
     Unfit = 5,
     /// The user interrupted.
     Interrupted = 130,

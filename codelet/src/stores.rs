@@ -1,12 +1,6 @@
-//! Sessions that other agents keep in databases: by `codelet-stores`, unless this program was built without it.
+//! Sessions that other agents keep in databases, opened by `codelet-stores`; without the feature `stores` that says how to export them.
 
-#[cfg(feature = "stores")]
 pub use codelet_stores::{MAGIC, Session, Store, StoreError};
-
-#[cfg(not(feature = "stores"))]
-mod absent;
-#[cfg(not(feature = "stores"))]
-pub use absent::{MAGIC, Session, Store, StoreError};
 
 use std::path::Path;
 

@@ -59,6 +59,8 @@ pub(super) struct Demand<'a> {
     pub is_seen: bool,
     /// What lists and pins take in the summary.
     pub listed: &'a dyn Fn() -> Tokens,
+    /// What stands behind the summary.
+    pub ending: &'a str,
 }
 
 /// What has to stay beside the texts that stand and the older steps: the system prompt and the prompt that is being answered
@@ -166,7 +168,7 @@ impl Demand<'_> {
             prompts: prompts.into_iter().map(|weight| weight.min(prompt_cap)).sum(),
             files: self.files(budget),
             summary: told.min(share(budget, MOST_TOLD)),
-            frame: room::overhead(self.drafts),
+            frame: room::overhead(self.drafts, self.ending),
         }
     }
 

@@ -219,8 +219,8 @@ pub fn whole(drafts: &[Draft]) -> Tokens {
     drafts.iter().map(Draft::estimate).sum()
 }
 
-/// Tokens of the summary's frame and of the notices.
-pub fn overhead(drafts: &[Draft]) -> Tokens {
+/// Tokens of the summary's frame and of the notices, with what stands behind the summary.
+pub fn overhead(drafts: &[Draft], ending: &str) -> Tokens {
     let first = drafts.iter().find(|draft| draft.message.role != Role::System);
     // A view that begins with an answer is given an opening by `pairing`.
     let opening = if first.is_none_or(|draft| draft.message.role == Role::User) {
@@ -228,7 +228,7 @@ pub fn overhead(drafts: &[Draft]) -> Tokens {
     } else {
         pairing::OPENING
     };
-    let texts = [labels::SUMMARY, labels::STANDS, labels::NOTICE, opening];
+    let texts = [labels::SUMMARY, labels::STANDS, ending, opening];
     texts
         .iter()
         .filter(|text| !text.is_empty())

@@ -51,7 +51,7 @@ impl<'a> Work<'a> {
     pub(super) fn summary_bytes(&self, start: usize, drafts: &[Draft], budget: Option<Tokens>) -> usize {
         match budget {
             Some(budget) => {
-                let used = room::whole(drafts) + room::overhead(drafts);
+                let used = room::whole(drafts) + room::overhead(drafts, &self.options.ending());
                 tokens::bytes_in(budget.saturating_sub(used))
             }
             None => {
@@ -88,10 +88,10 @@ impl<'a> Work<'a> {
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
         behind.push_str(&headed(labels::NEXT, &next));
         let kept_from = self.kept_from(drafts);
-        let room = all.saturating_sub(head.len() + labels::RECORD.len() + kept_from.len() + behind.len());
+        let room = all.saturating_sub(head.len() + self.options.record_head().len() + kept_from.len() + behind.len());
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
-            head.push_str(labels::RECORD);
+            head.push_str(self.options.record_head());
             head.push_str(&told);
             head.push_str(&kept_from);
         }
@@ -193,7 +193,7 @@ impl<'a> Work<'a> {
             .max(if summary >= least { summary } else { 0 });
         match told {
             0 => room::ending(drafts),
-            _ => told + room::overhead(drafts),
+            _ => told + room::overhead(drafts, &self.options.ending()),
         }
     }
 

@@ -373,6 +373,36 @@ fn the_outputs_of_the_last_step_stay_whole_under_a_budget_that_holds_them_with_e
 }
 
 #[test]
+fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the_budget() {
+    let mut messages = vec![Message::user("Look at everything.")];
+    (0..60).for_each(|number| messages.extend(step(number, 60)));
+    let history: History = messages.into_iter().collect();
+    let words = format!("Run `restore {} HANDLE`.", "long/".repeat(60));
+    for (said, reading_back) in [
+        ("Recall(handle) reads back what it leaves out.", None),
+        (words.as_str(), Some(words.as_str())),
+        ("", Some("")),
+    ] {
+        for budget in [600, 1_000, 3_000] {
+            let options = Options {
+                reading_back,
+                ..Options::new(Target::Budget(budget))
+            };
+            let done = compact_with(&history, &options);
+            assert!(done.after.tokens <= budget, "{} of {budget}", done.after.tokens);
+            let texts = done.view.messages.iter().flat_map(|message| &message.parts);
+            let own = texts.filter_map(|part| match part {
+                Part::Text(text) if text.origin != Origin::Own => Some(text.body.as_str()),
+                _ => None,
+            });
+            let own = own.collect::<String>();
+            assert!(own.contains(said), "{own}");
+            assert_eq!(own.contains("Recall("), reading_back.is_none(), "{own}");
+        }
+    }
+}
+
+#[test]
 fn outputs_that_were_bounded_as_they_came_are_cut_before_anything_that_stands_at_the_head() {
     let instructions = "Never touch the public interface. ".repeat(60);
     let mut conversation = Conversation::new(CompactionConfig::new(200_000), 0);

@@ -2,6 +2,7 @@
 
 use super::clean::clean;
 use super::diff::Diff;
+use super::figures::count;
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns};
 use codelet_agent::orders;
@@ -12,6 +13,13 @@ use std::path::Path;
 
 /// Changed lines that are shown at once where the rest can be unfolded; the question says how.
 const CHANGED: usize = 400;
+/// Rows of a command, or of what an answer would permit, that are shown at once where the rest can be unfolded, and of more than that the first
+/// and the last: with the answers they have room on a small screen, so nothing pushes what matters out of sight.
+const ROWS: usize = 12;
+const FIRST: usize = 6;
+const LAST: usize = 5;
+/// How the rest is had.
+const UNFOLD: &str = "Press Ctrl-O to see all of it before you answer.";
 
 /// What may be asked of the user, with the key that answers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -57,8 +65,8 @@ impl Choice {
     }
 }
 
-/// What the call would do: the command to its last character, the file and its changes, the folder. `directory` is where
-/// commands run. Of a long change the beginning is shown where [`rest`] can be unfolded, else all of it.
+/// What the call would do: the command, the file and its changes, the folder. `directory` is where commands run. Of a long change the
+/// beginning is shown where [`rest`] can be unfolded, and of a long command both ends; else all of it, to its last character.
 pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     let title = format!("Allow {}", clean(asked.tool, 1));
@@ -144,15 +152,18 @@ fn whose(owner: Owner) -> String {
     }
 }
 
-/// The changes of a call whose end was not shown with the question, as text, to the end that is there; none where all of it
-/// was.
+/// What was not shown whole with the question, as text, to the end that is there; none where all of it was.
 pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
     if look.is_plain() {
         return None;
     }
-    let changes = needs.iter().filter_map(|need| {
-        let Need::Change { path, diff, .. } = need else {
-            return None;
+    let whole = needs.iter().filter_map(|need| {
+        let (path, diff) = match need {
+            Need::Change { path, diff, .. } => (path, diff),
+            Need::Run { command: text, .. }
+            | Need::RunWith { command: text, .. }
+            | Need::Call { parameters: text, .. } => return (written(text, look).0.len() > ROWS).then(|| text.clone()),
+            Need::Read { .. } => return None,
         };
         let read = Diff::parse(diff);
         let end = match read.left_out() {
@@ -161,8 +172,24 @@ pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
         };
         (read.rows() > CHANGED).then(|| format!("{}\n{}{end}", shown(path), diff.trim_end_matches('\n')))
     });
-    let changes: Vec<String> = changes.collect();
-    (!changes.is_empty()).then(|| changes.join("\n"))
+    let whole: Vec<String> = whole.collect();
+    (!whole.is_empty()).then(|| whole.join("\n"))
+}
+
+/// Both ends of rows that are too many to be shown at once, and how many there are between them; all of them where nothing can be unfolded.
+pub fn ends(mut rows: Vec<Line<'static>>, look: &Look) -> Vec<Line<'static>> {
+    if look.is_plain() || rows.len() <= ROWS {
+        return rows;
+    }
+    let between = FIRST..rows.len() - LAST;
+    let told = format!("{} {}", look.pick("…", "..."), count(between.len() as u64, "more row"));
+    rows.splice(between, [Line::styled(told, look.style(Role::Warning))]);
+    rows
+}
+
+/// Whether [`ends`] leaves some of these rows out.
+pub fn has_between(rows: &[Line<'_>], look: &Look) -> bool {
+    !look.is_plain() && rows.len() > ROWS
 }
 
 /// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it is
@@ -224,16 +251,13 @@ fn titled(title: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     wrap.finish(out);
 }
 
-/// A command as it would be run, each of its lines to the end, with what cannot be seen made visible.
+/// A command as it would be run, with what cannot be seen made visible; of a long one both ends, and how to see all of it.
 fn exactly(command: &str, look: &Look, out: &mut Vec<Line<'static>>) {
-    let mut has_hidden = false;
-    for line in command.split('\n') {
-        let shown = clean(line, 8);
-        has_hidden |= shown.as_ref() != line && shown.as_ref() != line.replace('\t', "        ") && !only_tabs(line);
-        let bar = Span::styled(look.pick("│ ", "| "), look.style(Role::Warning));
-        let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![bar.clone()], vec![bar]);
-        wrap.push(look.style(Role::Code), &shown, out);
-        wrap.finish(out);
+    let (rows, has_hidden) = written(command, look);
+    let is_folded = has_between(&rows, look);
+    out.extend(ends(rows, look));
+    if is_folded {
+        warning(UNFOLD, look, out);
     }
     if has_hidden {
         warning(
@@ -242,6 +266,20 @@ fn exactly(command: &str, look: &Look, out: &mut Vec<Line<'static>>) {
             out,
         );
     }
+}
+
+/// All rows of a command, and whether some of it cannot be seen.
+fn written(command: &str, look: &Look) -> (Vec<Line<'static>>, bool) {
+    let (mut out, mut has_hidden) = (Vec::new(), false);
+    for line in command.split('\n') {
+        let shown = clean(line, 8);
+        has_hidden |= shown.as_ref() != line && shown.as_ref() != line.replace('\t', "        ") && !only_tabs(line);
+        let bar = Span::styled(look.pick("│ ", "| "), look.style(Role::Warning));
+        let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![bar.clone()], vec![bar]);
+        wrap.push(look.style(Role::Code), &shown, &mut out);
+        wrap.finish(&mut out);
+    }
+    (out, has_hidden)
 }
 
 /// Whether tabs are all that a line holds beside what can be seen.
@@ -270,7 +308,7 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     out.extend(read.lines(look, CHANGED));
     if read.rows() > CHANGED {
         let told = match read.left_out() {
-            None => "Press Ctrl-O to see all of it before you answer.",
+            None => UNFOLD,
             Some(_) => "Press Ctrl-O to see more of it before you answer.",
         };
         warning(told, look, out);
@@ -319,6 +357,7 @@ mod tests {
     use super::*;
     use crate::render::look::{Background, Styles};
     use crate::render::wrap::line_text;
+    use codelet_agent::tool::Looking;
 
     /// What is shown of a change with its question, and what is unfolded then.
     fn shown_of(diff: String) -> (String, Option<String>) {
@@ -376,6 +415,45 @@ mod tests {
         let (question, rest) = shown_of(added(30, 31));
         assert!(question.ends_with("… 1 more changed line is not shown"), "{question}");
         assert_eq!(rest, None);
+    }
+
+    /// The rows of a question about a command, and what is unfolded then.
+    fn asked_to_run(command: &str, look: &Look) -> (Vec<String>, Option<String>) {
+        let needs = [Need::Run {
+            command: command.to_owned(),
+            folder: String::new(),
+            looks: Looking::Outside,
+        }];
+        let asked = Asked {
+            tool: "Bash",
+            description: "a",
+            needs: &needs,
+        };
+        let rows = question(asked, Path::new("/work"), look);
+        (rows.iter().map(line_text).collect(), rest(&needs, look))
+    }
+
+    #[test]
+    fn of_a_long_command_both_ends_are_shown_with_how_to_see_all_of_it() {
+        let look = Look::new(80, Styles::Colour, Background::Dark);
+        let comments = "# nothing\n".repeat(1_500);
+        let many_lines = format!("echo begin\n{comments}rm -rf ~\n{comments}echo end");
+        let many_columns = format!("echo begin {} echo end", "x ".repeat(100_000));
+        for command in [many_lines, many_columns] {
+            let (rows, whole) = asked_to_run(&command, &look);
+            assert!(rows.len() <= 14, "{}", rows.len());
+            let told = rows.join("\n");
+            assert!(told.contains("echo begin") && told.contains("echo end"), "{told}");
+            assert!(told.contains(" more rows") && told.ends_with(UNFOLD), "{told}");
+            assert_eq!(whole.as_ref(), Some(&command));
+            // Where no key unfolds it, all of it is there.
+            let (rows, whole) = asked_to_run(&command, &Look::plain(80));
+            let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+            assert_eq!(letters(&rows[1..].concat()), letters(&command));
+            assert_eq!(whole, None);
+        }
+        let (rows, whole) = asked_to_run(&["true"; ROWS].join("\n"), &look);
+        assert_eq!((rows.len(), whole), (ROWS + 1, None));
     }
 
     #[test]

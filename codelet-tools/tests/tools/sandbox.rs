@@ -56,6 +56,44 @@ fn a_command_that_only_looks_writes_nothing_reads_the_workspace_alone_and_starts
 }
 
 #[test]
+fn a_command_that_only_looks_is_bounded_and_has_a_short_environment() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::with(Permission::Read, |options| {
+        let home = options.workspace.with_file_name("outside");
+        for (name, value) in [
+            ("HOME", home.as_os_str()),
+            ("LESSOPEN", "x".as_ref()),
+            ("MY_PROJECT", "y".as_ref()),
+        ] {
+            options.env.push((name.into(), value.into()));
+        }
+        for name in ["USER", "LOGNAME", "LANG", "LANGUAGE", "LC_ALL", "TZ"] {
+            options.env.push((name.into(), "C.UTF-8".into()));
+        }
+    });
+    let limits = "awk 'BEGIN { \"ulimit -Ht; ulimit -Hd\" | getline a; \"ulimit -Hd\" | getline b; print a, b }'";
+    assert_eq!(trial.done("Bash", json!({"command": limits})), "3600 4194304\n");
+    let names = trial.done(
+        "Bash",
+        json!({"command": "awk 'BEGIN { for (name in ENVIRON) print name }' | sort"}),
+    );
+    let page = include_str!("../../../docs/decisions/0008-what-may-run.md");
+    let (_, list) = page.split_once("- *Environment.* ").unwrap();
+    let (list, _) = list.split_once(". So git").unwrap();
+    let listed = list.split('`').skip(1).step_by(2);
+    // What is named because it is not there.
+    let mut listed: Vec<&str> = listed
+        .filter(|name| !["LD_PRELOAD", "LESSOPEN"].contains(name))
+        .collect();
+    listed.sort_unstable();
+    // awk's own are no variables of the environment that it was given.
+    let found: Vec<&str> = names.lines().filter(|name| !name.starts_with("AWK")).collect();
+    assert_eq!(found, listed);
+}
+
+#[test]
 fn a_command_that_only_looks_changes_no_mode_or_time_of_a_file() {
     if !is_there() {
         return;

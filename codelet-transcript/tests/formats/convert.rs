@@ -156,12 +156,16 @@ fn responses(request: &Value) -> Vec<Entry> {
             },
             Some("function_call_output") => entries.push(Entry::Results(vec![id(&item["call_id"])])),
             Some("reasoning") => assert!(!string(&item["encrypted_content"]).is_empty() && item["summary"].is_array()),
-            None => match (item["role"].as_str().unwrap(), entries.last_mut()) {
+            // There are servers that take a reply only with its type.
+            Some("message") => match (item["role"].as_str().unwrap(), entries.last_mut()) {
                 ("assistant", Some(Entry::Assistant(_))) => {}
                 ("assistant", _) => entries.push(Entry::Assistant(Vec::new())),
-                ("user", _) => entries.push(Entry::User),
-                ("system", _) => entries.push(Entry::System),
                 (other, _) => panic!("{other}"),
+            },
+            None => match item["role"].as_str().unwrap() {
+                "user" => entries.push(Entry::User),
+                "system" => entries.push(Entry::System),
+                other => panic!("{other}"),
             },
             other => panic!("{other:?}"),
         }

@@ -21,7 +21,7 @@ use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written, 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -191,9 +191,11 @@ fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compac
     let original = original.filter(|_| may_stay(&history, target));
     let overhead = tool_definitions(&document);
     let pins = vendor::loaders(history.messages());
+    let reading_back = reading_back(args.removed.as_deref());
     let options = Options {
         overhead,
         pins: &pins,
+        reading_back: Some(&reading_back),
         ..Options::new(target)
     };
     let mut done = ManuallyDrop::new(compact_with(&history, &options));
@@ -223,6 +225,25 @@ fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compac
         warnings,
         elapsed,
     })
+}
+
+/// How whoever goes on with the result reads back what was removed: no agent has a tool for that here, but nearly every one has a shell.
+fn reading_back(removed: Option<&Path>) -> String {
+    match removed.map(Output::named) {
+        Some(Output::File(path)) => {
+            let path = std::path::absolute(&path).unwrap_or(path);
+            let path = path.to_string_lossy();
+            let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+            let word = if is_plain {
+                path.into_owned()
+            } else {
+                format!("'{}'", path.replace('\'', r"'\''"))
+            };
+            format!("In a shell, `codelet restore {word} HANDLE` prints what it leaves out.")
+        }
+        // Nobody knows where it is kept, if anywhere.
+        Some(Output::Stdout) | None => String::new(),
+    }
 }
 
 fn is_mended(warning: &Warning) -> bool {

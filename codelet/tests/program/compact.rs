@@ -471,6 +471,54 @@ fn a_document_is_kept_or_restored_and_never_lost() {
 }
 
 #[test]
+fn a_result_says_how_what_was_removed_is_read_back_if_it_was_kept_and_names_no_tool_of_codelets() {
+    let folder = folder("reading back");
+    let removed = folder.join("what's gone.jsonl");
+    let text = request_text(20);
+    let with = ["compact", "--budget", "4000", "--removed", removed.to_str().unwrap()];
+    for (args, is_kept) in [(&with[..], true), (&with[..3], false)] {
+        let output = run_with(args, text.as_bytes());
+        ended(&output, 0);
+        let result = stdout(&output);
+        assert!(!result.contains("Recall("), "{result}");
+        let (_, notice) = result
+            .split_once("The session goes on from an earlier part; its summary is above.")
+            .unwrap();
+        let notice: Value = json(&format!("\"{}\"", notice.split_once('"').unwrap().0));
+        let (before, after) = (" In a shell, `", "` prints what it leaves out.");
+        let command = notice
+            .as_str()
+            .and_then(|notice| notice.strip_prefix(before)?.strip_suffix(after));
+        assert_eq!(command.is_some(), is_kept, "{notice}");
+        // It is known for what it is when it is compacted once more.
+        let again = run_with(
+            &["compact", "--budget", "3000", "--from", "anthropic"],
+            result.as_bytes(),
+        );
+        ended(&again, 0);
+        assert_eq!(
+            stdout(&again).matches("The session goes on from").count(),
+            1,
+            "{}",
+            stdout(&again)
+        );
+        if let Some(command) = command {
+            let (_, handle) = result.split_once(" · recall ").unwrap();
+            let handle: String = handle.chars().take_while(char::is_ascii_alphanumeric).collect();
+            let command = command
+                .replace("codelet", env!("CARGO_BIN_EXE_codelet"))
+                .replace("HANDLE", &handle);
+            let shell = std::process::Command::new("sh")
+                .args(["-c", &command])
+                .output()
+                .unwrap();
+            ended(&shell, 0);
+            assert!(!shell.stdout.is_empty());
+        }
+    }
+}
+
+#[test]
 fn what_another_form_has_no_place_for_is_told() {
     let sound = serde_json::json!({"contents": [{"role": "user", "parts": [
         {"text": "listen"}, {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}]}]});

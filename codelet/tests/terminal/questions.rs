@@ -33,6 +33,38 @@ fn the_end_of_a_long_change_is_unfolded_while_the_question_stands() {
 }
 
 #[test]
+fn both_ends_of_a_long_command_stand_above_the_answers_and_a_key_shows_what_is_between() {
+    let comments = "# nothing to see here\n".repeat(1_500);
+    let command = format!("mkdir first\n{comments}mkdir hidden\n{comments}mkdir last");
+    let (bench, server) = (
+        Bench::new(),
+        server([Reply::call("Bash", json!({"command": command})), Reply::text("Made.")]),
+    );
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Make them.");
+    terminal.see("[y] yes, once");
+    let screen = terminal.screen();
+    for words in [
+        "run this command in",
+        "mkdir first",
+        "2,992 more rows",
+        "mkdir last",
+        "Press Ctrl-O to see all of it",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert!(!terminal.text().contains("hidden"));
+    terminal.send(b"\x0f");
+    terminal.wait("mkdir hidden");
+    terminal.see("[y] yes, once");
+    assert!(!bench.work.join("hidden").exists());
+    terminal.answer("y");
+    terminal.wait("Made.");
+    assert!(bench.work.join("hidden").exists());
+    leave(&mut terminal, &server);
+}
+
+#[test]
 fn who_looks_elsewhere_is_called_when_a_question_waits_and_when_the_turn_is_over() {
     const ASKS: &[u8] = b"\x1b]9;Codelet asks: Bash mkdir one\x07";
     const OVER: &[u8] = b"\x1b]9;Codelet: the answer is complete\x07";

@@ -208,6 +208,7 @@ impl Conversation {
                 overhead: self.overhead,
                 goes_on: true,
                 weights: None,
+                reading_back: None,
             },
             Known {
                 archived: Some(&self.archived),

@@ -4,6 +4,7 @@ use crate::common::agent::{Bench, WIRES, name};
 use crate::common::{ended, refused, stderr, stdout};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use serde_json::{Value, json};
+use std::process::Output;
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}"#;
 /// More digits than a number of the machine has.
@@ -69,6 +70,64 @@ fn without_an_answer_that_fits_nothing_is_printed_and_the_status_says_so() {
 }
 
 #[test]
+fn a_number_that_a_double_would_take_for_another_one_passes_no_check() {
+    let huge = "1".to_owned() + &"0".repeat(400);
+    for (schema, answer, why) in [
+        (r#"{"maximum": 5}"#, "1e400", "beyond what can be checked"),
+        (r#"{"maximum": 5}"#, &huge, "beyond what can be checked"),
+        (r#"{"minimum": 0}"#, "-1e400", "beyond what can be checked"),
+        (
+            r#"{"properties": {"a/b": {"exclusiveMaximum": 5}}}"#,
+            r#"{"a/b": [9e999]}"#,
+            "/a~1b/0: the number is beyond",
+        ),
+        (r#"{"multipleOf": 7}"#, "1e30", "too large for its divisor"),
+        (r#"{"maximum": 9007199254740992}"#, "9007199254740993", "more digits"),
+        (r#"{"const": 0.1}"#, "0.10000000000000000001", "more digits"),
+        (r#"{"minimum": 0}"#, "-1e-400", "more digits"),
+        (r#"{"type": "integer"}"#, "1.00000000000000000001", "more digits"),
+        (r#"{"maximum": 5}"#, "6", "must be <=5"),
+    ] {
+        let output = answered(schema, answer);
+        ended(&output, 5);
+        assert_eq!(stdout(&output), "", "{schema} {answer}");
+        let told = stderr(&output);
+        assert!(told.contains(why), "{schema} {answer}: {told}");
+    }
+}
+
+#[test]
+fn a_number_that_a_double_holds_well_enough_fits() {
+    for (schema, answer) in [
+        (r#"{"type": "integer", "minimum": 0}"#, "12345678901234567890"),
+        (r#"{"maximum": 9007199254740991}"#, "9007199254740991"),
+        (r#"{"maximum": 9007199254740992}"#, "9007199254740992.0"),
+        (r#"{"enum": [0.1, 1e2]}"#, "100"),
+        (r#"{"multipleOf": 7}"#, "7000000000000000"),
+        // Not in doubles.
+        (r#"{"type": "number", "multipleOf": 0.01}"#, "19.99"),
+        (
+            r#"{"properties": {"price": {"allOf": [{"multipleOf": 0.01}, {"minimum": 0}]}}}"#,
+            r#"{"price":19.99}"#,
+        ),
+    ] {
+        let output = answered(schema, answer);
+        ended(&output, 0);
+        assert_eq!(stdout(&output), format!("{answer}\n"), "{schema}");
+    }
+    let output = answered(r#"{"multipleOf": 0.01, "maximum": 5}"#, "19.99");
+    ended(&output, 5);
+    assert!(!stderr(&output).contains("0.01"), "{}", stderr(&output));
+}
+
+/// The output of a run whose model gives this answer however often it is asked.
+fn answered(schema: &str, answer: &str) -> Output {
+    let answer = answer.to_owned();
+    let server = Server::start(Wire::Anthropic, Behaviour::answering(move |_| Reply::text(&answer)));
+    Bench::new().ask(&server, Wire::Anthropic, &["-p", "How many?", "--schema", schema])
+}
+
+#[test]
 fn a_program_reads_the_value_in_a_field_of_its_own() {
     let bench = Bench::new();
     let schema = bench.work.join("schema.json");
@@ -109,6 +168,7 @@ fn a_schema_that_is_none_is_refused_before_anything_is_asked() {
             &["--schema", "not a valid JSON Schema", "/type"][..],
         ),
         (r#"{"type": "#, &["--schema", "not JSON", "line 1"]),
+        (r#"{"maximum": 1e400}"#, &["/maximum", "beyond what can be checked"]),
         (r#"{"pattern": "("}"#, &["not a valid JSON Schema", "unclosed group\n"]),
         (r##"{"$ref": "#/$defs/none"}"##, &["not a valid JSON Schema", "none"]),
         (&outside, &["secret.json", "only references within the schema"]),
