@@ -72,6 +72,17 @@ pub fn kept_share(budget: Tokens, whole: Tokens) -> f64 {
     (KEPT_GROWTH * part).clamp(LEAST_KEPT, MOST_KEPT)
 }
 
+/// What is left of a budget beside the prompts and what stands, each as far as it has a share of its own.
+pub fn left(drafts: &[Draft], budget: Tokens) -> Tokens {
+    let weigh = |draft: &Draft| weight_of([draft], Class::Prompts);
+    let answered: Tokens = drafts.iter().filter(|draft| draft.is_answered).map(weigh).sum();
+    let others = draft::weights(drafts.iter().filter(|draft| !draft.is_answered), Class::Prompts);
+    let cap = prompt_cap(others.clone(), budget);
+    let others: Tokens = others.into_iter().map(|weight| weight.min(cap)).sum();
+    let standing = weight_of(drafts, Class::Standing).min(share(budget, STANDING_SHARE));
+    budget.saturating_sub(answered + others + standing)
+}
+
 /// What one output of the last complete step may weigh: of outputs with these weights, seen by the model or not.
 pub fn last_cap(weights: Vec<Tokens>, budget: Tokens, is_seen: bool) -> Tokens {
     let (all, one) = (weights.iter().sum::<Tokens>(), share(budget, OUTPUT_SHARE));
