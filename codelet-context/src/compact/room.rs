@@ -12,8 +12,8 @@ use crate::strategy::pairing;
 /// budget is of the whole conversation. A small budget tells most by a record; of a larger one the record needs less
 /// (`docs/measurements.md` has the figures).
 const LEAST_KEPT: f64 = 0.1;
-const MOST_KEPT: f64 = 0.6;
-const KEPT_GROWTH: f64 = 2.2;
+const MOST_KEPT: f64 = 0.65;
+const KEPT_GROWTH: f64 = 2.5;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
 pub const OUTPUT_SHARE: f64 = 0.02;
 /// The outputs of the last complete step stay whole where they take at most this share of a budget together: of longer ones

@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn looks_are_told_by_characters_alone() {
         check("error: cannot find `a`", false, &["tick"]);
-        check("error[E0425]: `a` and `b`", false, &["num", "tick"]);
+        check("error[E0425]: `a` and `b`", false, &["num", "long_num", "tick"]);
         check("**Decision:** use `sha2` 0.10.8", true, &["num", "tick", "bold"]);
         check("## Findings", true, &["heading"]);
         check("- 12 tests passed in 3.5 s", true, &["num", "bullet"]);
