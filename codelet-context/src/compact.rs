@@ -394,14 +394,14 @@ impl<'a> Work<'a> {
         let outputs = messages[last..].iter().flat_map(|message| &message.parts);
         let outputs = outputs.filter(|part| matches!(part, Part::ToolResult(_)));
         let outputs: Vec<Tokens> = outputs.map(tokens::estimate_part).collect();
-        let (mut kept, mut drafts) = self.keep(budget, self.kept(budget), last);
+        let steps = self.steps_share(budget, last);
+        let (mut kept, mut drafts) = self.keep(budget, room::share(budget, steps), last);
         let division = self.divide(&drafts, budget, (last, &outputs));
         if let Some(division) = division {
             (kept, drafts) = self.keep(division.budget, division.steps, last);
         }
         let budget = division.map_or(budget, |division| division.budget);
         let last_cap = room::last_cap(outputs, budget, self.is_seen(last));
-        let calls = room::kept_share(budget, self.history.course().size().tokens);
         self.apply_strategies(&mut drafts, kept.start);
         let (hits, bytes) = draft::drop_free_thinking(&mut drafts, &mut self.archive);
         self.strategies.add(
@@ -411,7 +411,7 @@ impl<'a> Work<'a> {
                 bytes_saved: bytes as i64,
             },
         );
-        room::shorten(&mut drafts, budget, (last_cap, calls), division, &mut self.archive);
+        room::shorten(&mut drafts, budget, (last_cap, steps), division, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
         let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
         let summary = division.map_or(room::share(budget, told::SUMMARY_SHARE), |division| division.summary);
@@ -421,7 +421,7 @@ impl<'a> Work<'a> {
         }
         // Not even so: nothing but the last step, and the oldest prompts fold.
         let mut drafts = self.last_step(last, budget);
-        room::shorten(&mut drafts, budget, (last_cap, calls), division, &mut self.archive);
+        room::shorten(&mut drafts, budget, (last_cap, steps), division, &mut self.archive);
         let floor = budget.saturating_sub(self.told_beside_prompts(&drafts, budget));
         let mut fold = match room::squeeze(&mut drafts, floor, &mut self.archive) {
             true => None,
@@ -459,9 +459,12 @@ impl<'a> Work<'a> {
         fold::fold(messages, drafts, room, &mut self.archive)
     }
 
-    /// What the kept steps may take of a budget.
-    fn kept(&self, budget: Tokens) -> Tokens {
-        room::share(budget, room::kept_share(budget, self.history.course().size().tokens))
+    /// The share of a budget that the kept steps may take: of what is left beside the prompts and what stands. The last complete
+    /// step begins at `last`.
+    fn steps_share(&mut self, budget: Tokens, last: usize) -> f64 {
+        let standing = self.select(self.history.messages().len(), last);
+        let left = room::left(&standing, budget) as f64 / budget.max(1) as f64;
+        left * room::kept_share(budget, self.history.course().size().tokens)
     }
 
     /// From where on the messages are kept if those take at most `limit`, and what stays of all.

@@ -12,8 +12,8 @@ use crate::strategy::pairing;
 /// budget is of the whole conversation. A small budget tells most by a record; of a larger one the record needs less
 /// (`docs/measurements.md` has the figures).
 const LEAST_KEPT: f64 = 0.1;
-const MOST_KEPT: f64 = 0.6;
-const KEPT_GROWTH: f64 = 2.2;
+const MOST_KEPT: f64 = 0.65;
+const KEPT_GROWTH: f64 = 2.5;
 /// The share of a budget that one output among the kept steps may take before it is shortened.
 pub const OUTPUT_SHARE: f64 = 0.02;
 /// The outputs of the last complete step stay whole where they take at most this share of a budget together: of longer ones
@@ -70,6 +70,17 @@ impl Reach {
 pub fn kept_share(budget: Tokens, whole: Tokens) -> f64 {
     let part = budget as f64 / whole.max(1) as f64;
     (KEPT_GROWTH * part).clamp(LEAST_KEPT, MOST_KEPT)
+}
+
+/// What is left of a budget beside the prompts and what stands, each as far as it has a share of its own.
+pub fn left(drafts: &[Draft], budget: Tokens) -> Tokens {
+    let weigh = |draft: &Draft| weight_of([draft], Class::Prompts);
+    let answered: Tokens = drafts.iter().filter(|draft| draft.is_answered).map(weigh).sum();
+    let others = draft::weights(drafts.iter().filter(|draft| !draft.is_answered), Class::Prompts);
+    let cap = prompt_cap(others.clone(), budget);
+    let others: Tokens = others.into_iter().map(|weight| weight.min(cap)).sum();
+    let standing = weight_of(drafts, Class::Standing).min(share(budget, STANDING_SHARE));
+    budget.saturating_sub(answered + others + standing)
 }
 
 /// What one output of the last complete step may weigh: of outputs with these weights, seen by the model or not.

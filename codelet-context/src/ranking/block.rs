@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Whose words a block holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Speaker {
     /// The user.
     User,

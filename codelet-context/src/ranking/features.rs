@@ -5,19 +5,20 @@ use super::index::{Known, RankingIndex, Segment};
 use super::kind::CallKind;
 use super::look::{self, LOOKS};
 use super::word::{COMMON, LISTS};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// The names of the features, in the order of their values. `R_` is of what tools said, by the kind of the call; `C_` of calls.
 /// Shares of words are weighed by how rare the words are: `reuse` of those that the model uses later, `userw` of those that the
 /// user used before, `follow` of those that the next thing said holds, `lastq` of those of the last two prompts.
 #[rustfmt::skip]
-pub const FEATURES: [&str; 61] = [
+pub const FEATURES: [&str; 66] = [
     "one", "U", "U_first", "U_long", "S", "S_closing", "T", "C", "C_head", "C_edit", "C_doc", "R_read", "R_doc",
     "R_find", "R_git", "R_shell", "err", "w_decide", "w_find", "w_fail", "w_wish", "w_done", "o_fail", "after_head",
-    "id", "num", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence", "tiny", "seg1", "fill",
-    "dup", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "blklen", "blklen_talk", "blklen_user",
-    "blklen_said", "blklen_call", "blklen_shell", "blklen_file", "blk_short", "reuse", "userw", "follow", "lastq",
-    "reuse_out", "follow_out", "rarity",
+    "id", "num", "long_num", "caps", "paren", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence", "tiny",
+    "seg1", "fill", "dup", "codey", "prose", "len", "len2", "pos", "late", "deep", "last2", "last2_out", "newest", "blklen",
+    "blklen_talk", "blklen_user", "blklen_said", "blklen_call", "blklen_shell", "blklen_file", "blk_short", "reuse", "userw",
+    "follow", "lastq", "reuse_out", "follow_out", "rarity",
 ];
 
 /// The place of a feature.
@@ -63,8 +64,9 @@ pub(crate) struct Whole<'a> {
     index: &'a RankingIndex,
     /// By the number of a word.
     words: Vec<Now>,
-    /// By block: whether it is the last that the model says in its turn.
+    /// By block: whether it is the last that the model says in its turn, or the newest call or output of its kind.
     is_closing: Vec<bool>,
+    is_newest: Vec<bool>,
 }
 
 impl<'a> Whole<'a> {
@@ -96,10 +98,17 @@ impl<'a> Whole<'a> {
         for (at, block) in said.filter(|(_, block)| block.speaker == Speaker::Model) {
             is_closing[at] = next.replace(block.turn) != Some(block.turn);
         }
+        let mut kinds = HashSet::new();
+        let mut is_newest = vec![false; index.blocks.len()];
+        let calls = index.blocks.iter().enumerate().rev();
+        for (at, block) in calls.filter(|(_, block)| !block.speaker.says()) {
+            is_newest[at] = kinds.insert((block.speaker, block.kind));
+        }
         Whole {
             index,
             words,
             is_closing,
+            is_newest,
         }
     }
 
@@ -151,6 +160,7 @@ impl<'a> Whole<'a> {
             }
         }
         mark(const { at("err") }, block.failed);
+        mark(const { at("newest") }, self.is_newest[number]);
         let position = block.message as f32 / self.index.messages.saturating_sub(1).max(1) as f32;
         mark(const { at("late") }, position > LATE);
         sink.add(const { at("pos") }, position);
@@ -227,6 +237,9 @@ pub(crate) fn of_text(sink: &mut impl Sink, block: &Block, place: usize, segment
     let place = if block.speaker == Speaker::Record { 0 } else { place };
     if segments > 3 && place + 3 > segments {
         sink.add(const { at("last2") }, 1.0);
+        if block.speaker == Speaker::Tool {
+            sink.add(const { at("last2_out") }, 1.0);
+        }
     }
     sink.add(const { at("deep") }, log(1 + place) / 3.0);
     sink.add(const { at("codey") }, segment.codeness);

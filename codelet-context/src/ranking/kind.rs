@@ -3,7 +3,7 @@
 use crate::message::{ActionKind, ToolCall};
 
 /// What a tool call is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum CallKind {
     /// Shows a file.
     Read,

@@ -4,10 +4,13 @@
 pub(crate) type Looks = u64;
 
 /// The looks, by the order of their bits.
-pub(crate) const LOOKS: [&str; 15] = [
+pub(crate) const LOOKS: [&str; 18] = [
     "after_head",
     "id",
     "num",
+    "long_num",
+    "caps",
+    "paren",
     "tick",
     "heading",
     "bullet",
@@ -122,6 +125,9 @@ const FILLERS: [&str; 22] = [
     "time to",
     "the user ",
 ];
+/// Digits of a number that is long, and letters of a word in capitals.
+const LONG_NUMBER: usize = 3;
+const CAPITALS: usize = 3;
 /// Words before such a beginning.
 const BEFORE_FILLERS: [&str; 6] = ["now", "good", "great", "perfect", "okay", "ok"];
 
@@ -133,10 +139,8 @@ pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
             looks |= name;
         }
     };
-    let (has_number, has_id) = numbers(text.as_bytes());
     let heading = is_heading(text);
-    set(const { bit("id") }, has_id);
-    set(const { bit("num") }, has_number);
+    set(const { bit("paren") }, text.contains('('));
     set(const { bit("tick") }, quotes(text.as_bytes()));
     set(const { bit("heading") }, heading);
     set(const { bit("bullet") }, is_bullet(text));
@@ -145,7 +149,7 @@ pub(crate) fn looks(text: &str, is_said: bool) -> Looks {
     set(const { bit("quest") }, text.contains(['?', '？']));
     set(const { bit("codekw") }, is_code(text));
     set(const { bit("fill") }, is_said && is_filler(text));
-    looks
+    looks | names_and_numbers(text.as_bytes())
 }
 
 /// The lines of an output that tell most of how it ended: the first that say that something went wrong, or else the last.
@@ -244,9 +248,10 @@ fn quotes(bytes: &[u8]) -> bool {
     twice(b'`') || twice(b'"')
 }
 
-/// Whether a number stands in a text, and whether one that names something: five digits or more, one behind a `#`, or a hash.
-fn numbers(bytes: &[u8]) -> (bool, bool) {
-    let (mut any, mut id, mut at) = (false, false, 0);
+/// Which of these looks a text has: a number, one of three digits or more, one that names something (five digits or more, one
+/// behind a `#`, or a hash), and a word of three capital letters or more.
+fn names_and_numbers(bytes: &[u8]) -> Looks {
+    let (mut looks, mut at) = (0, 0);
     let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     while at < bytes.len() {
         let start = at;
@@ -256,17 +261,24 @@ fn numbers(bytes: &[u8]) -> (bool, bool) {
         let run = &bytes[start..at];
         let digits = run.iter().filter(|b| b.is_ascii_digit()).count();
         if digits > 0 {
-            any = true;
+            looks |= const { bit("num") };
+            let is_long = |digits: &[u8]| digits.iter().all(u8::is_ascii_digit);
+            if digits >= LONG_NUMBER && run.windows(LONG_NUMBER).any(is_long) {
+                looks |= const { bit("long_num") };
+            }
             let is_hex = run.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
             let is_numbered = digits >= 2 && start.checked_sub(1).is_some_and(|at| bytes[at] == b'#');
-            id |= match digits == run.len() {
+            let is_id = match digits == run.len() {
                 true => digits >= 5 || is_numbered,
                 false => is_hex && (7..=40).contains(&run.len()),
             };
+            looks |= if is_id { const { bit("id") } } else { 0 };
+        } else if run.len() >= CAPITALS && run.iter().all(u8::is_ascii_uppercase) {
+            looks |= const { bit("caps") };
         }
         at += 1;
     }
-    (any, id)
+    looks
 }
 
 #[cfg(test)]
@@ -283,15 +295,16 @@ mod tests {
     #[test]
     fn looks_are_told_by_characters_alone() {
         check("error: cannot find `a`", false, &["tick"]);
-        check("error[E0425]: `a` and `b`", false, &["num", "tick"]);
+        check("error[E0425]: `a` and `b`", false, &["num", "long_num", "tick"]);
         check("**Decision:** use `sha2` 0.10.8", true, &["num", "tick", "bold"]);
         check("## Findings", true, &["heading"]);
         check("- 12 tests passed in 3.5 s", true, &["num", "bullet"]);
         check("Shall I go on?", true, &["quest"]);
-        check("let a = f(b);", false, &["codekw"]);
+        check("let a = f(b);", false, &["paren", "codekw"]);
         check("Now let me look at it:", true, &["colon", "fill"]);
         check("Good. I'll run the tests", true, &["fill"]);
         check("commit 3f2a9c1 is in #45", true, &["id", "num"]);
+        check("HTTP_X (WARN) at x120", false, &["num", "long_num", "caps", "paren"]);
     }
 
     #[test]

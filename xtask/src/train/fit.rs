@@ -8,7 +8,7 @@ use super::weights;
 /// Ridges that are tried: how dear it is to have large weights.
 pub const RIDGES: [f64; 2] = [40.0, 100.0];
 /// Weights beside the constant one; more do no better.
-const MOST: usize = 60;
+const MOST: usize = 65;
 const STEPS: usize = 25;
 /// No weight changes by more than this at a time.
 const STRIDE: f64 = 3.0;
