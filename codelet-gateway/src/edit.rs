@@ -17,6 +17,7 @@ use codelet_context::economics::Preset;
 use codelet_context::tokens::{self, Tokens};
 use codelet_transcript::{Listed, vendor};
 use fold::{Fold, Terms};
+use mark::Marks;
 use memory::{Memory, Place};
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -193,7 +194,11 @@ impl Editor {
         let identity = self.hasher.hash_one(&terms);
         let places: Vec<Place> = request.hashes.iter().map(|&hash| Place { identity, hash }).collect();
         let end = request.last_boundary();
-        let known = (1..=end).rev().find_map(|count| self.memory.take(places[count - 1]));
+        // What came of a reply is told at once: where more of it has come since, what was remembered did not know that.
+        let format = request.terms.api.format();
+        let ends = |count: &usize| *count == end || codelet_transcript::is_reply_item(&request.items[*count], format);
+        let mut counts = (1..=end).rev().filter(ends);
+        let known = counts.find_map(|count| self.memory.take(places[count - 1]));
         let mut fold = known.unwrap_or_else(|| Fold::new(terms));
         let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
         if let Err(error) = fold.advance(&items[..end]) {
@@ -217,7 +222,7 @@ impl Editor {
         let edited = match is_summary {
             true => facts.pass("the agent compacts by itself"),
             false => Edited {
-                body: whole.body(request.body, request.listed),
+                body: whole.body(request.body, request.listed, request.marks.as_ref()),
                 facts,
             },
         };
@@ -241,12 +246,15 @@ struct Request<'a> {
     hashes: Vec<u64>,
     conversation: u64,
     window: Tokens,
+    /// The client's marks for the cache, where it marks the conversation.
+    marks: Option<Marks>,
     terms: Terms,
 }
 
 impl<'a> Request<'a> {
     fn new(editor: &Editor, asked: &Asked, body: &'a Bytes, listed: &'a Listed<'a>) -> Self {
-        let slice = |range: &Range<usize>| mark::without(&body[range.clone()]);
+        let mut marks = Vec::new();
+        let slice = |range: &Range<usize>| mark::without(&body[range.clone()], &mut marks);
         let items: Vec<Cow<[u8]>> = listed.items.iter().map(slice).collect();
         let mut hash = editor.hasher.hash_one(asked.api);
         let hashes: Vec<u64> = items
@@ -262,6 +270,7 @@ impl<'a> Request<'a> {
         let window = window.unwrap_or(USUAL_WINDOW);
         let beside: usize = listed.fields.iter().map(|(_, value)| value.len()).sum();
         let overhead = tokens::estimate_bytes(beside).next_multiple_of(OVERHEAD_STEP);
+        let marks = Marks::of(listed, &marks).filter(|_| asked.api == Api::Anthropic);
         Request {
             body,
             listed,
@@ -270,6 +279,8 @@ impl<'a> Request<'a> {
             hashes,
             window,
             terms: Terms {
+                marks_edits: marks.as_ref().is_some_and(|marks| marks.free > 0),
+                is_hour: marks.as_ref().is_some_and(|marks| marks.is_hour),
                 api: asked.api,
                 model: model.to_owned(),
                 preset: settings.preset,
@@ -279,6 +290,7 @@ impl<'a> Request<'a> {
                 offers_recall: settings.offers_recall,
                 drops_thinking: vendor::wants_unbound(model, listed.json("thinking").as_ref()),
             },
+            marks,
         }
     }
 
