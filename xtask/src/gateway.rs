@@ -29,7 +29,14 @@ pub fn run(_root: &Path, each: bool) -> Result<String, Vec<String>> {
         return Ok("skipped: no recorded conversations".to_owned());
     };
     let mut sessions = sessions::all(&folder, LEAST)?;
-    if let Ok(skip) = std::env::var("SKIP") { let n: usize = skip.parse().unwrap_or(1); let mut at = 0; sessions.retain(|_| { at += 1; at % n == 0 }); }
+    if let Ok(skip) = std::env::var("SKIP") {
+        let n: usize = skip.parse().unwrap_or(1);
+        let mut at = 0;
+        sessions.retain(|_| {
+            at += 1;
+            at % n == 0
+        });
+    }
     let mut lines = vec![format!(
         "{:<8} {:<14} {:<6} {:>8} {:>6} {:>6} {:>7} {:>5} {:>6} {:>5} {:>7} {:>8}",
         "window",

@@ -190,7 +190,11 @@ impl<'a> Agent<'a> {
         }
         self.compactions += 1;
         let left = self.written.session.estimate(AFTER.saturating_sub(self.written.fixed)) as usize * 4;
-        let summary = format!("{} was said before. {}", self.compactions, "y ".repeat(left.max(SUMMARY) / 2));
+        let summary = format!(
+            "{} was said before. {}",
+            self.compactions,
+            "y ".repeat(left.max(SUMMARY) / 2)
+        );
         self.text.clear();
         self.last = said(self.written.api, &summary);
         true

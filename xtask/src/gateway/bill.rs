@@ -157,7 +157,11 @@ impl<'a> Bill<'a> {
         };
         let same = self.items.iter().take_while(is_same).count();
         let is_same_head = |(range, _): &(Range<usize>, _)| last[..range.start] == body[..range.start];
-        let same = if self.items.first().is_some_and(is_same_head) { same } else { 0 };
+        let same = if self.items.first().is_some_and(is_same_head) {
+            same
+        } else {
+            0
+        };
         self.items.truncate(same);
         let list = list_of(self.api.format());
         let (head, from) = match self.items.last() {
@@ -182,7 +186,10 @@ impl<'a> Bill<'a> {
             }
         }
         self.body = body.clone();
-        self.items.iter().flat_map(|(_, blocks)| blocks.iter().copied()).collect()
+        self.items
+            .iter()
+            .flat_map(|(_, blocks)| blocks.iter().copied())
+            .collect()
     }
 
     /// The blocks of an item; a content that is one string is one block.
