@@ -15,7 +15,7 @@ use crate::Api;
 use bytes::Bytes;
 use codelet_context::economics::Preset;
 use codelet_context::tokens::{self, Tokens};
-use codelet_transcript::{Listed, vendor};
+use codelet_transcript::{Listed, ReadError, is_reply_item, vendor};
 use fold::{Fold, Terms};
 use mark::Marks;
 use memory::{Memory, Place};
@@ -191,45 +191,46 @@ impl Editor {
             window: (request.window as f64 * SHRINK.powi(shrinks)) as Tokens,
             ..request.terms.clone()
         };
-        let identity = self.hasher.hash_one(&terms);
+        // The agent compacts by itself: nothing is edited for that. It asks about what the model has seen, which the provider has in its cache.
+        let summary = Some(request.last_step())
+            .filter(|&end| end > 0 && own::asks_for_summary(&request.items[request.items.len() - 1]));
+        let kept = summary.and_then(|end| {
+            self.told(request, &terms, end, |whole| request.kept(whole, &facts))
+                .ok()?
+        });
+        kept.unwrap_or_else(|| {
+            let edited = |whole: &Fold| request.edited(whole, whole.facts(&facts));
+            let edited = self.told(request, &terms, request.last_boundary(), edited);
+            edited.unwrap_or_else(|error| facts.pass(error.to_string()))
+        })
+    }
+
+    /// What is to be known of the conversation: with an edit before each reply up to this item where one was due, and all of the request told.
+    fn told<T>(
+        &self,
+        request: &Request<'_>,
+        terms: &Terms,
+        end: usize,
+        of: impl FnOnce(&Fold) -> T,
+    ) -> Result<T, ReadError> {
+        let identity = self.hasher.hash_one(terms);
         let places: Vec<Place> = request.hashes.iter().map(|&hash| Place { identity, hash }).collect();
-        let end = request.last_boundary();
         // What came of a reply is told at once: where more of it has come since, what was remembered did not know that.
-        let format = request.terms.api.format();
-        let ends = |count: &usize| *count == end || codelet_transcript::is_reply_item(&request.items[*count], format);
+        let ends = |count: &usize| *count == end || is_reply_item(&request.items[*count], terms.api.format());
         let mut counts = (1..=end).rev().filter(ends);
         let known = counts.find_map(|count| self.memory.take(places[count - 1]));
-        let mut fold = known.unwrap_or_else(|| Fold::new(terms));
+        let mut fold = known.unwrap_or_else(|| Fold::new(terms.clone()));
         let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
-        if let Err(error) = fold.advance(&items[..end]) {
-            return facts.pass(error.to_string());
-        }
+        fold.advance(&items[..end])?;
         let mut whole = Cow::Borrowed(&fold);
-        if end < items.len()
-            && let Err(error) = whole.to_mut().end_with(&items)
-        {
-            return facts.pass(error.to_string());
+        if end < items.len() {
+            whole.to_mut().end_with(&items)?;
         }
-        let facts = Facts {
-            step: whole.replies() + 1,
-            before: whole.weight_of_history(),
-            after: whole.weight(),
-            edits: whole.edits(),
-            edit: whole.last_edit(),
-            ..facts
-        };
-        let is_summary = own::asks_for_summary(items[items.len() - 1]) && facts.before <= request.window;
-        let edited = match is_summary {
-            true => facts.pass("the agent compacts by itself"),
-            false => Edited {
-                body: whole.body(request.body, request.listed, request.marks.as_ref()),
-                facts,
-            },
-        };
+        let known = of(&whole);
         if end > 0 {
             self.memory.put(places[end - 1], fold);
         }
-        edited
+        Ok(known)
     }
 }
 
@@ -300,10 +301,38 @@ impl<'a> Request<'a> {
         kept.map(|_| "the provider keeps a part of the conversation")
     }
 
+    /// The request as the edits before it have left the conversation; none where that does not fit.
+    fn kept(&self, whole: &Fold, facts: &Facts) -> Option<Edited> {
+        let facts = Facts {
+            edit: None,
+            ..whole.facts(facts)
+        };
+        let fits = facts.after <= self.window;
+        fits.then(|| match facts.edits {
+            0 => facts.pass("the agent compacts by itself"),
+            _ => self.edited(whole, facts),
+        })
+    }
+
+    /// The request with what is shown of the conversation.
+    fn edited(&self, whole: &Fold, facts: Facts) -> Edited {
+        let body = whole.body(self.body, self.listed, self.marks.as_ref());
+        Edited { body, facts }
+    }
+
+    /// How many items stand before the last reply that something came of.
+    fn last_step(&self) -> usize {
+        let is_reply = |at: &usize| is_reply_item(&self.items[*at], self.terms.api.format());
+        let last = (0..self.last_boundary()).rev().find(is_reply);
+        last.map_or(0, |last| {
+            (0..last).rev().find(|at| !is_reply(at)).map_or(0, |at| at + 1)
+        })
+    }
+
     /// How many items stand before a reply that the request ends with and that the model is to go on with; all where it ends with none.
     fn last_boundary(&self) -> usize {
         let format = self.terms.api.format();
-        let is_said = |item: &Cow<[u8]>| !codelet_transcript::is_reply_item(item, format);
+        let is_said = |item: &Cow<[u8]>| !is_reply_item(item, format);
         self.items.iter().rposition(is_said).map_or(0, |at| at + 1)
     }
 }

@@ -381,3 +381,52 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
     let edited = editor(64_000).edit(&Api::Anthropic.into(), &asked);
     assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
 }
+
+#[test]
+fn a_summary_that_the_agent_asks_for_is_of_what_the_model_has_seen() {
+    for api in ALL {
+        let one = editor(32_000);
+        let mut before = Vec::new();
+        let all = requests(api, 100);
+        for (number, body) in all.iter().enumerate() {
+            let edited = one.edit(&api.into(), body);
+            if edited.facts.edits > 1 && number % 5 == 4 {
+                // Before the next request, with the answers that came since: what stands before them stays as it was.
+                let mut asked: Value = serde_json::from_slice(&all[number + 1]).unwrap();
+                let words = "Your task is to create a detailed summary of the conversation so far, please.";
+                let items = asked[vendor::list_of(api.format())].as_array_mut().unwrap();
+                items.push(match api {
+                    Api::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
+                    Api::Responses => {
+                        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
+                    }
+                    _ => json!({"role": "user", "content": words}),
+                });
+                let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
+                before = list(api, &sent(&edited, body));
+                let summary = one.edit(&api.into(), &asked);
+                let items = list(api, &sent(&summary, &asked));
+                assert!(
+                    summary.facts.edit.is_none() && items.starts_with(&before),
+                    "{api:?}, request {number}"
+                );
+                // Nothing is remembered of it that another server would not know.
+                assert_eq!(
+                    sent(&editor(32_000).edit(&api.into(), &asked), &asked),
+                    sent(&summary, &asked)
+                );
+                let next = &all[number + 1];
+                let usual = sent(&editor(32_000).edit(&api.into(), next), next);
+                assert_eq!(
+                    sent(&one.edit(&api.into(), next), next),
+                    usual,
+                    "{api:?}, request {number}"
+                );
+            }
+            if number > 60 && !before.is_empty() {
+                break;
+            }
+        }
+        assert!(!before.is_empty(), "{api:?}");
+    }
+}

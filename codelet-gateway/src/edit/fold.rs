@@ -1,5 +1,6 @@
 //! A conversation told to the engine reply by reply, and what is sent of it.
 
+use super::Facts;
 use super::mark::{self, Marks};
 use super::reading_back;
 use crate::Api;
@@ -358,9 +359,21 @@ impl Fold {
     }
 
     /// What a request with all that was said weighs, in tokens.
-    pub fn weight_of_history(&self) -> Tokens {
+    fn weight_of_history(&self) -> Tokens {
         let estimates: Tokens = self.conversation.history().estimates().iter().sum();
         self.terms.scale(self.terms.overhead + estimates)
+    }
+
+    /// What is known of the request that ends with this.
+    pub fn facts(&self, facts: &Facts) -> Facts {
+        Facts {
+            step: self.replies() + 1,
+            before: self.weight_of_history(),
+            after: self.weight(),
+            edits: self.edits(),
+            edit: self.last_edit,
+            ..facts.clone()
+        }
     }
 
     /// Edits so far.
@@ -368,13 +381,8 @@ impl Fold {
         self.conversation.edits().len()
     }
 
-    /// Why what is sent was edited since the request before, if it was.
-    pub fn last_edit(&self) -> Option<&'static str> {
-        self.last_edit
-    }
-
     /// Replies so far.
-    pub fn replies(&self) -> usize {
+    fn replies(&self) -> usize {
         self.conversation.requests() as usize
     }
 
