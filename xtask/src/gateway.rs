@@ -2,20 +2,21 @@
 //! would have sent them.
 
 mod agent;
+mod beside;
 mod bill;
 mod sessions;
 
-use agent::{Agent, Written};
+use agent::{Agent, Between, Written};
+use beside::Beside;
 use codelet_context::economics::Preset;
 use codelet_context::price::{self, Lifetime, PriceCard};
 use codelet_context::tokens::Tokens;
 use codelet_gateway::Api;
 use codelet_gateway::edit::{Editor, Settings};
 use codelet_replay::session::Session;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// Requests that a session has at least, to say anything.
 const LEAST: usize = 20;
@@ -28,29 +29,10 @@ pub fn run(_root: &Path, each: bool) -> Result<String, Vec<String>> {
     let Some(folder) = codelet_testkit::corpus() else {
         return Ok("skipped: no recorded conversations".to_owned());
     };
-    let mut sessions = sessions::all(&folder, LEAST)?;
-    if let Ok(skip) = std::env::var("SKIP") {
-        let n: usize = skip.parse().unwrap_or(1);
-        let mut at = 0;
-        sessions.retain(|_| {
-            at += 1;
-            at % n == 0
-        });
-    }
+    let sessions = sessions::all(&folder, LEAST)?;
     let mut lines = vec![format!(
-        "{:<8} {:<14} {:<6} {:>8} {:>6} {:>6} {:>7} {:>5} {:>6} {:>5} {:>7} {:>8}",
-        "window",
-        "prices",
-        "",
-        "sessions",
-        "mean",
-        "share",
-        "highest",
-        "above",
-        "edits",
-        "own",
-        "refused",
-        "ms (median, 99 %)"
+        "{:<8} {:<20} {:<6} {:>8} {:>6} {:>6} {:>7} {:>5} {:>6} {:>5} {:>7}",
+        "window", "prices", "", "sessions", "mean", "share", "highest", "above", "edits", "own", "refused"
     )];
     let mut details = Vec::new();
     for window in [200_000, 1_000_000] {
@@ -59,32 +41,64 @@ pub fn run(_root: &Path, each: bool) -> Result<String, Vec<String>> {
             ("5m", Api::Anthropic, Lifetime::Hour),
             ("openai/gpt-5.4", Api::Openai, Lifetime::FiveMinutes),
         ] {
-            if std::env::var("ONLY").is_ok_and(|it| it != format!("{}{name}{lifetime:?}", window / 1000)) {
-                continue;
-            }
             let card = price::find(name).cloned().unwrap_or_else(price::usual).living(lifetime);
-            let played = play_all(&sessions, api, &card, window);
+            let played = play_all(&sessions, api, &card, window, || None);
             let name = if lifetime == Lifetime::Hour { "1h" } else { name };
-            lines.push(sum_up(window, name, "begin", &played, |it| it.fitting));
+            lines.push(sum_up(window, name, "before", &played, |it| it.fitting));
             lines.push(sum_up(window, name, "whole", &played, |it| it.whole));
             if each {
                 details.extend(played.iter().map(|it| it.line(window, name)));
             }
         }
     }
+    lines.extend(beside_it(&sessions));
     lines.extend(details);
     Ok(lines.join("\n"))
 }
 
-fn play_all(sessions: &[Session], api: Api, card: &PriceCard, window: Tokens) -> Vec<Played> {
+/// The same for other programs, at a window of 200k and five minutes, where `CODELET_BESIDE` names a Python that has their libraries.
+fn beside_it(sessions: &[Session]) -> Vec<String> {
+    let Some(python) = std::env::var_os("CODELET_BESIDE").map(PathBuf::from) else {
+        return vec![
+            "skipped: no other programs (set CODELET_BESIDE to a Python with cliffcompaction and headroom-ai)"
+                .to_owned(),
+        ];
+    };
+    let card = price::usual();
+    let mut lines = Vec::new();
+    for name in beside::NAMES {
+        if Beside::start(name, &python).is_none() {
+            lines.push(format!("skipped: {} has no {name}", python.display()));
+            continue;
+        }
+        let played = play_all(sessions, Api::Anthropic, &card, 200_000, || {
+            Beside::start(name, &python)
+        });
+        lines.push(sum_up(200_000, name, "before", &played, |it| it.fitting));
+        lines.push(sum_up(200_000, name, "whole", &played, |it| it.whole));
+    }
+    lines
+}
+
+fn play_all(
+    sessions: &[Session],
+    api: Api,
+    card: &PriceCard,
+    window: Tokens,
+    start: impl Fn() -> Option<Beside> + Sync,
+) -> Vec<Played> {
     let next = AtomicUsize::new(0);
     let played = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
+                let other = start();
                 while let Some(session) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let one = play(session, api, card, window);
+                    if let Some(other) = &other {
+                        other.begin();
+                    }
+                    let one = play(session, api, card, window, other.as_ref());
                     if let Ok(mut played) = played.lock() {
                         played.extend(one);
                     }
@@ -115,21 +129,12 @@ fn sum_up(window: Tokens, name: &str, part: &str, played: &[Played], of: fn(&Pla
         .iter()
         .fold((0, 0), |sum, it| (sum.0 + it.own.0, sum.1 + it.own.1));
     let refused: usize = played.iter().map(|it| it.refused).sum();
-    let mut times: Vec<Duration> = played.iter().flat_map(|it| it.times.iter().copied()).collect();
-    times.sort_unstable();
-    let at = |share: f64| {
-        times
-            .get((times.len() as f64 * share) as usize)
-            .map_or(0.0, |time| time.as_secs_f64() * 1e3)
-    };
     format!(
-        "{window:<8} {name:<14} {part:<6} {:>8} {mean:>6.3} {:>6.3} {highest:>7.3} {above:>5} {edits:>6} {:>2}/{:<2} {refused:>7} {:>6.2} {:>6.2}",
+        "{window:<8} {name:<20} {part:<6} {:>8} {mean:>6.3} {:>6.3} {highest:>7.3} {above:>5} {edits:>6} {:>2}/{:<2} {refused:>7}",
         played.len(),
         through / passed,
         own.0,
-        own.1,
-        at(0.5),
-        at(0.99)
+        own.1
     )
 }
 
@@ -146,7 +151,6 @@ struct Played {
     refused: usize,
     /// Tokens of all prompts.
     prompts: (Tokens, Tokens),
-    times: Vec<Duration>,
 }
 
 impl Played {
@@ -168,15 +172,16 @@ impl Played {
 }
 
 /// Plays a session. None where too little of it fits.
-fn play(session: &Session, api: Api, card: &PriceCard, window: Tokens) -> Option<Played> {
+fn play(session: &Session, api: Api, card: &PriceCard, window: Tokens, other: Option<&Beside>) -> Option<Played> {
     let editor = Editor::new(Settings {
         preset: Preset::Faithful,
         window: Some(window),
         windows: |_| None,
         offers_recall: true,
     });
+    let between = other.map_or(Between::Gateway(&editor), Between::Other);
     let written = Written::new(session, api, card, window);
-    let (mut passed, mut through) = (Agent::new(&written, None), Agent::new(&written, Some(&editor)));
+    let (mut passed, mut through) = (Agent::new(&written, Between::Nothing), Agent::new(&written, between));
     let mut fitting = None;
     let mut requests = 0;
     for request in 0..session.requests.len() {
@@ -203,6 +208,5 @@ fn play(session: &Session, api: Api, card: &PriceCard, window: Tokens) -> Option
         own: (passed.compactions, through.compactions),
         refused: through.refused,
         prompts: (passed.bill.prompts.0, through.bill.prompts.0),
-        times: through.times,
     })
 }

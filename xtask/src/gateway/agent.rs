@@ -1,6 +1,7 @@
 //! An agent as it sends a recorded session: request by request, with its marks for the cache, and compacting by itself when its context
 //! is full.
 
+use super::beside::Beside;
 use super::bill::Bill;
 use super::sessions::Weigher;
 use bytes::Bytes;
@@ -13,7 +14,6 @@ use codelet_replay::session::Session;
 use codelet_transcript::vendor::list_of;
 use codelet_transcript::write_items;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
 /// An agent compacts when less than this is left of the window, in tokens: seven recorded compactions of Claude Code came at 155,333 to 171,435
 /// of 200,000, the median at 167,998.
@@ -103,17 +103,24 @@ fn mark(card: &PriceCard) -> Value {
     }
 }
 
-/// One agent: with the gateway between it and the provider, or without.
+/// What stands between an agent and its provider.
+#[derive(Clone, Copy)]
+pub enum Between<'a> {
+    /// Requests pass through.
+    Nothing,
+    Gateway(&'a Editor),
+    Other(&'a Beside),
+}
+
+/// One agent.
 pub struct Agent<'a> {
     written: &'a Written<'a>,
-    editor: Option<&'a Editor>,
+    between: Between<'a>,
     pub bill: Bill<'a>,
     /// What it holds of the conversation, and the last item of that; of all messages so many.
     text: String,
     last: String,
     told: usize,
-    /// The times that the editor took.
-    pub times: Vec<Duration>,
     pub edits: usize,
     /// The agent's own compactions.
     pub compactions: usize,
@@ -122,18 +129,17 @@ pub struct Agent<'a> {
 }
 
 impl<'a> Agent<'a> {
-    pub fn new(written: &'a Written<'a>, editor: Option<&'a Editor>) -> Self {
+    pub fn new(written: &'a Written<'a>, between: Between<'a>) -> Self {
         let weigher = Weigher {
             ratio: written.session.ratio,
         };
         Agent {
             written,
-            editor,
+            between,
             bill: Bill::new(written.card, written.api, weigher, written.fixed),
             text: String::new(),
             last: String::new(),
             told: 0,
-            times: Vec::new(),
             edits: 0,
             compactions: 0,
             refused: 0,
@@ -207,22 +213,19 @@ impl<'a> Agent<'a> {
             _ => &self.last,
         };
         let body = Bytes::from([&written.head, &*self.text, last, "]}"].concat());
-        let body = match self.editor {
-            Some(editor) => match self.edited(editor, body) {
-                Some(body) => body,
-                None => return false,
-            },
-            None => body,
+        let body = match self.between {
+            Between::Nothing => Some(body),
+            Between::Gateway(editor) => self.edited(editor, body),
+            Between::Other(other) => other.edit(&body),
         };
+        let Some(body) = body else { return false };
         self.bill.request(&body, output, now, written.window)
     }
 
     fn edited(&mut self, editor: &Editor, body: Bytes) -> Option<Bytes> {
         let written = self.written;
         let asked = written.api.into();
-        let began = Instant::now();
         let edited = editor.edit(&asked, &body);
-        self.times.push(began.elapsed());
         self.edits += usize::from(edited.facts.edit.is_some());
         let mut sent: Bytes = edited
             .body
