@@ -135,7 +135,7 @@ impl<'a> Bill<'a> {
             self.kept.insert(places[*place].0, now);
         }
         let tokens = |place: usize| places[place].1 as Tokens;
-        (hit.map_or(0, tokens), marked().last().map_or(0, tokens))
+        (hit.map_or(0, tokens), marked().next_back().map_or(0, tokens))
     }
 
     fn by_prefix(&self, places: &[(u64, f64, bool)], now: u64) -> Tokens {
