@@ -14,7 +14,7 @@ use codelet_context::tokens::Tokens;
 use codelet_gateway::Api;
 use codelet_gateway::edit::{Editor, Settings};
 use codelet_replay::session::Session;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,10 +30,7 @@ pub fn run(_root: &Path, each: bool) -> Result<String, Vec<String>> {
         return Ok("skipped: no recorded conversations".to_owned());
     };
     let sessions = sessions::all(&folder, LEAST)?;
-    let mut lines = vec![format!(
-        "{:<8} {:<20} {:<6} {:>8} {:>6} {:>6} {:>7} {:>5} {:>6} {:>5} {:>7}",
-        "window", "prices", "", "sessions", "mean", "share", "highest", "above", "edits", "own", "refused"
-    )];
+    let mut lines = vec![head()];
     let mut details = Vec::new();
     for window in [200_000, 1_000_000] {
         for (name, api, lifetime) in [
@@ -51,33 +48,40 @@ pub fn run(_root: &Path, each: bool) -> Result<String, Vec<String>> {
             }
         }
     }
-    lines.extend(beside_it(&sessions));
     lines.extend(details);
     Ok(lines.join("\n"))
 }
 
-/// The same for other programs, at a window of 200k and five minutes, where `CODELET_BESIDE` names a Python that has their libraries.
-fn beside_it(sessions: &[Session]) -> Vec<String> {
-    let Some(python) = std::env::var_os("CODELET_BESIDE").map(PathBuf::from) else {
-        return vec![
-            "skipped: no other programs (set CODELET_BESIDE to a Python with cliffcompaction and headroom-ai)"
-                .to_owned(),
-        ];
+fn head() -> String {
+    format!(
+        "{:<8} {:<20} {:<6} {:>8} {:>6} {:>6} {:>7} {:>5} {:>6} {:>5} {:>7}",
+        "window", "prices", "", "sessions", "mean", "share", "highest", "above", "edits", "own", "refused"
+    )
+}
+
+/// The same for other programs, at a window of 200k and five minutes; `python` is one that has their libraries.
+///
+/// # Errors
+/// When the recordings cannot be read.
+pub fn beside(python: &Path) -> Result<String, Vec<String>> {
+    let Some(folder) = codelet_testkit::corpus() else {
+        return Ok("skipped: no recorded conversations".to_owned());
     };
+    let sessions = sessions::all(&folder, LEAST)?;
     let card = price::usual();
-    let mut lines = Vec::new();
+    let mut lines = vec![head()];
     for name in beside::NAMES {
-        if Beside::start(name, &python).is_none() {
+        if Beside::start(name, python).is_none() {
             lines.push(format!("skipped: {} has no {name}", python.display()));
             continue;
         }
-        let played = play_all(sessions, Api::Anthropic, &card, 200_000, || {
-            Beside::start(name, &python)
+        let played = play_all(&sessions, Api::Anthropic, &card, 200_000, || {
+            Beside::start(name, python)
         });
         lines.push(sum_up(200_000, name, "before", &played, |it| it.fitting));
         lines.push(sum_up(200_000, name, "whole", &played, |it| it.whole));
     }
-    lines
+    Ok(lines.join("\n"))
 }
 
 fn play_all(
