@@ -15,8 +15,9 @@ use crate::Api;
 use bytes::Bytes;
 use codelet_context::economics::Preset;
 use codelet_context::tokens::{self, Tokens};
-use codelet_transcript::{Listed, vendor};
+use codelet_transcript::{Listed, ReadError, is_reply_item, vendor};
 use fold::{Fold, Terms};
+use mark::Marks;
 use memory::{Memory, Place};
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -190,41 +191,46 @@ impl Editor {
             window: (request.window as f64 * SHRINK.powi(shrinks)) as Tokens,
             ..request.terms.clone()
         };
-        let identity = self.hasher.hash_one(&terms);
+        // The agent compacts by itself: nothing is edited for that. It asks about what the model has seen, which the provider has in its cache.
+        let summary = Some(request.last_step())
+            .filter(|&end| end > 0 && own::asks_for_summary(&request.items[request.items.len() - 1]));
+        let kept = summary.and_then(|end| {
+            self.told(request, &terms, end, |whole| request.kept(whole, &facts))
+                .ok()?
+        });
+        kept.unwrap_or_else(|| {
+            let edited = |whole: &Fold| request.edited(whole, whole.facts(&facts));
+            let edited = self.told(request, &terms, request.last_boundary(), edited);
+            edited.unwrap_or_else(|error| facts.pass(error.to_string()))
+        })
+    }
+
+    /// What is to be known of the conversation: with an edit before each reply up to this item where one was due, and all of the request told.
+    fn told<T>(
+        &self,
+        request: &Request<'_>,
+        terms: &Terms,
+        end: usize,
+        of: impl FnOnce(&Fold) -> T,
+    ) -> Result<T, ReadError> {
+        let identity = self.hasher.hash_one(terms);
         let places: Vec<Place> = request.hashes.iter().map(|&hash| Place { identity, hash }).collect();
-        let end = request.last_boundary();
-        let known = (1..=end).rev().find_map(|count| self.memory.take(places[count - 1]));
-        let mut fold = known.unwrap_or_else(|| Fold::new(terms));
+        // What came of a reply is told at once: where more of it has come since, what was remembered did not know that.
+        let ends = |count: &usize| *count == end || is_reply_item(&request.items[*count], terms.api.format());
+        let mut counts = (1..=end).rev().filter(ends);
+        let known = counts.find_map(|count| self.memory.take(places[count - 1]));
+        let mut fold = known.unwrap_or_else(|| Fold::new(terms.clone()));
         let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
-        if let Err(error) = fold.advance(&items[..end]) {
-            return facts.pass(error.to_string());
-        }
+        fold.advance(&items[..end])?;
         let mut whole = Cow::Borrowed(&fold);
-        if end < items.len()
-            && let Err(error) = whole.to_mut().end_with(&items)
-        {
-            return facts.pass(error.to_string());
+        if end < items.len() {
+            whole.to_mut().end_with(&items)?;
         }
-        let facts = Facts {
-            step: whole.replies() + 1,
-            before: whole.weight_of_history(),
-            after: whole.weight(),
-            edits: whole.edits(),
-            edit: whole.last_edit(),
-            ..facts
-        };
-        let is_summary = own::asks_for_summary(items[items.len() - 1]) && facts.before <= request.window;
-        let edited = match is_summary {
-            true => facts.pass("the agent compacts by itself"),
-            false => Edited {
-                body: whole.body(request.body, request.listed),
-                facts,
-            },
-        };
+        let known = of(&whole);
         if end > 0 {
             self.memory.put(places[end - 1], fold);
         }
-        edited
+        Ok(known)
     }
 }
 
@@ -241,12 +247,15 @@ struct Request<'a> {
     hashes: Vec<u64>,
     conversation: u64,
     window: Tokens,
+    /// The client's marks for the cache, where it marks the conversation.
+    marks: Option<Marks>,
     terms: Terms,
 }
 
 impl<'a> Request<'a> {
     fn new(editor: &Editor, asked: &Asked, body: &'a Bytes, listed: &'a Listed<'a>) -> Self {
-        let slice = |range: &Range<usize>| mark::without(&body[range.clone()]);
+        let mut marks = Vec::new();
+        let slice = |range: &Range<usize>| mark::without(&body[range.clone()], &mut marks);
         let items: Vec<Cow<[u8]>> = listed.items.iter().map(slice).collect();
         let mut hash = editor.hasher.hash_one(asked.api);
         let hashes: Vec<u64> = items
@@ -262,6 +271,7 @@ impl<'a> Request<'a> {
         let window = window.unwrap_or(USUAL_WINDOW);
         let beside: usize = listed.fields.iter().map(|(_, value)| value.len()).sum();
         let overhead = tokens::estimate_bytes(beside).next_multiple_of(OVERHEAD_STEP);
+        let marks = Marks::of(listed, &marks).filter(|_| asked.api == Api::Anthropic);
         Request {
             body,
             listed,
@@ -270,6 +280,8 @@ impl<'a> Request<'a> {
             hashes,
             window,
             terms: Terms {
+                marks_edits: marks.as_ref().is_some_and(|marks| marks.free > 0),
+                is_hour: marks.as_ref().is_some_and(|marks| marks.is_hour),
                 api: asked.api,
                 model: model.to_owned(),
                 preset: settings.preset,
@@ -279,6 +291,7 @@ impl<'a> Request<'a> {
                 offers_recall: settings.offers_recall,
                 drops_thinking: vendor::wants_unbound(model, listed.json("thinking").as_ref()),
             },
+            marks,
         }
     }
 
@@ -288,10 +301,38 @@ impl<'a> Request<'a> {
         kept.map(|_| "the provider keeps a part of the conversation")
     }
 
+    /// The request as the edits before it have left the conversation; none where that does not fit.
+    fn kept(&self, whole: &Fold, facts: &Facts) -> Option<Edited> {
+        let facts = Facts {
+            edit: None,
+            ..whole.facts(facts)
+        };
+        let fits = facts.after <= self.window;
+        fits.then(|| match facts.edits {
+            0 => facts.pass("the agent compacts by itself"),
+            _ => self.edited(whole, facts),
+        })
+    }
+
+    /// The request with what is shown of the conversation.
+    fn edited(&self, whole: &Fold, facts: Facts) -> Edited {
+        let body = whole.body(self.body, self.listed, self.marks.as_ref());
+        Edited { body, facts }
+    }
+
+    /// How many items stand before the last reply that something came of.
+    fn last_step(&self) -> usize {
+        let is_reply = |at: &usize| is_reply_item(&self.items[*at], self.terms.api.format());
+        let last = (0..self.last_boundary()).rev().find(is_reply);
+        last.map_or(0, |last| {
+            (0..last).rev().find(|at| !is_reply(at)).map_or(0, |at| at + 1)
+        })
+    }
+
     /// How many items stand before a reply that the request ends with and that the model is to go on with; all where it ends with none.
     fn last_boundary(&self) -> usize {
         let format = self.terms.api.format();
-        let is_said = |item: &Cow<[u8]>| !codelet_transcript::is_reply_item(item, format);
+        let is_said = |item: &Cow<[u8]>| !is_reply_item(item, format);
         self.items.iter().rposition(is_said).map_or(0, |at| at + 1)
     }
 }

@@ -147,11 +147,17 @@ fn list(api: Api, sent: &[u8]) -> Vec<Value> {
 
 #[test]
 fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
-    for api in ALL {
+    let unmarked = ALL.into_iter().map(|api| (api, &[][..]));
+    let marked_so = [(Api::Anthropic, &[0][..]), (Api::Anthropic, &[0, 2])];
+    for (api, from_end) in unmarked.chain(marked_so) {
         let one = editor(32_000);
         let mut several = [editor(32_000), editor(32_000), editor(32_000)];
         let mut random = fastrand::Rng::with_seed(11);
         for (number, body) in requests(api, 100).iter().enumerate() {
+            let body = &match from_end {
+                [] => body.clone(),
+                _ => marked(body, from_end, &json!({"type": "ephemeral"})),
+            };
             let usual = sent(&one.edit(&api.into(), body), body);
             let chosen = random.usize(..several.len());
             if random.u8(..10) == 0 {
@@ -159,7 +165,7 @@ fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
             }
             assert!(
                 sent(&several[chosen].edit(&api.into(), body), body) == usual,
-                "{api:?}, request {number}"
+                "{api:?} marked at {from_end:?}, request {number}"
             );
         }
     }
@@ -241,27 +247,82 @@ fn thinking_behind_an_edit_leaves_where_the_model_would_refuse_it_and_stays_wher
     assert!(since.is_some());
 }
 
+/// The request as a client sends it that marks its system prompt twice, and items so far from the end, once each.
+fn marked(body: &Bytes, from_end: &[usize], mark: &Value) -> Bytes {
+    let mut request: Value = serde_json::from_slice(body).unwrap();
+    let system = request["system"].take();
+    request["model"] = json!("claude-opus-5");
+    request["system"] = json!([{"type": "text", "text": "You are an agent.", "cache_control": mark},
+        {"type": "text", "text": system, "cache_control": mark}]);
+    let items = request["messages"].as_array_mut().unwrap();
+    for &back in from_end {
+        let at = items.len().saturating_sub(back + 1);
+        if items[at]["content"].is_string() {
+            items[at]["content"] = json!([{"type": "text", "text": items[at]["content"]}]);
+        }
+        items[at]["content"].as_array_mut().unwrap().last_mut().unwrap()["cache_control"] = mark.clone();
+    }
+    serde_json::to_vec(&request).unwrap().into()
+}
+
+/// The blocks of a request's items, and which of them are marked.
+fn blocks(sent: &[u8]) -> Vec<(String, bool)> {
+    let mut blocks = Vec::new();
+    for item in list(Api::Anthropic, sent) {
+        let content = match &item["content"] {
+            Value::Array(content) => content.clone(),
+            text => vec![json!({"type": "text", "text": text})],
+        };
+        for mut block in content {
+            let mark = block.as_object_mut().unwrap().shift_remove("cache_control");
+            blocks.push((format!("{} {block}", item["role"]), mark.is_some()));
+        }
+    }
+    blocks
+}
+
 #[test]
 fn a_mark_that_moves_from_item_to_item_changes_nothing_else() {
-    let (marked, plain) = (editor(32_000), editor(32_000));
+    let (one, other) = (editor(32_000), editor(32_000));
+    let mark = json!({"type": "ephemeral", "ttl": "1h"});
     for body in requests(Api::Anthropic, 60) {
-        let mut request: Value = serde_json::from_slice(&body).unwrap();
-        let last = request["messages"].as_array_mut().unwrap().last_mut().unwrap();
-        if let Some(block) = last["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {
-            block["cache_control"] = json!({"type": "ephemeral"});
+        let words = |editor: &Editor, back: usize| -> Vec<String> {
+            let body = marked(&body, &[back], &mark);
+            let bytes = sent(&editor.edit(&Api::Anthropic.into(), &body), &body);
+            let said = String::from_utf8(bytes.clone()).unwrap();
+            let marks = said.matches(&format!("\"cache_control\":{mark}")).count();
+            assert!(marks <= 4 && said.matches("cache_control").count() == marks);
+            blocks(&bytes).into_iter().map(|(words, _)| words).collect()
+        };
+        assert_eq!(words(&one, 0), words(&other, 2));
+    }
+}
+
+#[test]
+fn a_mark_that_the_client_leaves_over_keeps_what_stands_before_an_edit_in_the_cache() {
+    let mark = json!({"type": "ephemeral"});
+    for (from_end, is_found) in [(&[0][..], true), (&[0, 2], false)] {
+        let one = editor(100_000);
+        let mut kept: Vec<Vec<String>> = Vec::new();
+        let (mut edits, mut found) = (0, 0);
+        for body in requests(Api::Anthropic, 90) {
+            let body = marked(&body, from_end, &mark);
+            let edited = one.edit(&Api::Anthropic.into(), &body);
+            let blocks = blocks(&sent(&edited, &body));
+            let words: Vec<String> = blocks.iter().map(|(words, _)| words.clone()).collect();
+            let marked: Vec<usize> = (0..blocks.len()).filter(|&at| blocks[at].1).collect();
+            if edited.facts.edit == Some("price") {
+                edits += 1;
+                // As the provider looks: from a mark up to 19 blocks back, for what was kept up to a mark before.
+                found += usize::from(marked.iter().any(|&mark| {
+                    let mut places = mark.saturating_sub(19)..=mark;
+                    places.any(|at| kept.iter().any(|kept| *kept == words[..=at]))
+                }));
+            }
+            kept.extend(marked.iter().map(|&at| words[..=at].to_vec()));
         }
-        let with: Bytes = serde_json::to_vec(&request).unwrap().into();
-        let (one, other) = (
-            marked.edit(&Api::Anthropic.into(), &with),
-            plain.edit(&Api::Anthropic.into(), &body),
-        );
-        let (one, other) = (sent(&one, &with), sent(&other, &body));
-        let is_marked = String::from_utf8_lossy(&with).contains("cache_control");
-        assert_eq!(String::from_utf8_lossy(&one).contains("cache_control"), is_marked);
-        let without = String::from_utf8(one)
-            .unwrap()
-            .replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "");
-        assert_eq!(without, String::from_utf8(other).unwrap());
+        assert!(edits > 0 || !is_found, "no edit was made");
+        assert_eq!(found, if is_found { edits } else { 0 }, "of {edits} edits");
     }
 }
 
@@ -319,4 +380,53 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
     let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
     let edited = editor(64_000).edit(&Api::Anthropic.into(), &asked);
     assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
+}
+
+#[test]
+fn a_summary_that_the_agent_asks_for_is_of_what_the_model_has_seen() {
+    for api in ALL {
+        let one = editor(32_000);
+        let mut before = Vec::new();
+        let all = requests(api, 100);
+        for (number, body) in all.iter().enumerate() {
+            let edited = one.edit(&api.into(), body);
+            if edited.facts.edits > 1 && number % 5 == 4 {
+                // Before the next request, with the answers that came since: what stands before them stays as it was.
+                let mut asked: Value = serde_json::from_slice(&all[number + 1]).unwrap();
+                let words = "Your task is to create a detailed summary of the conversation so far, please.";
+                let items = asked[vendor::list_of(api.format())].as_array_mut().unwrap();
+                items.push(match api {
+                    Api::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
+                    Api::Responses => {
+                        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
+                    }
+                    _ => json!({"role": "user", "content": words}),
+                });
+                let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
+                before = list(api, &sent(&edited, body));
+                let summary = one.edit(&api.into(), &asked);
+                let items = list(api, &sent(&summary, &asked));
+                assert!(
+                    summary.facts.edit.is_none() && items.starts_with(&before),
+                    "{api:?}, request {number}"
+                );
+                // Nothing is remembered of it that another server would not know.
+                assert_eq!(
+                    sent(&editor(32_000).edit(&api.into(), &asked), &asked),
+                    sent(&summary, &asked)
+                );
+                let next = &all[number + 1];
+                let usual = sent(&editor(32_000).edit(&api.into(), next), next);
+                assert_eq!(
+                    sent(&one.edit(&api.into(), next), next),
+                    usual,
+                    "{api:?}, request {number}"
+                );
+            }
+            if number > 60 && !before.is_empty() {
+                break;
+            }
+        }
+        assert!(!before.is_empty(), "{api:?}");
+    }
 }

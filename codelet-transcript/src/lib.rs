@@ -77,6 +77,7 @@ mod kiro;
 mod langchain;
 mod lines;
 mod maker;
+mod marked;
 mod mini_swe_agent;
 mod node;
 mod notes;
@@ -128,6 +129,7 @@ pub use error::{ReadError, WriteError};
 pub use format::Format;
 pub use items::{Gathered, Listed, is_reply_item, read_items, write_items};
 pub use maker::{Maker, Retelling};
+pub use marked::mark_last_block;
 pub use recording::{Billed, Recorded, Recording};
 
 use bytes::Bytes;

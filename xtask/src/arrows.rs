@@ -205,6 +205,11 @@ const ARROWS: &[Arrow] = &[
         why: "what recorded sessions cost through it is measured",
     },
     Arrow {
+        from: "xtask",
+        to: "codelet-replay",
+        why: "they are the sessions that replay plays, each once, at the weights that their bills tell",
+    },
+    Arrow {
         from: "codelet-gateway",
         to: "codelet-network",
         why: "providers are reached through the user's proxy, and by certificates that the user trusts",

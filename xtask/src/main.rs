@@ -22,7 +22,8 @@ cargo xtask seeds              write first inputs for the fuzzers, from the fixt
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
 cargo xtask conformance        measure what is still there after five compactions
-cargo xtask gateway            measure what recorded sessions cost through the gateway
+cargo xtask gateway [--each]   measure what recorded sessions cost through the gateway, all or each
+cargo xtask gateway --beside PYTHON  the same for other programs; PYTHON has cliffcompaction and headroom-ai
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
 cargo xtask train --compactions FOLDER  learn from the conversations in a folder, too
@@ -67,7 +68,9 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         // What the one before starts beside the agent.
         ["bare-loop", address] => bench_agent::bare_loop(address),
         ["bench-terminal"] => bench_terminal::run(root),
-        ["gateway"] => gateway::run(root),
+        ["gateway"] => gateway::run(root, false),
+        ["gateway", "--each"] => gateway::run(root, true),
+        ["gateway", "--beside", python] => gateway::beside(Path::new(python)),
         ["conformance"] => conformance::run(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),

@@ -1,20 +1,25 @@
 //! A conversation told to the engine reply by reply, and what is sent of it.
 
+use super::Facts;
+use super::mark::{self, Marks};
 use super::reading_back;
 use crate::Api;
 use bytes::Bytes;
 use codelet_context::conversation::{Conversation, Report, Signals};
-use codelet_context::economics::{Economics, Preset};
+use codelet_context::economics::{Economics, Edges, Preset};
 use codelet_context::message::{Message, Role};
 use codelet_context::policy::CompactionConfig;
-use codelet_context::price;
+use codelet_context::price::{self, Lifetime};
 use codelet_context::tokens::{self, Tokens};
 use codelet_context::usage::Usage;
-use codelet_transcript::{Listed, ReadError, is_reply_item, read_items, vendor, write_items};
+use codelet_transcript::{Listed, ReadError, is_reply_item, mark_last_block, read_items, vendor, write_items};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
+const LOOK_BACK: usize = 20;
 
 /// What decides how a conversation is edited, beside what is said in it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -32,6 +37,10 @@ pub(super) struct Terms {
     pub drops_thinking: bool,
     /// The model is told how to read back what was removed.
     pub offers_recall: bool,
+    /// The client leaves a mark over, for the place of the next edit.
+    pub marks_edits: bool,
+    /// What the client marks is to be kept for an hour.
+    pub is_hour: bool,
 }
 
 impl Terms {
@@ -76,9 +85,13 @@ pub(super) struct Fold {
     /// What the engine showed when `shown` was made of it.
     drawn: Vec<Arc<Message>>,
     shown: Vec<Shown>,
+    /// By message of `drawn`: how many of what is shown come up to it, where it is shown as it is.
+    places: Vec<Option<usize>>,
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
     last_edit: Option<&'static str>,
+    /// Of what is shown, so many come up to where the request bears a mark of the gateway's own, the most needed first.
+    marks: Vec<usize>,
     bytes: usize,
 }
 
@@ -86,7 +99,10 @@ impl Fold {
     /// Nothing was told yet.
     pub fn new(terms: Terms) -> Self {
         let config = CompactionConfig::new(terms.window).reserving(terms.reserved);
-        let card = price::find(&terms.model).cloned().unwrap_or_else(price::usual);
+        let mut card = price::find(&terms.model).cloned().unwrap_or_else(price::usual);
+        if terms.is_hour {
+            card = card.living(Lifetime::Hour);
+        }
         let economics = Economics::new(card).preset(terms.preset);
         Fold {
             conversation: Conversation::new(config, terms.overhead).under(economics),
@@ -95,8 +111,10 @@ impl Fold {
             spans: Vec::new(),
             drawn: Vec::new(),
             shown: Vec::new(),
+            places: Vec::new(),
             cached: 0,
             last_edit: None,
+            marks: Vec::new(),
             bytes: 0,
         }
     }
@@ -117,7 +135,8 @@ impl Fold {
             let replied = rest.iter().take_while(|item| is_reply(item)).count();
             let answered = rest[replied..].iter().take_while(|item| !is_reply(item)).count();
             self.tell(&rest[..replied + answered])?;
-            self.edit();
+            let is_edited = self.edit();
+            self.mark(is_edited);
         }
         Ok(())
     }
@@ -165,19 +184,39 @@ impl Fold {
         self.conversation.replied(message, report);
     }
 
-    /// Edits what is sent, if that is due before the next reply.
-    fn edit(&mut self) {
+    /// Edits what is sent, if that is due before the next reply; says whether that was done.
+    fn edit(&mut self) -> bool {
         let Some(due) = self.conversation.decide(Signals::default()) else {
-            return;
+            return false;
         };
         let before = self.edits();
         // What cannot be made smaller goes on as it is.
         let done = self.conversation.compact(due);
         if done.is_err() || self.edits() == before {
-            return;
+            return false;
         }
         self.last_edit = Some(due.reason().name());
         self.draw();
+        true
+    }
+
+    /// Says where the request is to be readable from the cache beside its end, which the client marks: behind an edit, and after a step of more
+    /// blocks than the provider looks back, up to where it is as the one before; always, where the next edit is expected.
+    fn mark(&mut self, is_edited: bool) {
+        if !self.terms.marks_edits {
+            return;
+        }
+        let Edges { last, next } = self.conversation.sending(false);
+        let view = &self.conversation.view().messages;
+        let blocks = |from: usize| view[from..].iter().map(|message| message.parts.len()).sum::<usize>();
+        let last = last.filter(|&last| is_edited || blocks(last.min(view.len())) >= LOOK_BACK);
+        let place = |edge: usize| {
+            self.places[..edge.min(self.places.len())]
+                .iter()
+                .rev()
+                .find_map(|place| *place)
+        };
+        self.marks = last.into_iter().chain(next).filter_map(place).collect();
     }
 
     /// Brings what is sent up to what the engine shows.
@@ -192,24 +231,31 @@ impl Fold {
         if same == self.drawn.len() {
             // What was appended, in order, is what was said last.
             let (new, said) = (view.len() - same, self.spans.len());
-            self.shown.extend((said - new..said).map(Shown::AsSaid));
+            for number in said - new..said {
+                self.shown.push(Shown::AsSaid(number));
+                self.places.push(Some(self.shown.len()));
+            }
             self.drawn.extend_from_slice(&view[same..]);
         } else {
-            let kept: Tokens = view[..same]
+            let has_marks = self.conversation.economics().card.marks.is_some();
+            // A client marks what stands before the conversation, and its end.
+            let kept = match (has_marks, self.terms.marks_edits) {
+                (false, _) => same,
+                (true, true) => self.conversation.readable_edges().last.unwrap_or(0).min(same),
+                (true, false) => 0,
+            };
+            let kept: Tokens = view[..kept]
                 .iter()
                 .map(|message| tokens::estimate_message(message))
                 .sum();
-            let has_marks = self.conversation.economics().card.marks.is_some();
-            // A client marks what stands before the conversation, and its end.
-            let kept = self.terms.overhead + if has_marks { 0 } else { kept };
-            self.cached = self.cached.min(self.terms.scale(kept));
-            self.shown = self.written();
+            self.cached = self.cached.min(self.terms.scale(self.terms.overhead + kept));
+            self.write();
             self.drawn = self.conversation.view().messages.clone();
         }
     }
 
-    /// All that is shown, made fit for the vendor.
-    fn written(&self) -> Vec<Shown> {
+    /// Makes all that is shown fit for the vendor.
+    fn write(&mut self) {
         let format = self.terms.api.format();
         let said = self.conversation.history().messages();
         let mut view = self.conversation.view().clone();
@@ -221,47 +267,85 @@ impl Fold {
             .collect();
         let messages: Vec<Message> = view.messages.iter().map(|message| Message::clone(message)).collect();
         let told = |json: String| reading_back::told(&json, &view.archive, self.terms.offers_recall);
-        let made = write_items(&messages, format).into_iter();
-        view.messages
-            .iter()
-            .zip(made)
-            .filter_map(|(message, items)| match numbers.get(&Arc::as_ptr(message)) {
-                Some(&number) => Some(Shown::AsSaid(number)),
-                None => (!items.is_empty()).then(|| Shown::Made(told(items.join(",")).into())),
-            })
-            .collect()
+        let mut shown = Vec::with_capacity(messages.len());
+        let mut places: HashMap<*const Message, usize> = HashMap::new();
+        for (message, items) in view.messages.iter().zip(write_items(&messages, format)) {
+            match numbers.get(&Arc::as_ptr(message)) {
+                Some(&number) => shown.push(Shown::AsSaid(number)),
+                None if items.is_empty() => continue,
+                None => shown.push(Shown::Made(told(items.join(",")).into())),
+            }
+            places.insert(Arc::as_ptr(message), shown.len());
+        }
+        let drawn = self.conversation.view().messages.iter();
+        self.places = drawn
+            .map(|message| places.get(&Arc::as_ptr(message)).copied())
+            .collect();
+        self.shown = shown;
     }
 
-    /// The request with what is shown in place of its list; none where that is all it brings.
-    pub fn body(&self, body: &Bytes, listed: &Listed<'_>) -> Option<Vec<Bytes>> {
-        if self.edits() == 0 && self.shown.iter().all(|shown| matches!(shown, Shown::AsSaid(_))) {
+    /// The request with what is shown in place of its list, and with `marks` of the gateway's own as far as there are any to put; none where
+    /// that is all it brings.
+    pub fn body(&self, body: &Bytes, listed: &Listed<'_>, marks: Option<&Marks>) -> Option<Vec<Bytes>> {
+        let marked: HashMap<usize, Bytes> = marks.map_or_else(HashMap::new, |marks| self.marked(body, listed, marks));
+        let is_as_said = self.edits() == 0 && self.shown.iter().all(|shown| matches!(shown, Shown::AsSaid(_)));
+        if is_as_said && marked.is_empty() {
             return None;
         }
         let comma = Bytes::from_static(b",");
         let mut slices = vec![body.slice(..listed.list.start)];
-        let mut shown = self.shown.iter().peekable();
-        while let Some(next) = shown.next() {
+        let mut shown = self.shown.iter().enumerate().peekable();
+        while let Some((at, next)) = shown.next() {
             if slices.len() > 1 {
                 slices.push(comma.clone());
             }
-            match next {
-                Shown::Made(json) => slices.push(json.clone()),
-                Shown::AsSaid(first) => {
+            match (marked.get(&at), next) {
+                (Some(json), _) | (None, Shown::Made(json)) => slices.push(json.clone()),
+                (None, Shown::AsSaid(first)) => {
                     // What follows one another in the request goes on in one piece.
                     let mut last = *first;
                     while shown
-                        .next_if(|next| matches!(next, Shown::AsSaid(number) if *number == last + 1))
+                        .next_if(|(at, next)| {
+                            !marked.contains_key(at) && matches!(next, Shown::AsSaid(number) if *number == last + 1)
+                        })
                         .is_some()
                     {
                         last += 1;
                     }
-                    let (start, end) = (self.spans[*first].start, self.spans[last].end);
-                    slices.push(body.slice(listed.items[start].start..listed.items[end - 1].end));
+                    slices.push(self.said(*first..last + 1, body, listed));
                 }
             }
         }
         slices.push(body.slice(listed.list.end..));
         Some(slices)
+    }
+
+    /// The bytes of messages that were said, as the request has them.
+    fn said(&self, numbers: Range<usize>, body: &Bytes, listed: &Listed<'_>) -> Bytes {
+        let (start, end) = (self.spans[numbers.start].start, self.spans[numbers.end - 1].end);
+        body.slice(listed.items[start].start..listed.items[end - 1].end)
+    }
+
+    /// What is shown with a mark of the gateway's own, by its place.
+    fn marked(&self, body: &Bytes, listed: &Listed<'_>, marks: &Marks) -> HashMap<usize, Bytes> {
+        let mut marked = HashMap::new();
+        for &place in self.marks.iter().take(marks.free) {
+            // Where the vendor takes no mark, the next place before that will do.
+            for at in (0..place).rev().take(LOOK_BACK) {
+                let json = match &self.shown[at] {
+                    Shown::Made(json) => json.clone(),
+                    Shown::AsSaid(number) => self.said(*number..number + 1, body, listed),
+                };
+                if mark::is_in(&json) {
+                    break;
+                }
+                if let Some(json) = mark_last_block(&json, marks.json()) {
+                    marked.insert(at, json.into());
+                    break;
+                }
+            }
+        }
+        marked
     }
 
     /// The text that was removed under this handle.
@@ -275,9 +359,21 @@ impl Fold {
     }
 
     /// What a request with all that was said weighs, in tokens.
-    pub fn weight_of_history(&self) -> Tokens {
+    fn weight_of_history(&self) -> Tokens {
         let estimates: Tokens = self.conversation.history().estimates().iter().sum();
         self.terms.scale(self.terms.overhead + estimates)
+    }
+
+    /// What is known of the request that ends with this.
+    pub fn facts(&self, facts: &Facts) -> Facts {
+        Facts {
+            step: self.replies() + 1,
+            before: self.weight_of_history(),
+            after: self.weight(),
+            edits: self.edits(),
+            edit: self.last_edit,
+            ..facts.clone()
+        }
     }
 
     /// Edits so far.
@@ -285,13 +381,8 @@ impl Fold {
         self.conversation.edits().len()
     }
 
-    /// Why what is sent was edited since the request before, if it was.
-    pub fn last_edit(&self) -> Option<&'static str> {
-        self.last_edit
-    }
-
     /// Replies so far.
-    pub fn replies(&self) -> usize {
+    fn replies(&self) -> usize {
         self.conversation.requests() as usize
     }
 

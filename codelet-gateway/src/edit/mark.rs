@@ -1,33 +1,79 @@
-//! Marks for the provider's cache, which a client moves from item to item as a conversation grows: an item with one says the same as
-//! without.
+//! Marks for the provider's cache. A client moves them from item to item as a conversation grows: an item with one says the same as
+//! without. Where a client leaves one over, the gateway puts it where an edit will need it.
 
+use codelet_transcript::Listed;
+use memchr::memmem;
 use serde_json::Value;
 use std::borrow::Cow;
 
 const MARK: &str = "cache_control";
+const KEY: &[u8] = b"\"cache_control\"";
+/// A request may bear so many.
+const MOST: usize = 4;
 
-/// The item without its marks.
-pub(super) fn without(item: &[u8]) -> Cow<'_, [u8]> {
-    if memchr::memmem::find(item, MARK.as_bytes()).is_none() {
+/// What the marks of a request leave to the gateway.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Marks {
+    /// So many more may be put.
+    pub free: usize,
+    /// They ask for an hour.
+    pub is_hour: bool,
+}
+
+impl Marks {
+    /// By the marks of the conversation's items, and those that stand beside it. None where the client does not mark its conversation.
+    pub fn of(listed: &Listed<'_>, items: &[Value]) -> Option<Self> {
+        let beside: usize = listed.fields.iter().map(|(_, value)| keys(value)).sum();
+        // A mark on the request itself is one at its end.
+        let whole = listed.json(MARK).filter(Value::is_object);
+        let last = items.last().or(whole.as_ref())?;
+        let is_hour = last.get("ttl").and_then(Value::as_str) == Some("1h");
+        let free = MOST.saturating_sub(beside + items.len() + usize::from(whole.is_some()));
+        Some(Marks { free, is_hour })
+    }
+
+    /// The mark that is put, as JSON. Of two lifetimes in a request the longer has to come first: what lives as long as the client's last
+    /// mark may stand anywhere before it.
+    pub fn json(&self) -> &'static str {
+        match self.is_hour {
+            true => r#"{"type":"ephemeral","ttl":"1h"}"#,
+            false => r#"{"type":"ephemeral"}"#,
+        }
+    }
+}
+
+/// How many fields of this name there are; quotes within a string are escaped.
+fn keys(json: &[u8]) -> usize {
+    let is_key = |at: &usize| json[at + KEY.len()..].trim_ascii_start().first() == Some(&b':');
+    memmem::find_iter(json, KEY).filter(is_key).count()
+}
+
+/// Whether an item has a mark.
+pub(super) fn is_in(item: &[u8]) -> bool {
+    keys(item) > 0
+}
+
+/// The item without its marks, which go to `marks`.
+pub(super) fn without<'a>(item: &'a [u8], marks: &mut Vec<Value>) -> Cow<'a, [u8]> {
+    if memmem::find(item, MARK.as_bytes()).is_none() {
         return Cow::Borrowed(item);
     }
     let Ok(mut value) = serde_json::from_slice::<Value>(item) else {
         return Cow::Borrowed(item);
     };
-    match take(&mut value) {
+    let before = marks.len();
+    take(&mut value, marks);
+    match marks.len() > before {
         true => serde_json::to_vec(&value).map_or(Cow::Borrowed(item), Cow::Owned),
         false => Cow::Borrowed(item),
     }
 }
 
 /// Takes the marks of an item and its blocks away; what a call was given is left alone.
-fn take(value: &mut Value) -> bool {
-    let Value::Object(fields) = value else { return false };
-    let mut found = fields.shift_remove(MARK).is_some();
+fn take(value: &mut Value, marks: &mut Vec<Value>) {
+    let Value::Object(fields) = value else { return };
     if let Some(Value::Array(blocks)) = fields.get_mut("content") {
-        for block in blocks {
-            found |= take(block);
-        }
+        blocks.iter_mut().for_each(|block| take(block, marks));
     }
-    found
+    marks.extend(fields.shift_remove(MARK));
 }
