@@ -28,7 +28,7 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; more wait.
 const MOST_CONNECTIONS: usize = 1_024;
-/// Bodies that are being read take at most so many megabytes together; others wait.
+/// Bodies that are being read take at most so many megabytes together; what comes beyond goes on unread.
 const MOST_READING_MB: usize = 256;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ pub(crate) struct Shared {
     /// What others on this machine do not know: what was said in a conversation is read back only with it.
     secret: String,
     /// Room for bodies that are being read, in megabytes.
-    pub room: Arc<Semaphore>,
+    pub room: Semaphore,
 }
 
 impl Gateway {
@@ -129,7 +129,7 @@ impl Gateway {
                 options,
                 address,
                 secret: secret(),
-                room: Arc::new(Semaphore::new(MOST_READING_MB)),
+                room: Semaphore::new(MOST_READING_MB),
             }),
         })
     }

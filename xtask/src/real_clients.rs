@@ -104,6 +104,12 @@ fn attempt(client: &Client, codelet: &Path, installed: &Path, steps: usize) -> V
         match trial::run(client, &place, steps, is_through) {
             Ok(outcome) => {
                 crate::say(&line(client, name, &outcome));
+                if !is_through {
+                    let own = outcome.faults.iter();
+                    own.for_each(|fault| {
+                        crate::say(&format!("  {}'s own requests break a rule: {fault}", client.name))
+                    });
+                }
                 outcomes.push(outcome);
             }
             Err(why) => return vec![format!("{}: {why}", client.name)],

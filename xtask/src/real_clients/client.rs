@@ -23,6 +23,9 @@ pub enum Registry {
     Script(&'static str, &'static str, &'static str),
 }
 
+/// Variables by name.
+pub type Variables = Vec<(&'static str, String)>;
+
 /// A client that is tried.
 pub struct Client {
     /// What it is called.
@@ -36,11 +39,11 @@ pub struct Client {
     /// The arguments with which it does a task, and ends.
     pub arguments: fn(&Task) -> Vec<String>,
     /// The variables with which it is started: its key, its folders, and no telemetry.
-    pub variables: fn(&Task) -> Vec<(&'static str, String)>,
+    pub variables: fn(&Task) -> Variables,
     /// Files that it reads, by their place in its home.
     pub files: fn(&Task) -> Vec<(&'static str, String)>,
     /// How it is told where its provider is without the gateway: arguments, variables.
-    pub direct: fn(&Task, &str) -> (Vec<String>, Vec<(&'static str, String)>),
+    pub direct: fn(&Task, &str) -> (Vec<String>, Variables),
 }
 
 /// What a client is to do, and where.
@@ -65,7 +68,7 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn pairs(all: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+fn pairs(all: &[(&'static str, &str)]) -> Variables {
     all.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }
 
@@ -263,7 +266,7 @@ pub const CLIENTS: &[Client] = &[
         },
         files: |task| {
             // It has no tools: what a command prints becomes part of the chat.
-            let mut commands = format!("/ask {}\n", task.prompt);
+            let mut commands = format!("/run echo '{}'\n", task.prompt);
             for number in 0..task.steps {
                 commands.push_str(&format!("/run cat {}\n/ask What is in {0}?\n", file(number)));
             }

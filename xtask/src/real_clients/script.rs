@@ -68,7 +68,10 @@ pub fn behaviour(window: Option<u64>, steps: usize, work: &Path, progress: &Arc<
 fn reply(request: &Request, steps: usize, work: &Path, progress: &mut Progress) -> Reply {
     let has_tools = !request.view().tools.is_empty();
     let call = call(request, progress.asked, work);
-    // A title, a check of the quota: nothing of the work.
+    // A title, a look at whether it is stuck: nothing of the work.
+    if let Some(schema) = schema(request.json()) {
+        return Reply::text(plain(schema).to_string());
+    }
     if has_tools && call.is_none() || !has_tools && !asks_by_hand(request, progress) {
         return Reply::text("Reading files");
     }
@@ -88,6 +91,33 @@ fn reply(request: &Request, steps: usize, work: &Path, progress: &mut Progress) 
             .says(format!("File {} of {steps}.", progress.asked))
             .calls(tool, parameters),
         None => Reply::text(format!("File {} of {steps}, please.", progress.asked)),
+    }
+}
+
+/// The form of the JSON that a request asks for, if it does.
+fn schema(body: &Value) -> Option<&Value> {
+    let places = [
+        "/generationConfig/responseJsonSchema",
+        "/generationConfig/responseSchema",
+        "/response_format/json_schema/schema",
+        "/text/format/schema",
+        "/output_config/format/schema",
+    ];
+    places.into_iter().find_map(|place| body.pointer(place))
+}
+
+/// The plainest value of a form: nothing, no, none.
+fn plain(schema: &Value) -> Value {
+    let kind = schema["type"].as_str().unwrap_or("object").to_ascii_lowercase();
+    match kind.as_str() {
+        "string" => schema["enum"].get(0).cloned().unwrap_or_else(|| "nothing".into()),
+        "number" | "integer" => 0.into(),
+        "boolean" => false.into(),
+        "array" => json!([]),
+        _ => {
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            fields.map(|(name, schema)| (name.clone(), plain(schema))).collect()
+        }
     }
 }
 

@@ -23,6 +23,9 @@ const WORD: &str = "marsh-heron-4711";
 const PER_STEP: Duration = Duration::from_secs(4);
 const START: Duration = Duration::from_secs(60);
 
+/// A rule that the scripted server has and the vendor no longer has: two messages of one role in a row are read as one.
+const ALTERNATE: &str = "roles must alternate";
+
 /// What came of it.
 #[derive(Default)]
 pub struct Outcome {
@@ -196,7 +199,8 @@ fn look(wire: Wire, record: &Record, progress: &Progress) -> Outcome {
     for exchange in &record.exchanges {
         let own = vendor::check(exchange.request.json(), format);
         faults.extend(own.into_iter().map(|fault| fault.sentence));
-        faults.extend(exchange.broken.iter().map(|rule| numberless(rule)));
+        let rules = exchange.broken.iter().filter(|rule| !rule.contains(ALTERNATE));
+        faults.extend(rules.map(|rule| numberless(rule)));
     }
     let extends = |pair: &&[usize]| {
         record.exchanges[pair[1]]
