@@ -270,6 +270,7 @@ pub const CLIENTS: &[Client] = &[
             for number in 0..task.steps {
                 commands.push_str(&format!("/run cat {}\n/ask What is in {0}?\n", file(number)));
             }
+            commands.push_str("/ask Which word was it?\n");
             vec![("commands", commands)]
         },
         direct: |_, address| (Vec::new(), pairs(&[("ANTHROPIC_API_BASE", address)])),
