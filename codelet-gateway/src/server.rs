@@ -30,6 +30,8 @@ use tokio::sync::Semaphore;
 const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that are being read take at most so many megabytes together; what comes beyond goes on unread.
 const MOST_READING_MB: usize = 256;
+/// What is kept of a connection while nothing goes through it, in bytes: a head has to fit.
+const MOST_BUFFERED: usize = 64 << 10;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// Why a request is not let in.
@@ -109,6 +111,8 @@ pub(crate) struct Shared {
     secret: String,
     /// Room for bodies that are being read, in megabytes.
     pub room: Semaphore,
+    /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
+    pub turns: Semaphore,
 }
 
 impl Gateway {
@@ -130,6 +134,7 @@ impl Gateway {
                 address,
                 secret: secret(),
                 room: Semaphore::new(MOST_READING_MB),
+                turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
     }
@@ -177,7 +182,11 @@ impl Gateway {
                 let _permit = permit;
                 let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
                 let mut builder = Builder::new(TokioExecutor::new());
-                builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+                builder
+                    .http1()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
+                    .max_buf_size(MOST_BUFFERED);
                 builder.http2().timer(TokioTimer::new());
                 // A client that goes away ends its connection, and with that what it asked for.
                 let _ = builder.serve_connection(TokioIo::new(stream), service).await;

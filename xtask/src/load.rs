@@ -9,8 +9,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,7 @@ fn draw_page(root: &Path, file: &Path) -> std::io::Result<bool> {
     let gateway = Gateway::start(&built(root, false), address)?;
     let talk = Talk::new(root, DRAWN)?;
     for task in ["Move the parser", "Find the leak", "Write the notes of the release"] {
-        let (mut client, first) = (Client::new(gateway.address)?, first(task));
+        let (mut client, first) = (Connection::new(gateway.address)?, first(task));
         let steps = DRAWN - task.len() * 2;
         (1..steps).try_for_each(|step| client.ask("/v1/messages", &first, &talk.steps[..talk.ends[step]]))?;
     }
@@ -93,8 +93,8 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
     let provider = provider()?;
     let talk = Talk::new(root, STEPS + MORE)?;
     let mut told = format!(
-        "{:>13} {:<22} {:>9} {:>9} {:>9}\n",
-        "conversations", "200k tokens", "p50 ms", "p99 ms", "MB resident"
+        "{:>13} {:<22} {:>9} {:>9} {:>13} {:>11}\n",
+        "conversations", "200k tokens", "p50 ms", "p99 ms", "processor ms", "MB resident"
     );
     for count in CONVERSATIONS {
         let gateway = Gateway::start(codelet, provider)?;
@@ -103,23 +103,36 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
             ("passed through unread", gateway.address, "/v1/elsewhere"),
             ("through the gateway", gateway.address, "/v1/messages"),
         ] {
-            let times = talk.take_turns(address, path, count, STEPS)?;
+            let spent = || gateway.processor_time();
+            let (times, spent) = talk.take_turns((address, path), count, STEPS, &spent)?;
             let (p50, p99) = (at(&times, 0.5), at(&times, 0.99));
             let _ = writeln!(
                 told,
-                "{count:>13} {name:<22} {p50:>9.2} {p99:>9.2} {:>9}",
+                "{count:>13} {name:<22} {p50:>9.2} {p99:>9.2} {:>13.2} {:>11}",
+                spent.as_secs_f64() * 1e3 / times.len() as f64,
                 gateway.resident()?
             );
         }
     }
     let gateway = Gateway::start(codelet, provider)?;
     let empty = gateway.resident()?;
-    talk.take_turns(gateway.address, "/v1/messages", 200, STEPS / 2)?;
+    talk.take_turns((gateway.address, "/v1/messages"), 200, STEPS / 2, &|| {
+        gateway.processor_time()
+    })?;
     let full = gateway.resident()?;
     let _ = writeln!(
         told,
         "200 conversations of 100k tokens: {full} MB resident, {empty} MB at the start"
     );
+    let gateway = Gateway::start(codelet, provider)?;
+    for (name, to) in [("straight", provider), ("through the gateway", gateway.address)] {
+        let times = talk.ask_at_once(to, 200, STEPS / 2)?;
+        let (p50, p99) = (at(&times, 0.5), at(&times, 0.99));
+        let _ = writeln!(
+            told,
+            "200 conversations of 100k tokens in the same moment, {name}: p50 {p50:.0} ms, p99 {p99:.0} ms"
+        );
+    }
     let straight = fast(provider)?;
     let through = fast(gateway.address)?;
     let _ = write!(
@@ -164,18 +177,25 @@ impl Talk {
     }
 
     /// So many conversations, each with a connection of its own, send one request after the other, each a step longer than the one before it;
-    /// how long the answers took, the shortest first. What is sent before a conversation is known is not counted. Where there are few, others
-    /// follow them.
-    fn take_turns(&self, to: SocketAddr, path: &str, count: usize, steps: usize) -> std::io::Result<Vec<Duration>> {
-        let mut times = Vec::new();
+    /// how long the answers took, the shortest first, and what of `spent` went by meanwhile. What is sent before a conversation is known is not
+    /// counted. Where there are few, others follow them.
+    fn take_turns(
+        &self,
+        (to, path): (SocketAddr, &str),
+        count: usize,
+        steps: usize,
+        spent: &dyn Fn() -> std::io::Result<Duration>,
+    ) -> std::io::Result<(Vec<Duration>, Duration)> {
+        let (mut times, mut all_spent) = (Vec::new(), Duration::ZERO);
         for life in 0.. {
             let task = |number: usize| first(&format!("Task {number} of {life}"));
             let mut clients = Vec::new();
             for number in 0..count {
-                let mut client = Client::new(to)?;
+                let mut client = Connection::new(to)?;
                 client.ask(path, &task(number), &self.steps[..self.ends[steps - 1]])?;
                 clients.push(client);
             }
+            let before = spent()?;
             for turn in 0..count * (MEASURED / count).clamp(1, MORE) {
                 let (number, step) = (turn % count, steps + turn / count);
                 let first = task(number);
@@ -183,10 +203,49 @@ impl Talk {
                 clients[number].ask(path, &first, &self.steps[..self.ends[step]])?;
                 times.push(began.elapsed());
             }
+            all_spent += spent()?.saturating_sub(before);
             if times.len() >= MEASURED {
                 break;
             }
         }
+        times.sort_unstable();
+        Ok((times, all_spent))
+    }
+}
+
+impl Talk {
+    /// Many conversations ask in the same moment; how long the answers took, the shortest first; each conversation is known before.
+    fn ask_at_once(&self, to: SocketAddr, count: usize, steps: usize) -> std::io::Result<Vec<Duration>> {
+        let start = Barrier::new(count);
+        let one = |number: usize| -> std::io::Result<Duration> {
+            let first = first(&format!("Burst {number}"));
+            let known = Connection::new(to).and_then(|mut it| {
+                it.ask("/v1/messages", &first, &self.steps[..self.ends[steps - 1]])?;
+                Ok(it)
+            });
+            // Whoever has failed is waited for, too.
+            start.wait();
+            let mut connection = known?;
+            let began = Instant::now();
+            connection.ask("/v1/messages", &first, &self.steps[..self.ends[steps]])?;
+            Ok(began.elapsed())
+        };
+        let times: std::io::Result<Vec<Duration>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count)
+                .map(|number| {
+                    scope.spawn({
+                        let one = &one;
+                        move || one(number)
+                    })
+                })
+                .collect();
+            let broken = |_| Err(std::io::Error::other("a client panicked"));
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(broken))
+                .collect()
+        });
+        let mut times = times?;
         times.sort_unstable();
         Ok(times)
     }
@@ -223,16 +282,16 @@ fn first(task: &str) -> String {
 }
 
 /// A client with one connection.
-struct Client {
+struct Connection {
     stream: BufReader<TcpStream>,
     host: SocketAddr,
 }
 
-impl Client {
+impl Connection {
     fn new(to: SocketAddr) -> std::io::Result<Self> {
         let stream = TcpStream::connect(to)?;
         stream.set_nodelay(true)?;
-        Ok(Client {
+        Ok(Connection {
             stream: BufReader::new(stream),
             host: to,
         })
@@ -343,6 +402,15 @@ impl Gateway {
         Ok(Gateway { process, address })
     }
 
+    /// The time that it has had processors for.
+    fn processor_time(&self) -> std::io::Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id()))?;
+        // Behind the name: of its own and of the system's, in hundredths of a second.
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
+        Ok(Duration::from_millis(10 * ticks.sum::<u64>()))
+    }
+
     /// The memory that it holds, in megabytes.
     fn resident(&self) -> std::io::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
@@ -360,7 +428,7 @@ fn fast(to: SocketAddr) -> std::io::Result<f64> {
         .map(|number| {
             let count = count.clone();
             thread::spawn(move || -> std::io::Result<()> {
-                let mut client = Client::new(to)?;
+                let mut client = Connection::new(to)?;
                 while began.elapsed() < FAST {
                     let turn = count.fetch_add(1, Ordering::Relaxed);
                     client.ask("/v1/messages", &first(&format!("Task {number}, {turn}")), "")?;
