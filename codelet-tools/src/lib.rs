@@ -38,6 +38,7 @@ mod handed;
 mod ignored;
 #[cfg(target_os = "linux")]
 mod lack;
+mod left;
 mod listed;
 mod ls;
 mod masked;

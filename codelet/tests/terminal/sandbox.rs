@@ -30,6 +30,7 @@ fn bash(command: &str) -> Reply {
 fn data(bench: &Bench) -> PathBuf {
     let data = bench.home.with_file_name("data");
     std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("figures.csv"), "").unwrap();
     data.canonicalize().unwrap()
 }
 
