@@ -3,6 +3,7 @@
 //! The kernel does not report what it refuses, and a command prints what it likes. So what it printed only says where to look; that the
 //! sandbox forbids it, and that the user could do it, are facts that are looked up here. Nothing is widened by this: somebody is asked.
 
+use crate::TEMPORARY;
 use crate::desk::Desk;
 use crate::ending::tail;
 use crate::owned;
@@ -58,7 +59,7 @@ pub(crate) fn of(desk: &Desk, sandbox: &Sandbox, printed: &str) -> Option<Lack> 
     if let Some(folder) = places.iter().find_map(|place| folder(desk, sandbox, place)) {
         return Some(Lack::Write(folder));
     }
-    if places.iter().any(|place| is_socket(place)) {
+    if places.iter().any(|place| is_socket(desk, place)) {
         return Some(Lack::Freedom);
     }
     // Last, as nothing but words speak for it.
@@ -183,10 +184,13 @@ fn holds_only_data(folder: &Path) -> bool {
     files > 0
 }
 
-/// Whether another program of this machine listens there and the user may speak to it, which the sandbox permits nobody.
-fn is_socket(place: &Path) -> bool {
-    let is_one = rustix::fs::stat(place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
-    is_one && access(place, Access::WRITE_OK).is_ok()
+/// Whether another program of this machine listens there and the user may speak to it, which the sandbox permits nobody. Where commands may
+/// have made it, in this session or an earlier one, it is no other program's.
+fn is_socket(desk: &Desk, place: &Path) -> bool {
+    let Ok(real) = place.canonicalize() else { return false };
+    let is_one = rustix::fs::stat(&real).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
+    let is_commands = desk.widest().writes(&real) || TEMPORARY.iter().any(|folder| real.starts_with(folder));
+    is_one && !is_commands && access(&real, Access::WRITE_OK).is_ok()
 }
 
 #[cfg(test)]

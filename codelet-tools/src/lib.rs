@@ -77,6 +77,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Folders for temporary files of all users, in which an earlier command may have put anything.
+pub const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
 /// What the tools are to know of their session.
 #[derive(Clone, Debug)]
 pub struct Options {

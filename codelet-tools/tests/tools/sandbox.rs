@@ -856,6 +856,24 @@ fn a_folder_is_offered_only_where_all_that_it_holds_is_data() {
 }
 
 #[test]
+fn a_socket_where_commands_can_write_is_no_reason_to_leave_the_sandbox() {
+    if !is_there() {
+        return;
+    }
+    let trial = Trial::new(Permission::Edit);
+    let _listening = UnixListener::bind(trial.workspace.join("s")).unwrap();
+    let other = tempfile::tempdir_in("/dev/shm").unwrap();
+    let _other = UnixListener::bind(other.path().join("s")).unwrap();
+    let linked = trial.outside.join("link");
+    std::os::unix::fs::symlink(trial.workspace.join("s"), &linked).unwrap();
+    for socket in [trial.workspace.join("s"), other.path().join("s"), linked] {
+        let command = format!("echo 'connect {}: Permission denied'; exit 1", socket.display());
+        let lack = trial.call("Bash", json!({"command": command})).lack;
+        assert_eq!(lack, None, "{command}");
+    }
+}
+
+#[test]
 fn what_gives_orders_and_is_put_into_a_permitted_folder_is_told() {
     if !is_there() {
         return;
