@@ -291,6 +291,7 @@ fn written(edited: &mut Edited, asked: &Asked) -> Result<Option<Bytes>, &'static
 async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<Bytes>, Facts, Option<String>) {
     let editor = shared.options.editor.clone();
     let original = body.clone();
+    let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(move || {
         let mut edited = editor.edit(&asked, &original);
         (written(&mut edited, &asked), edited.facts)
@@ -323,6 +324,7 @@ async fn ask_again(
         let body = written(&mut edited, &asked).ok()??;
         Some((edited.facts, body))
     };
+    let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(work);
     // The provider has refused it already, so that a little more time is well spent.
     let (facts, body) = tokio::time::timeout(patience(body) * 4, work).await.ok()?.ok()??;

@@ -109,6 +109,8 @@ pub(crate) struct Shared {
     secret: String,
     /// Room for bodies that are being read, in megabytes.
     pub room: Semaphore,
+    /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
+    pub turns: Semaphore,
 }
 
 impl Gateway {
@@ -130,6 +132,7 @@ impl Gateway {
                 address,
                 secret: secret(),
                 room: Semaphore::new(MOST_READING_MB),
+                turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
     }

@@ -9,8 +9,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,7 @@ fn draw_page(root: &Path, file: &Path) -> std::io::Result<bool> {
     let gateway = Gateway::start(&built(root, false), address)?;
     let talk = Talk::new(root, DRAWN)?;
     for task in ["Move the parser", "Find the leak", "Write the notes of the release"] {
-        let (mut client, first) = (Client::new(gateway.address)?, first(task));
+        let (mut client, first) = (Connection::new(gateway.address)?, first(task));
         let steps = DRAWN - task.len() * 2;
         (1..steps).try_for_each(|step| client.ask("/v1/messages", &first, &talk.steps[..talk.ends[step]]))?;
     }
@@ -120,6 +120,15 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
         told,
         "200 conversations of 100k tokens: {full} MB resident, {empty} MB at the start"
     );
+    let gateway = Gateway::start(codelet, provider)?;
+    for (name, to) in [("straight", provider), ("through the gateway", gateway.address)] {
+        let times = talk.ask_at_once(to, 200, STEPS / 2)?;
+        let (p50, p99) = (at(&times, 0.5), at(&times, 0.99));
+        let _ = writeln!(
+            told,
+            "200 conversations of 100k tokens in the same moment, {name}: p50 {p50:.0} ms, p99 {p99:.0} ms"
+        );
+    }
     let straight = fast(provider)?;
     let through = fast(gateway.address)?;
     let _ = write!(
@@ -172,7 +181,7 @@ impl Talk {
             let task = |number: usize| first(&format!("Task {number} of {life}"));
             let mut clients = Vec::new();
             for number in 0..count {
-                let mut client = Client::new(to)?;
+                let mut client = Connection::new(to)?;
                 client.ask(path, &task(number), &self.steps[..self.ends[steps - 1]])?;
                 clients.push(client);
             }
@@ -187,6 +196,44 @@ impl Talk {
                 break;
             }
         }
+        times.sort_unstable();
+        Ok(times)
+    }
+}
+
+impl Talk {
+    /// Many conversations ask in the same moment; how long the answers took, the shortest first; each conversation is known before.
+    fn ask_at_once(&self, to: SocketAddr, count: usize, steps: usize) -> std::io::Result<Vec<Duration>> {
+        let start = Barrier::new(count);
+        let one = |number: usize| -> std::io::Result<Duration> {
+            let first = first(&format!("Burst {number}"));
+            let known = Connection::new(to).and_then(|mut it| {
+                it.ask("/v1/messages", &first, &self.steps[..self.ends[steps - 1]])?;
+                Ok(it)
+            });
+            // Whoever has failed is waited for, too.
+            start.wait();
+            let mut connection = known?;
+            let began = Instant::now();
+            connection.ask("/v1/messages", &first, &self.steps[..self.ends[steps]])?;
+            Ok(began.elapsed())
+        };
+        let times: std::io::Result<Vec<Duration>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count)
+                .map(|number| {
+                    scope.spawn({
+                        let one = &one;
+                        move || one(number)
+                    })
+                })
+                .collect();
+            let broken = |_| Err(std::io::Error::other("a client panicked"));
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(broken))
+                .collect()
+        });
+        let mut times = times?;
         times.sort_unstable();
         Ok(times)
     }
@@ -223,16 +270,16 @@ fn first(task: &str) -> String {
 }
 
 /// A client with one connection.
-struct Client {
+struct Connection {
     stream: BufReader<TcpStream>,
     host: SocketAddr,
 }
 
-impl Client {
+impl Connection {
     fn new(to: SocketAddr) -> std::io::Result<Self> {
         let stream = TcpStream::connect(to)?;
         stream.set_nodelay(true)?;
-        Ok(Client {
+        Ok(Connection {
             stream: BufReader::new(stream),
             host: to,
         })
@@ -360,7 +407,7 @@ fn fast(to: SocketAddr) -> std::io::Result<f64> {
         .map(|number| {
             let count = count.clone();
             thread::spawn(move || -> std::io::Result<()> {
-                let mut client = Client::new(to)?;
+                let mut client = Connection::new(to)?;
                 while began.elapsed() < FAST {
                     let turn = count.fetch_add(1, Ordering::Relaxed);
                     client.ask("/v1/messages", &first(&format!("Task {number}, {turn}")), "")?;

@@ -8,7 +8,7 @@ mod trial;
 use client::{CLIENTS, Client};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use trial::{Outcome, Place};
+use trial::{Place, Seen};
 
 /// Files that are read where nobody asks for fewer.
 const STEPS: usize = 150;
@@ -115,14 +115,12 @@ fn attempt(client: &Client, codelet: &Path, installed: &Path, steps: usize) -> V
             Err(why) => return vec![format!("{}: {why}", client.name)],
         }
     }
-    if std::env::var_os("CODELET_KEEP").is_none() {
-        let _ = std::fs::remove_dir_all(&scratch);
-    }
+    let _ = std::fs::remove_dir_all(&scratch);
     let told = complaints(&outcomes[0], &outcomes[1], steps).into_iter();
     told.map(|complaint| format!("{}: {complaint}", client.name)).collect()
 }
 
-fn line(client: &Client, name: &str, outcome: &Outcome) -> String {
+fn line(client: &Client, name: &str, outcome: &Seen) -> String {
     let added = &outcome.ledger.added;
     let at = |share: f64| added.get((added.len() as f64 * share) as usize).copied().unwrap_or(0.0);
     let answer = match outcome.is_answered {
@@ -148,7 +146,7 @@ fn line(client: &Client, name: &str, outcome: &Outcome) -> String {
 }
 
 /// What does not hold of a client's work through the gateway, beside the same without.
-fn complaints(without: &Outcome, through: &Outcome, steps: usize) -> Vec<String> {
+fn complaints(without: &Seen, through: &Seen, steps: usize) -> Vec<String> {
     let mut told = Vec::new();
     if !without.is_answered {
         told.push(format!("does not finish without the gateway: {}", without.words));

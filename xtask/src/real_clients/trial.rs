@@ -28,7 +28,7 @@ const ALTERNATE: &str = "roles must alternate";
 
 /// What came of it.
 #[derive(Default)]
-pub struct Outcome {
+pub struct Seen {
     /// Requests for the model that reached the server.
     pub requests: usize,
     /// Those that are steps of the work.
@@ -80,7 +80,7 @@ pub struct Place<'a> {
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn run(client: &Client, place: &Place<'_>, steps: usize, is_through: bool) -> Result<Outcome, String> {
+pub fn run(client: &Client, place: &Place<'_>, steps: usize, is_through: bool) -> Result<Seen, String> {
     let task = Task {
         prompt: script::prompt(WORD, steps),
         steps,
@@ -99,9 +99,6 @@ pub fn run(client: &Client, place: &Place<'_>, steps: usize, is_through: bool) -
     let took = began.elapsed();
     let record = server.record();
     drop(server);
-    if std::env::var_os("CODELET_KEEP").is_some() {
-        keep(&record, &place.scratch);
-    }
     let progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
     let mut outcome = look(client.wire, &record, &progress);
     outcome.took = took;
@@ -120,15 +117,6 @@ pub fn run(client: &Client, place: &Place<'_>, steps: usize, is_through: bool) -
     }
     outcome.ledger = read_ledger(&ledger);
     Ok(outcome)
-}
-
-fn keep(record: &Record, folder: &Path) {
-    for exchange in &record.exchanges {
-        let _ = std::fs::write(
-            folder.join(format!("request-{:04}.json", exchange.request.number)),
-            &exchange.request.body,
-        );
-    }
 }
 
 /// Writes the files to read, and those of the client.
@@ -188,7 +176,7 @@ fn command(client: &Client, place: &Place<'_>, task: &Task, server: &str, ledger
     command
 }
 
-fn look(wire: Wire, record: &Record, progress: &Progress) -> Outcome {
+fn look(wire: Wire, record: &Record, progress: &Progress) -> Seen {
     let format = match wire {
         Wire::Anthropic => Format::Anthropic,
         Wire::Chat => Format::Openai,
@@ -209,7 +197,7 @@ fn look(wire: Wire, record: &Record, progress: &Progress) -> Outcome {
     };
     let steps = &progress.steps;
     let breaks = steps.windows(2).filter(|pair| !extends(pair)).count();
-    Outcome {
+    Seen {
         requests: record.exchanges.len(),
         steps: steps.len(),
         asked: progress.asked,
@@ -218,7 +206,7 @@ fn look(wire: Wire, record: &Record, progress: &Progress) -> Outcome {
         faults,
         breaks,
         longest: record.accepted().map(|exchange| exchange.tokens).max().unwrap_or(0),
-        ..Outcome::default()
+        ..Seen::default()
     }
 }
 
