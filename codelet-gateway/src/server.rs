@@ -30,6 +30,8 @@ use tokio::sync::Semaphore;
 const MOST_CONNECTIONS: usize = 1_024;
 /// Bodies that are being read take at most so many megabytes together; what comes beyond goes on unread.
 const MOST_READING_MB: usize = 256;
+/// What is kept of a connection while nothing goes through it, in bytes: a head has to fit.
+const MOST_BUFFERED: usize = 64 << 10;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// Why a request is not let in.
@@ -180,7 +182,11 @@ impl Gateway {
                 let _permit = permit;
                 let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
                 let mut builder = Builder::new(TokioExecutor::new());
-                builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+                builder
+                    .http1()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
+                    .max_buf_size(MOST_BUFFERED);
                 builder.http2().timer(TokioTimer::new());
                 // A client that goes away ends its connection, and with that what it asked for.
                 let _ = builder.serve_connection(TokioIo::new(stream), service).await;
