@@ -93,8 +93,8 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
     let provider = provider()?;
     let talk = Talk::new(root, STEPS + MORE)?;
     let mut told = format!(
-        "{:>13} {:<22} {:>9} {:>9} {:>9}\n",
-        "conversations", "200k tokens", "p50 ms", "p99 ms", "MB resident"
+        "{:>13} {:<22} {:>9} {:>9} {:>13} {:>11}\n",
+        "conversations", "200k tokens", "p50 ms", "p99 ms", "processor ms", "MB resident"
     );
     for count in CONVERSATIONS {
         let gateway = Gateway::start(codelet, provider)?;
@@ -103,18 +103,22 @@ fn measure(root: &Path, codelet: &Path) -> std::io::Result<String> {
             ("passed through unread", gateway.address, "/v1/elsewhere"),
             ("through the gateway", gateway.address, "/v1/messages"),
         ] {
-            let times = talk.take_turns(address, path, count, STEPS)?;
+            let spent = || gateway.processor_time();
+            let (times, spent) = talk.take_turns((address, path), count, STEPS, &spent)?;
             let (p50, p99) = (at(&times, 0.5), at(&times, 0.99));
             let _ = writeln!(
                 told,
-                "{count:>13} {name:<22} {p50:>9.2} {p99:>9.2} {:>9}",
+                "{count:>13} {name:<22} {p50:>9.2} {p99:>9.2} {:>13.2} {:>11}",
+                spent.as_secs_f64() * 1e3 / times.len() as f64,
                 gateway.resident()?
             );
         }
     }
     let gateway = Gateway::start(codelet, provider)?;
     let empty = gateway.resident()?;
-    talk.take_turns(gateway.address, "/v1/messages", 200, STEPS / 2)?;
+    talk.take_turns((gateway.address, "/v1/messages"), 200, STEPS / 2, &|| {
+        gateway.processor_time()
+    })?;
     let full = gateway.resident()?;
     let _ = writeln!(
         told,
@@ -173,10 +177,16 @@ impl Talk {
     }
 
     /// So many conversations, each with a connection of its own, send one request after the other, each a step longer than the one before it;
-    /// how long the answers took, the shortest first. What is sent before a conversation is known is not counted. Where there are few, others
-    /// follow them.
-    fn take_turns(&self, to: SocketAddr, path: &str, count: usize, steps: usize) -> std::io::Result<Vec<Duration>> {
-        let mut times = Vec::new();
+    /// how long the answers took, the shortest first, and what of `spent` went by meanwhile. What is sent before a conversation is known is not
+    /// counted. Where there are few, others follow them.
+    fn take_turns(
+        &self,
+        (to, path): (SocketAddr, &str),
+        count: usize,
+        steps: usize,
+        spent: &dyn Fn() -> std::io::Result<Duration>,
+    ) -> std::io::Result<(Vec<Duration>, Duration)> {
+        let (mut times, mut all_spent) = (Vec::new(), Duration::ZERO);
         for life in 0.. {
             let task = |number: usize| first(&format!("Task {number} of {life}"));
             let mut clients = Vec::new();
@@ -185,6 +195,7 @@ impl Talk {
                 client.ask(path, &task(number), &self.steps[..self.ends[steps - 1]])?;
                 clients.push(client);
             }
+            let before = spent()?;
             for turn in 0..count * (MEASURED / count).clamp(1, MORE) {
                 let (number, step) = (turn % count, steps + turn / count);
                 let first = task(number);
@@ -192,12 +203,13 @@ impl Talk {
                 clients[number].ask(path, &first, &self.steps[..self.ends[step]])?;
                 times.push(began.elapsed());
             }
+            all_spent += spent()?.saturating_sub(before);
             if times.len() >= MEASURED {
                 break;
             }
         }
         times.sort_unstable();
-        Ok(times)
+        Ok((times, all_spent))
     }
 }
 
@@ -388,6 +400,15 @@ impl Gateway {
         let address = address.and_then(|address| address.parse().ok());
         let address = address.ok_or_else(|| std::io::Error::other(format!("no address in {line:?}")))?;
         Ok(Gateway { process, address })
+    }
+
+    /// The time that it has had processors for.
+    fn processor_time(&self) -> std::io::Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id()))?;
+        // Behind the name: of its own and of the system's, in hundredths of a second.
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks = fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
+        Ok(Duration::from_millis(10 * ticks.sum::<u64>()))
     }
 
     /// The memory that it holds, in megabytes.
