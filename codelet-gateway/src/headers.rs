@@ -2,18 +2,17 @@
 
 use codelet_context::tokens::Tokens;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue};
 
-/// What belongs to one connection (RFC 9110, section 7.6.1).
-const HOP: [HeaderName; 8] = [
+/// What belongs to one connection (RFC 9110, section 7.6.1). `trailer` is none of it: it names what comes behind the body.
+const HOP: [HeaderName; 7] = [
     CONNECTION,
     PROXY_AUTHENTICATE,
     PROXY_AUTHORIZATION,
     TE,
-    TRAILER,
     TRANSFER_ENCODING,
     UPGRADE,
     HeaderName::from_static("keep-alive"),

@@ -8,19 +8,22 @@ use crate::upstream::{Provider, Upstream};
 use crate::{Api, headers};
 use bytes::{Bytes, BytesMut};
 use codelet_providers::overheard::{self, Billed, TooLong};
-use futures_util::StreamExt;
+use codelet_transcript::Listed;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, BodyStream};
-use hyper::body::Incoming;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::Semaphore;
 
 /// A longer body is passed on unread, in bytes.
 const MOST_READ: usize = 64 << 20;
-/// What a body whose length is not told may take until more is seen of it, in bytes.
-const MOST_UNTOLD: usize = 4 << 20;
+/// A body takes its room in steps of so many bytes.
+const ROOM_STEP: usize = 1 << 20;
 /// How long a request may be held up, and how much longer for each megabyte of it: a conversation that nobody remembers is read from its
 /// beginning.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -60,13 +63,7 @@ pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request
         shared.options.ledger.passed_other();
         return onward.pass(length, None, body).await;
     }
-    let megabytes = 1 + bytes.unwrap_or(MOST_UNTOLD) / (1 << 20);
-    let room = shared
-        .room
-        .acquire_many(u32::try_from(megabytes).unwrap_or(u32::MAX))
-        .await;
-    let read = tokio::time::timeout(LONGEST, read(body)).await;
-    drop(room);
+    let read = tokio::time::timeout(LONGEST, read(&shared.room, body)).await;
     match read {
         Ok(Ok(Read::Whole(body))) => converse(shared, asked, onward, body).await,
         Ok(Ok(Read::TooLong(begun, rest))) => {
@@ -88,8 +85,11 @@ enum Read {
     TooLong(Bytes, Incoming),
 }
 
-async fn read(mut body: Incoming) -> Result<Read, &'static str> {
+/// Reads a body. It takes room for what has come of it, not for what is announced: nobody waits for a client that is slow. Where there is no room
+/// left, the rest is not read here.
+async fn read(room: &Semaphore, mut body: Incoming) -> Result<Read, &'static str> {
     let mut whole = BytesMut::new();
+    let mut taken = Vec::new();
     loop {
         let frame = tokio::time::timeout(PAUSE, body.frame()).await;
         let frame = frame.map_err(|_| "the request's body did not come to its end in time")?;
@@ -102,8 +102,11 @@ async fn read(mut body: Incoming) -> Result<Read, &'static str> {
                 }
             }
         }
-        if whole.len() > MOST_READ {
-            return Ok(Read::TooLong(whole.freeze(), body));
+        while taken.len() * ROOM_STEP < whole.len() {
+            match room.try_acquire() {
+                Ok(more) if whole.len() <= MOST_READ => taken.push(more),
+                _ => return Ok(Read::TooLong(whole.freeze(), body)),
+            }
         }
     }
 }
@@ -140,16 +143,9 @@ impl Onward {
             headers.insert(CONTENT_LENGTH, length);
         }
         let is_empty = begun.is_none() && http_body::Body::is_end_stream(&body);
-        let rest = BodyStream::new(body).filter_map(|frame| async {
-            match frame {
-                Ok(frame) => frame.into_data().ok().map(Ok),
-                Err(failure) => Some(Err(failure)),
-            }
-        });
-        let begun = futures_util::stream::iter(begun.map(Ok::<Bytes, hyper::Error>));
         let body = match is_empty {
             true => reqwest::Body::default(),
-            false => reqwest::Body::wrap_stream(begun.chain(rest)),
+            false => reqwest::Body::wrap(Begun { begun, rest: body }),
         };
         match self.send(headers, body).await {
             Ok(answer) => back(answer, None, |_| {}),
@@ -165,48 +161,105 @@ impl Onward {
     }
 }
 
+/// A body of which a part was read: that part, and the rest as it comes, trailers included.
+struct Begun {
+    begun: Option<Bytes>,
+    rest: Incoming,
+}
+
+impl Body for Begun {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        match self.begun.take() {
+            Some(begun) => Poll::Ready(Some(Ok(Frame::data(begun)))),
+            None => Pin::new(&mut self.rest).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.begun.is_none() && self.rest.is_end_stream()
+    }
+}
+
+/// A request in the books: entered once, whatever becomes of it, also when the client leaves before there is an answer.
+struct Entry {
+    shared: Arc<Shared>,
+    row: Option<Row>,
+}
+
+impl Entry {
+    fn note(&mut self, change: impl FnOnce(&mut Row)) {
+        if let Some(row) = &mut self.row {
+            change(row);
+        }
+    }
+
+    fn close(mut self, billed: Option<Billed>) {
+        if let Some(row) = self.row.take() {
+            self.shared.options.ledger.add(row, billed);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(row) = self.row.take() {
+            self.shared.options.ledger.add(row, None);
+        }
+    }
+}
+
 /// A request of a conversation.
 async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: Bytes) -> Answer {
     let began = Instant::now();
     let api = asked.api;
-    let (edited, fail_open) = edit(&shared, asked.clone(), &body).await;
-    let mut row = Row {
-        at: SystemTime::now(),
-        api,
-        facts: edited.facts,
-        status: None,
-        usage: None,
-        dollars: None,
-        passing: None,
-        added: began.elapsed(),
-        fail_open,
-        is_sent_again: false,
+    let (edited, facts, fail_open) = edit(&shared, asked.clone(), &body).await;
+    let mut entry = Entry {
+        shared: shared.clone(),
+        row: Some(Row {
+            at: SystemTime::now(),
+            api,
+            facts,
+            status: None,
+            usage: None,
+            dollars: None,
+            passing: None,
+            added: began.elapsed(),
+            fail_open,
+            is_sent_again: false,
+        }),
     };
-    let slices = edited.body.filter(|_| !shared.options.is_dry_run);
-    let sent = slices.map_or_else(|| body.clone(), |slices| slices.concat().into());
-    let answer = match onward.ask(sent).await {
+    let edited = edited.filter(|_| !shared.options.is_dry_run);
+    let is_edited = edited.is_some();
+    let answer = match onward.ask(edited.unwrap_or_else(|| body.clone())).await {
         Ok(answer) => answer,
-        Err(failure) => {
-            shared.options.ledger.add(row, None);
-            return failure;
-        }
+        Err(failure) => return failure,
     };
     let answer = match refused(answer).await {
         Passed::Answer(answer) => answer,
         Passed::Refused(status, headers, text) => {
             let again = match overheard::too_long(status.as_u16(), &String::from_utf8_lossy(&text)) {
                 Some(why) => ask_again(&shared, asked, &onward, &body, why).await,
+                // It may be the edit that the provider does not take.
+                None if is_edited => onward.ask(body).await.ok().map(|answer| (None, answer)),
                 None => None,
             };
             match again {
-                Some((facts, answer)) => {
-                    row.facts = facts;
-                    row.is_sent_again = true;
+                Some((Some(facts), answer)) => {
+                    entry.note(|row| {
+                        row.facts = facts;
+                        row.is_sent_again = true;
+                    });
+                    answer
+                }
+                Some((None, answer)) => {
+                    entry.note(|row| row.fail_open = Some("the provider refused the edited request".to_owned()));
                     answer
                 }
                 None => {
-                    row.status = Some(status.as_u16());
-                    shared.options.ledger.add(row, None);
+                    entry.note(|row| row.status = Some(status.as_u16()));
                     let mut answer = Response::new(full(text));
                     *answer.status_mut() = status;
                     *answer.headers_mut() = headers;
@@ -215,32 +268,41 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
             }
         }
     };
-    row.status = Some(answer.status().as_u16());
+    entry.note(|row| row.status = Some(answer.status().as_u16()));
     let is_stream = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.contains("event-stream"));
     let is_stream = answer.headers().get(CONTENT_TYPE).is_some_and(is_stream);
     let listener = Listener::new(api, is_stream);
-    back(answer, Some(listener), move |billed| {
-        shared.options.ledger.add(row, billed)
-    })
+    back(answer, Some(listener), move |billed| entry.close(billed))
+}
+
+/// The body of an edited request, where it is edited and still a request of that interface.
+fn written(edited: &mut Edited, asked: &Asked) -> Result<Option<Bytes>, &'static str> {
+    let Some(slices) = edited.body.take() else {
+        return Ok(None);
+    };
+    let body = Bytes::from(slices.concat());
+    match Listed::of(&body, asked.api.format()).is_some_and(|listed| !listed.items.is_empty()) {
+        true => Ok(Some(body)),
+        false => Err("the edit is no request"),
+    }
 }
 
 /// Edits a request, and fails open: whatever goes wrong, it goes on as it came, and why is told.
-async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Edited, Option<String>) {
+async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<Bytes>, Facts, Option<String>) {
     let editor = shared.options.editor.clone();
     let original = body.clone();
-    let work = tokio::task::spawn_blocking(move || editor.edit(&asked, &original));
+    let _turn = shared.turns.acquire().await;
+    let work = tokio::task::spawn_blocking(move || {
+        let mut edited = editor.edit(&asked, &original);
+        (written(&mut edited, &asked), edited.facts)
+    });
     let patience = patience(body);
-    let passed = || Edited {
-        body: None,
-        facts: Facts::default(),
-    };
+    let failed = |why: String| (None, Facts::default(), Some(why));
     match tokio::time::timeout(patience, work).await {
-        Ok(Ok(edited)) => (edited, None),
-        Ok(Err(_)) => (passed(), Some("the editor failed".to_owned())),
-        Err(_) => (
-            passed(),
-            Some(format!("the edit took longer than {} ms", patience.as_millis())),
-        ),
+        Ok(Ok((Ok(body), facts))) => (body, facts, None),
+        Ok(Ok((Err(why), facts))) => (None, facts, Some(why.to_owned())),
+        Ok(Err(_)) => failed("the editor failed".to_owned()),
+        Err(_) => failed(format!("the edit took longer than {} ms", patience.as_millis())),
     }
 }
 
@@ -251,18 +313,23 @@ async fn ask_again(
     onward: &Onward,
     body: &Bytes,
     why: TooLong,
-) -> Option<(Facts, reqwest::Response)> {
+) -> Option<(Option<Facts>, reqwest::Response)> {
     if shared.options.is_dry_run {
         return None;
     }
     let editor = shared.options.editor.clone();
     let original = body.clone();
-    let work = move || editor.edit_refused(&asked, &original, why.limit, why.counted);
+    let work = move || {
+        let mut edited = editor.edit_refused(&asked, &original, why.limit, why.counted)?;
+        let body = written(&mut edited, &asked).ok()??;
+        Some((edited.facts, body))
+    };
+    let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(work);
     // The provider has refused it already, so that a little more time is well spent.
-    let edited = tokio::time::timeout(patience(body) * 4, work).await.ok()?.ok()??;
-    let answer = onward.ask(edited.body?.concat().into()).await.ok()?;
-    Some((edited.facts, answer))
+    let (facts, body) = tokio::time::timeout(patience(body) * 4, work).await.ok()?.ok()??;
+    let answer = onward.ask(body).await.ok()?;
+    Some((Some(facts), answer))
 }
 
 fn patience(body: &Bytes) -> Duration {

@@ -28,8 +28,10 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; more wait.
 const MOST_CONNECTIONS: usize = 1_024;
-/// Bodies that are being read take at most so many megabytes together; others wait.
+/// Bodies that are being read take at most so many megabytes together; what comes beyond goes on unread.
 const MOST_READING_MB: usize = 256;
+/// What is kept of a connection while nothing goes through it, in bytes: a head has to fit.
+const MOST_BUFFERED: usize = 64 << 10;
 /// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(30);
 /// Why a request is not let in.
@@ -108,7 +110,9 @@ pub(crate) struct Shared {
     /// What others on this machine do not know: what was said in a conversation is read back only with it.
     secret: String,
     /// Room for bodies that are being read, in megabytes.
-    pub room: Arc<Semaphore>,
+    pub room: Semaphore,
+    /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
+    pub turns: Semaphore,
 }
 
 impl Gateway {
@@ -129,7 +133,8 @@ impl Gateway {
                 options,
                 address,
                 secret: secret(),
-                room: Arc::new(Semaphore::new(MOST_READING_MB)),
+                room: Semaphore::new(MOST_READING_MB),
+                turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
     }
@@ -177,7 +182,11 @@ impl Gateway {
                 let _permit = permit;
                 let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
                 let mut builder = Builder::new(TokioExecutor::new());
-                builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+                builder
+                    .http1()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD)
+                    .max_buf_size(MOST_BUFFERED);
                 builder.http2().timer(TokioTimer::new());
                 // A client that goes away ends its connection, and with that what it asked for.
                 let _ = builder.serve_connection(TokioIo::new(stream), service).await;

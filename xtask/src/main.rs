@@ -7,6 +7,9 @@ mod conformance;
 mod fixtures;
 mod floors;
 mod gateway;
+mod load;
+mod process;
+mod real_clients;
 mod real_model;
 mod seeds;
 mod shape;
@@ -23,6 +26,9 @@ cargo xtask bench-agent        measure what the agent adds to the time of a prov
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
 cargo xtask conformance        measure what is still there after five compactions
 cargo xtask gateway            measure what recorded sessions cost through the gateway
+cargo xtask load [--release]   measure what the gateway adds to a request, holds in memory and gets through
+cargo xtask draw-gateway       draw the gateway's page for the documentation
+cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
 cargo xtask train --compactions FOLDER  learn from the conversations in a folder, too
@@ -68,6 +74,10 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["bare-loop", address] => bench_agent::bare_loop(address),
         ["bench-terminal"] => bench_terminal::run(root),
         ["gateway"] => gateway::run(root),
+        ["load"] => load::run(root, false),
+        ["load", "--release"] => load::run(root, true),
+        ["draw-gateway"] => load::draw(root),
+        ["real-clients", rest @ ..] => real_clients::run(root, rest),
         ["conformance"] => conformance::run(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),

@@ -3,7 +3,6 @@
 mod agent;
 mod fetch;
 mod large;
-mod process;
 mod server;
 mod small;
 

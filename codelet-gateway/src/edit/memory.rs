@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// As much of conversations is remembered as takes about so many bytes.
-const MOST_BYTES: usize = 96 << 20;
+const MOST_BYTES: usize = 64 << 20;
 /// Of so many conversations it is remembered that they were refused.
 const MOST_SHRUNK: usize = 10_000;
 

