@@ -20,4 +20,4 @@ pub use api::Api;
 pub use ledger::{Conversation, Ledger, Row, Shown, Totals};
 pub use recall::recall;
 pub use server::{Edit, Gateway, Options};
-pub use upstream::{Provider, Upstream, UpstreamError};
+pub use upstream::{Contradiction, Provider, Upstream, UpstreamError};

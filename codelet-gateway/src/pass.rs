@@ -36,7 +36,14 @@ const MOST_REFUSAL: usize = 1 << 20;
 
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
-    let provider = Provider::of(&path, request.headers());
+    let provider = match Provider::of(&path, request.headers()) {
+        Ok(provider) => provider,
+        // Whoever has named an address knows what keys are taken there.
+        Err(contradiction) if !shared.upstream(contradiction.meant).is_usual(contradiction.meant) => {
+            contradiction.meant
+        }
+        Err(contradiction) => return error(StatusCode::BAD_REQUEST, &contradiction.to_string()),
+    };
     let (head, body) = request.into_parts();
     let onward = Onward {
         upstream: shared.upstream(provider).clone(),
