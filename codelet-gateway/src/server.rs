@@ -205,6 +205,11 @@ async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<A
     {
         return Ok(page);
     }
+    // The secret is nobody's to see, in whatever way the path leads back here.
+    let (own, secret) = (path.path(), &*shared.secret);
+    if own == "/codelet" || own.starts_with("/codelet/") || path.as_str().contains(secret) {
+        return Ok(error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there"));
+    }
     if request.headers().contains_key(UPGRADE) && !request.headers().contains_key("http2-settings") {
         return Ok(error(
             StatusCode::UPGRADE_REQUIRED,
