@@ -32,6 +32,8 @@ const USUAL_REPLY: Tokens = 16_000;
 /// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
 /// does not make another conversation of this one.
 const OVERHEAD_STEP: Tokens = 2_048;
+/// Why a conversation stays as it is that is not as its interface has it. What exactly is wrong would be told in words of the conversation.
+const UNREAD: &str = "the conversation is not in the form of its interface";
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
 const SHRINK: f64 = 0.9;
 
@@ -106,13 +108,14 @@ pub struct Facts {
     pub edits: usize,
     /// Why this request changes what the one before it held, where it does.
     pub edit: Option<&'static str>,
-    /// Why the request goes on as it came although it is a conversation, where that is so.
-    pub passed: Option<String>,
+    /// Why the request goes on as it came although it is a conversation, where that is so: words of this program, and none of the
+    /// conversation.
+    pub passed: Option<&'static str>,
 }
 
 impl Facts {
-    fn pass(self, why: impl Into<String>) -> Edited {
-        let passed = Some(why.into());
+    fn pass(self, why: &'static str) -> Edited {
+        let passed = Some(why);
         Edited {
             body: None,
             facts: Facts { passed, ..self },
@@ -196,14 +199,12 @@ impl Editor {
         let known = (1..=end).rev().find_map(|count| self.memory.take(places[count - 1]));
         let mut fold = known.unwrap_or_else(|| Fold::new(terms));
         let items: Vec<&[u8]> = request.items.iter().map(|item| &**item).collect();
-        if let Err(error) = fold.advance(&items[..end]) {
-            return facts.pass(error.to_string());
+        if fold.advance(&items[..end]).is_err() {
+            return facts.pass(UNREAD);
         }
         let mut whole = Cow::Borrowed(&fold);
-        if end < items.len()
-            && let Err(error) = whole.to_mut().end_with(&items)
-        {
-            return facts.pass(error.to_string());
+        if end < items.len() && whole.to_mut().end_with(&items).is_err() {
+            return facts.pass(UNREAD);
         }
         let facts = Facts {
             step: whole.replies() + 1,

@@ -320,3 +320,31 @@ fn what_is_no_conversation_or_kept_by_the_provider_goes_on_as_it_came() {
     let edited = editor(64_000).edit(&Api::Anthropic.into(), &asked);
     assert!(edited.body.is_none() && edited.facts.passed.is_some(), "{edited:?}");
 }
+
+#[test]
+fn no_word_of_a_conversation_is_among_the_facts() {
+    let words = "Ada Lovelace, PIN 4711";
+    for (api, body) in [
+        (Api::Anthropic, json!({"messages": [words]})),
+        (
+            Api::Anthropic,
+            json!({"messages": [{"role": "user", "content": [words]}]}),
+        ),
+        (Api::Anthropic, json!({"messages": [{"role": words, "content": words}]})),
+        (
+            Api::Anthropic,
+            json!({"messages": [{"role": "user", "content": {"type": words}}]}),
+        ),
+        (Api::Openai, json!({"messages": [words]})),
+        (Api::Openai, json!({"messages": [{"role": "user", "content": [words]}]})),
+        (Api::Responses, json!({"input": [words]})),
+        (Api::Responses, json!({"input": [{"type": words, "role": 1}]})),
+        (Api::Gemini, json!({"contents": [words]})),
+        (Api::Gemini, json!({"contents": [{"role": "user", "parts": [words]}]})),
+    ] {
+        let body = Bytes::from(serde_json::to_vec(&body).unwrap());
+        let edited = editor(64_000).edit(&api.into(), &body);
+        let facts = format!("{:?}", edited.facts);
+        assert!(!facts.contains("Ada") && !facts.contains("4711"), "{api:?}: {facts}");
+    }
+}
