@@ -10,6 +10,7 @@ mod api;
 pub mod edit;
 mod headers;
 mod ledger;
+mod lines;
 mod page;
 mod pass;
 mod recall;

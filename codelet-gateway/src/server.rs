@@ -149,10 +149,13 @@ impl Gateway {
         format!("http://{}/codelet/recall/{}", self.shared.address, self.shared.secret)
     }
 
-    /// Tells what went through so far, also while it serves.
+    /// Tells what went through so far, also while it serves, once the ledger's file has it.
     pub fn totals(&self) -> impl Fn() -> Totals + Send + Sync + 'static {
         let shared = self.shared.clone();
-        move || shared.options.ledger.totals()
+        move || {
+            shared.options.ledger.flush();
+            shared.options.ledger.totals()
+        }
     }
 
     /// Serves until `end` comes; connections that are open then are closed.
