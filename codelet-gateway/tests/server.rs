@@ -384,7 +384,7 @@ async fn what_was_removed_is_read_back_only_by_who_knows_where() {
 
 #[tokio::test]
 async fn what_is_the_gateways_own_never_goes_on_with_its_secret() {
-    let provider = Provider::start(streamed).await;
+    let provider = Provider::answering(streamed).await;
     let (address, recalls) = gateway(&provider, editor(12_000), None).await;
     let secret = recalls.rsplit('/').next().unwrap();
     let client = client();
