@@ -100,8 +100,8 @@ impl Provider {
 /// A request whose key is one vendor's, and whose path, or other key, is another's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "the request has a key of {} and is one for {}; the Codelet gateway sends a key to nobody but its own vendor. Check which key and which base URL the agent \
-     uses, or name where such requests go: --upstream {}=ADDRESS", .key.name(), .meant.name(), .meant.name()
+    "the request has a key of {} and is one for {}; the Codelet gateway sends a key to nobody but its own vendor. Check which key \
+     and which base URL the agent uses, or name where such requests go: --upstream {}=ADDRESS", .key.name(), .meant.name(), .meant.name()
 )]
 pub struct Contradiction {
     /// Whose the key is.

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::incoming::Incoming;
 use crate::output::Pinned;
-use crate::paint::{self, Ink, Look, clean};
+use crate::paint::{Ink, Look, clean};
 use crate::pictures::Pictures;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
@@ -468,10 +468,10 @@ impl Once {
             Some((command, words)) => {
                 let fetched = runtime.block_on(prompts::fetch(source, command, words, interrupt));
                 let fetched = fetched.map_err(Failure::Told)?;
+                let shown: Vec<String> = fetched.shown().lines().map(clean).collect();
                 for notice in fetched.notices {
                     front.on(Event::Notice(notice));
                 }
-                let shown: Vec<String> = fetched.shown().lines().map(clean).collect();
                 front.on(Event::Notice(format!("sending {}", shown.join("\n"))));
                 fetched.prompt
             }
