@@ -108,7 +108,7 @@ fn what_is_permitted_for_the_session_holds_for_such_commands_from_the_start() {
     let bench = Bench::new();
     bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
     let data = data(&bench);
-    let [one, two, three] = ["one", "two", "three"].map(|name| data.join(name));
+    let [one, two, three] = ["one.csv", "two.csv", "three"].map(|name| data.join(name));
     let server = server([
         bash(&format!("touch {}", one.display())),
         bash(&format!("touch {}", two.display())),
