@@ -279,7 +279,8 @@ fn a_servers_prompt_is_a_command_that_is_completed_shown_and_sent() {
 #[test]
 fn all_of_a_servers_prompt_is_shown_before_it_is_sent_and_its_picture_is_named() {
     let bench = Bench::new();
-    bench.settings(&table(&bench, "s", Manner::Author));
+    let sees = "[models.\"anthropic/test-model\"]\nsees_images = true\n";
+    bench.settings(&format!("{}{sees}", table(&bench, "s", Manner::Author)));
     let server = Server::start(
         Wire::Anthropic,
         Behaviour::replies(["One.", "Two.", "Three."].map(Reply::text)),
