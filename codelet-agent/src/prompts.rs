@@ -128,6 +128,26 @@ pub struct Fetched {
     pub notices: Vec<String>,
 }
 
+impl Fetched {
+    /// All of what is sent, to be shown before: the text, to its last line, and each picture by its kind and its size in bytes.
+    pub fn shown(&self) -> String {
+        let mut shown = self.prompt.text.clone();
+        for image in &self.prompt.images {
+            let kind = match image.media_type.trim() {
+                "" => "unknown type",
+                kind => kind,
+            };
+            // Four letters are three bytes, without those that fill up the last four.
+            let size = image.data.as_str().trim_end_matches('=').len() * 3 / 4;
+            shown.push_str(&match image.is_url {
+                true => format!("\n[picture: {kind}, at {}]", image.data.as_str()),
+                false => format!("\n[picture: {kind}, {size} bytes]"),
+            });
+        }
+        shown
+    }
+}
+
 /// Asks for the prompt of a command. What is sent says on its first line that a server has written the rest.
 ///
 /// # Errors

@@ -33,6 +33,8 @@ const USUAL_REPLY: Tokens = 16_000;
 /// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
 /// does not make another conversation of this one.
 const OVERHEAD_STEP: Tokens = 2_048;
+/// Why a conversation stays as it is that is not as its interface has it. What exactly is wrong would be told in words of the conversation.
+const UNREAD: &str = "the conversation is not in the form of its interface";
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
 const SHRINK: f64 = 0.9;
 
@@ -107,13 +109,14 @@ pub struct Facts {
     pub edits: usize,
     /// Why this request changes what the one before it held, where it does.
     pub edit: Option<&'static str>,
-    /// Why the request goes on as it came although it is a conversation, where that is so.
-    pub passed: Option<String>,
+    /// Why the request goes on as it came although it is a conversation, where that is so: words of this program, and none of the
+    /// conversation.
+    pub passed: Option<&'static str>,
 }
 
 impl Facts {
-    fn pass(self, why: impl Into<String>) -> Edited {
-        let passed = Some(why.into());
+    fn pass(self, why: &'static str) -> Edited {
+        let passed = Some(why);
         Edited {
             body: None,
             facts: Facts { passed, ..self },
@@ -201,7 +204,7 @@ impl Editor {
         kept.unwrap_or_else(|| {
             let edited = |whole: &Fold| request.edited(whole, whole.facts(&facts));
             let edited = self.told(request, &terms, request.last_boundary(), edited);
-            edited.unwrap_or_else(|error| facts.pass(error.to_string()))
+            edited.unwrap_or_else(|_| facts.pass(UNREAD))
         })
     }
 

@@ -2,13 +2,13 @@
 
 use crate::Api;
 use crate::edit::Facts;
+use crate::lines::Lines;
 use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use codelet_providers::overheard::Billed;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
-use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -80,6 +80,8 @@ pub struct Totals {
     pub fail_opens: u64,
     /// Requests that were made smaller since the provider refused them.
     pub sent_again: u64,
+    /// Requests whose figures the ledger's file did not take.
+    pub unwritten: u64,
     /// What was billed.
     pub usage: Usage,
     /// What that costs, in US dollars, as far as prices are known.
@@ -91,7 +93,7 @@ pub struct Totals {
 /// The books.
 pub struct Ledger {
     books: Mutex<Books>,
-    file: Option<Mutex<std::fs::File>>,
+    file: Option<Lines>,
 }
 
 #[derive(Default)]
@@ -112,11 +114,12 @@ pub struct Shown {
 }
 
 impl Ledger {
-    /// Empty books. Each request is also a line of JSON in `file`, where there is one.
+    /// Empty books. Each request is also a line of JSON in `file`, where there is one; nobody waits for that, and what cannot be written is
+    /// [counted](Totals::unwritten).
     pub fn new(file: Option<std::fs::File>) -> Self {
         Ledger {
             books: Mutex::default(),
-            file: file.map(Mutex::new),
+            file: file.map(Lines::new),
         }
     }
 
@@ -159,14 +162,15 @@ impl Ledger {
         conversation.last = conversation.last.max(Some(row.at));
         books.close(&row);
         drop(books);
-        self.write(&row);
+        if let Some(file) = &self.file {
+            file.add(format!("{}\n", line(&row)));
+        }
     }
 
-    fn write(&self, row: &Row) {
+    /// Waits until what was added is in the file, but not for long.
+    pub(crate) fn flush(&self) {
         if let Some(file) = &self.file {
-            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-            // A full disk costs lines of figures, and no request.
-            let _ = file.write_all(format!("{}\n", line(row)).as_bytes());
+            file.flush();
         }
     }
 
@@ -177,7 +181,7 @@ impl Ledger {
         conversations.sort_by_key(|(id, it)| (std::cmp::Reverse(it.last), *id));
         let left = books.rows.len().saturating_sub(rows);
         Shown {
-            totals: books.totals.clone(),
+            totals: self.with_unwritten(&books.totals),
             conversations,
             rows: books.rows.iter().skip(left).cloned().collect(),
         }
@@ -185,7 +189,14 @@ impl Ledger {
 
     /// What it all comes to.
     pub fn totals(&self) -> Totals {
-        self.books().totals.clone()
+        self.with_unwritten(&self.books().totals)
+    }
+
+    fn with_unwritten(&self, totals: &Totals) -> Totals {
+        Totals {
+            unwritten: self.file.as_ref().map_or(0, Lines::lost),
+            ..totals.clone()
+        }
     }
 }
 
@@ -298,6 +309,10 @@ impl Totals {
         let told = match self.fail_opens {
             0 => told,
             failed => format!("{told}, {failed} passed unedited after a failure"),
+        };
+        let told = match self.unwritten {
+            0 => told,
+            lost => format!("{told}, figures of {lost} not written to the ledger"),
         };
         let (paid, passing) = (self.dollars, self.passing);
         if self.requests == 0 {

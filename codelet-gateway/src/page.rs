@@ -40,7 +40,8 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
         ("Other requests", totals.others.to_string()),
     ];
     out.push_str("<dl>");
-    for (name, figure) in cards {
+    let unwritten = (totals.unwritten > 0).then(|| ("Not written to the ledger", totals.unwritten.to_string()));
+    for (name, figure) in cards.into_iter().chain(unwritten) {
         let _ = write!(out, "<div><dt>{name}</dt><dd>{figure}</dd></div>");
     }
     out.push_str("</dl>");
@@ -177,6 +178,7 @@ pub(crate) fn json(ledger: &Ledger) -> String {
         "other_requests": totals.others,
         "edits": totals.edits,
         "fail_opens": totals.fail_opens,
+        "unwritten": totals.unwritten,
         "sent_again": totals.sent_again,
         "usage": usage(totals.usage),
         "cost_usd": totals.dollars,
@@ -206,6 +208,11 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
             "fail_opens_total",
             "Requests passed unedited after a failure.",
             totals.fail_opens as f64,
+        ),
+        (
+            "unwritten_total",
+            "Requests whose figures the ledger's file did not take.",
+            totals.unwritten as f64,
         ),
         (
             "sent_again_total",

@@ -3,7 +3,7 @@
 use crate::answer::{Heard, Listener};
 use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
-use crate::server::{Answer, Broken, Shared, error, full};
+use crate::server::{Answer, Broken, Shared, error};
 use crate::upstream::{Provider, Upstream};
 use crate::{Api, headers};
 use bytes::{Bytes, BytesMut};
@@ -31,12 +31,20 @@ const PATIENCE_PER_MB: Duration = Duration::from_millis(100);
 /// How long a client may pause within a body, and how long all of it may take.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
-/// A refusal is read up to so many bytes.
+/// A refusal is read up to so many bytes, and for so long.
 const MOST_REFUSAL: usize = 1 << 20;
+const REFUSAL: Duration = Duration::from_secs(2);
 
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
-    let provider = Provider::of(&path, request.headers());
+    let provider = match Provider::of(&path, request.headers()) {
+        Ok(provider) => provider,
+        // Whoever has named an address knows what keys are taken there.
+        Err(contradiction) if !shared.upstream(contradiction.meant).is_usual(contradiction.meant) => {
+            contradiction.meant
+        }
+        Err(contradiction) => return error(StatusCode::BAD_REQUEST, &contradiction.to_string()),
+    };
     let (head, body) = request.into_parts();
     let onward = Onward {
         upstream: shared.upstream(provider).clone(),
@@ -145,7 +153,12 @@ impl Onward {
         let is_empty = begun.is_none() && http_body::Body::is_end_stream(&body);
         let body = match is_empty {
             true => reqwest::Body::default(),
-            false => reqwest::Body::wrap(Begun { begun, rest: body }),
+            false => reqwest::Body::wrap(Begun {
+                begun,
+                fault: None,
+                has_waited: false,
+                rest: body,
+            }),
         };
         match self.send(headers, body).await {
             Ok(answer) => back(answer, None, |_| {}),
@@ -161,25 +174,37 @@ impl Onward {
     }
 }
 
-/// A body of which a part was read: that part, and the rest as it comes, trailers included.
-struct Begun {
+/// A body of which a part was read: that part, what went wrong then, and the rest as it comes, trailers included.
+struct Begun<B> {
     begun: Option<Bytes>,
-    rest: Incoming,
+    fault: Option<Broken>,
+    /// The fault has waited: what was read is on its way.
+    has_waited: bool,
+    rest: B,
 }
 
-impl Body for Begun {
+impl<B: Body<Data = Bytes, Error: Into<Broken>> + Unpin> Body for Begun<B> {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Broken;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        match self.begun.take() {
-            Some(begun) => Poll::Ready(Some(Ok(Frame::data(begun)))),
-            None => Pin::new(&mut self.rest).poll_frame(context),
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if let Some(begun) = self.begun.take() {
+            return Poll::Ready(Some(Ok(Frame::data(begun))));
         }
+        // With a fault the connection ends, and what is not yet sent is lost.
+        if self.fault.is_some() && !std::mem::replace(&mut self.has_waited, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if let Some(fault) = self.fault.take() {
+            return Poll::Ready(Some(Err(fault)));
+        }
+        let frame = Pin::new(&mut self.rest).poll_frame(context);
+        frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.begun.is_none() && self.rest.is_end_stream()
+        self.begun.is_none() && self.fault.is_none() && self.rest.is_end_stream()
     }
 }
 
@@ -239,8 +264,9 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
     };
     let answer = match refused(answer).await {
         Passed::Answer(answer) => answer,
-        Passed::Refused(status, headers, text) => {
-            let again = match overheard::too_long(status.as_u16(), &String::from_utf8_lossy(&text)) {
+        Passed::Refused(refusal) => {
+            let status = refusal.answer.status().as_u16();
+            let again = match overheard::too_long(status, &String::from_utf8_lossy(&refusal.begun)) {
                 Some(why) => ask_again(&shared, asked, &onward, &body, why).await,
                 // It may be the edit that the provider does not take.
                 None if is_edited => onward.ask(body).await.ok().map(|answer| (None, answer)),
@@ -259,11 +285,8 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                     answer
                 }
                 None => {
-                    entry.note(|row| row.status = Some(status.as_u16()));
-                    let mut answer = Response::new(full(text));
-                    *answer.status_mut() = status;
-                    *answer.headers_mut() = headers;
-                    return answer;
+                    entry.note(|row| row.status = Some(status));
+                    return refusal.back();
                 }
             }
         }
@@ -336,10 +359,33 @@ fn patience(body: &Bytes) -> Duration {
     PATIENCE + PATIENCE_PER_MB.mul_f64(body.len() as f64 / 1e6)
 }
 
-/// An answer, or a refusal that was read.
+/// An answer, or a refusal of which so much was read.
 enum Passed {
     Answer(reqwest::Response),
-    Refused(StatusCode, HeaderMap, Bytes),
+    Refused(Refusal),
+}
+
+struct Refusal {
+    answer: reqwest::Response,
+    begun: Bytes,
+    fault: Option<reqwest::Error>,
+}
+
+impl Refusal {
+    /// The refusal as it comes, at the length that it has, and broken off where it breaks off.
+    fn back(self) -> Answer {
+        let (head, rest) = Response::<reqwest::Body>::from(self.answer).into_parts();
+        let body = Begun {
+            begun: Some(self.begun).filter(|begun| !begun.is_empty()),
+            fault: self.fault.map(Broken::from),
+            has_waited: false,
+            rest,
+        };
+        let mut answer = Response::new(body.boxed_unsync());
+        *answer.status_mut() = head.status;
+        *answer.headers_mut() = headers::back(&head.headers);
+        answer
+    }
 }
 
 /// Reads what may refuse a request as too long; everything else goes back as it comes.
@@ -351,16 +397,24 @@ async fn refused(mut answer: reqwest::Response) -> Passed {
     if !may_be || !is_short || answer.headers().contains_key(http::header::CONTENT_ENCODING) {
         return Passed::Answer(answer);
     }
-    let (status, mut headers) = (answer.status(), headers::back(answer.headers()));
-    headers.remove(CONTENT_LENGTH);
-    let mut text = BytesMut::new();
-    // One that breaks off, or does not end, is a refusal all the same.
-    while text.len() <= MOST_REFUSAL
-        && let Ok(Ok(Some(bytes))) = tokio::time::timeout(PAUSE, answer.chunk()).await
-    {
-        text.extend_from_slice(&bytes);
-    }
-    Passed::Refused(status, headers, text.freeze())
+    let mut begun = BytesMut::new();
+    let mut fault = None;
+    let read = async {
+        while begun.len() <= MOST_REFUSAL {
+            match answer.chunk().await {
+                Ok(Some(bytes)) => begun.extend_from_slice(&bytes),
+                Ok(None) => break,
+                Err(failure) => {
+                    fault = Some(failure.without_url());
+                    break;
+                }
+            }
+        }
+    };
+    // What comes slowly, or is long, tells by its beginning what it is.
+    let _ = tokio::time::timeout(REFUSAL, read).await;
+    let begun = begun.freeze();
+    Passed::Refused(Refusal { answer, begun, fault })
 }
 
 /// An answer on its way back, frame by frame as it comes.

@@ -149,10 +149,13 @@ impl Gateway {
         format!("http://{}/codelet/recall/{}", self.shared.address, self.shared.secret)
     }
 
-    /// Tells what went through so far, also while it serves.
+    /// Tells what went through so far, also while it serves, once the ledger's file has it.
     pub fn totals(&self) -> impl Fn() -> Totals + Send + Sync + 'static {
         let shared = self.shared.clone();
-        move || shared.options.ledger.totals()
+        move || {
+            shared.options.ledger.flush();
+            shared.options.ledger.totals()
+        }
     }
 
     /// Serves until `end` comes; connections that are open then are closed.
@@ -204,6 +207,11 @@ async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<A
         && let Some(page) = shared.own(path.path())
     {
         return Ok(page);
+    }
+    // The secret is nobody's to see, in whatever way the path leads back here.
+    let (own, secret) = (path.path(), &*shared.secret);
+    if own == "/codelet" || own.starts_with("/codelet/") || path.as_str().contains(secret) {
+        return Ok(error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there"));
     }
     if request.headers().contains_key(UPGRADE) && !request.headers().contains_key("http2-settings") {
         return Ok(error(

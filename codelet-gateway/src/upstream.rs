@@ -49,26 +49,83 @@ impl Provider {
         }
     }
 
-    /// Which one a request is for: its path tells, or the header that bears the key.
-    pub fn of(path: &PathAndQuery, headers: &HeaderMap) -> Provider {
-        let is_query_key = || {
-            let query = path.query().unwrap_or_default();
-            query.split('&').any(|pair| pair.starts_with("key="))
-        };
+    /// Which one a request is for: what a vendor alone has tells, be it the form of a key or a path, and where nothing does, the header that
+    /// bears the key.
+    ///
+    /// # Errors
+    /// When a key is one vendor's and the rest another's: whoever gets the key must not be guessed.
+    pub fn of(path: &PathAndQuery, headers: &HeaderMap) -> Result<Provider, Contradiction> {
+        let is_anthropics = |name: &http::HeaderName| name == "x-api-key" || name.as_str().starts_with("anthropic-");
         let has = |name: &str| headers.contains_key(name);
-        // OpenAI's threads have messages, too, and its key must not go to Anthropic.
-        if path.path().contains("/threads/") && !has("anthropic-version") {
-            return Provider::Openai;
+        let by_path = match path.path() {
+            // OpenAI's threads have messages, too, and its key must not go to Anthropic.
+            path if path.contains("/threads/") && !has("anthropic-version") => Some(Provider::Openai),
+            // Gemini answers in OpenAI's interface below a path of its own.
+            path if path.contains("/v1beta/") => Some(Provider::Gemini),
+            path => match Api::of(path) {
+                Some(Api::Anthropic) => Some(Provider::Anthropic),
+                Some(Api::Openai | Api::Responses) => Some(Provider::Openai),
+                Some(Api::Gemini) => Some(Provider::Gemini),
+                None => path.contains("/messages/").then_some(Provider::Anthropic),
+            },
+        };
+        let mut by_key = None;
+        for provider in keys(path, headers).filter_map(Provider::of_key) {
+            let meant = by_path.or(by_key).unwrap_or(provider);
+            if meant != provider {
+                return Err(Contradiction { key: provider, meant });
+            }
+            by_key = Some(provider);
         }
-        match Api::of(path.path()) {
-            Some(Api::Anthropic) => Provider::Anthropic,
-            Some(Api::Openai | Api::Responses) => Provider::Openai,
-            Some(Api::Gemini) => Provider::Gemini,
-            None if path.path().contains("/messages/") || has("anthropic-version") => Provider::Anthropic,
-            None if path.path().starts_with("/v1beta") || has("x-goog-api-key") || is_query_key() => Provider::Gemini,
-            None => Provider::Openai,
+        let by_header = || match () {
+            () if headers.keys().any(is_anthropics) => Provider::Anthropic,
+            () if has("x-goog-api-key") || keys_in(path).next().is_some() => Provider::Gemini,
+            () => Provider::Openai,
+        };
+        Ok(by_path.or(by_key).unwrap_or_else(by_header))
+    }
+
+    /// The vendor that gives out keys of this form; none where it is nobody's in particular.
+    fn of_key(key: &str) -> Option<Provider> {
+        let begins = |signs: &[&str]| signs.iter().any(|sign| key.starts_with(sign));
+        match key {
+            _ if begins(&["sk-ant-"]) => Some(Provider::Anthropic),
+            _ if begins(&["sk-proj-", "sk-svcacct-", "sk-admin-"]) => Some(Provider::Openai),
+            _ if begins(&["AIza", "ya29."]) => Some(Provider::Gemini),
+            _ => None,
         }
     }
+}
+
+/// A request whose key is one vendor's, and whose path, or other key, is another's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the request has a key of {} and is one for {}; the Codelet gateway sends a key to nobody but its own vendor. Check which key \
+     and which base URL the agent uses, or name where such requests go: --upstream {}=ADDRESS", .key.name(), .meant.name(), .meant.name()
+)]
+pub struct Contradiction {
+    /// Whose the key is.
+    pub key: Provider,
+    /// Whom the rest of it is for.
+    pub meant: Provider,
+}
+
+/// The keys of a request, wherever one may stand.
+fn keys<'a>(path: &'a PathAndQuery, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+    let values = ["x-api-key", "x-goog-api-key", "api-key", "authorization"]
+        .into_iter()
+        .flat_map(|name| headers.get_all(name));
+    // A scheme may stand before it.
+    let words = values
+        .filter_map(|value| value.to_str().ok())
+        .filter_map(|value| value.split_ascii_whitespace().next_back());
+    words.chain(keys_in(path))
+}
+
+/// Those in the query of an address.
+fn keys_in(path: &PathAndQuery) -> impl Iterator<Item = &str> {
+    let pairs = path.query().unwrap_or_default().split('&');
+    pairs.filter_map(|pair| pair.strip_prefix("key="))
 }
 
 /// A provider's address, and the client that reaches it.
@@ -129,6 +186,12 @@ impl Upstream {
         url
     }
 
+    /// Whether it is the vendor's own, and not one that the user has named.
+    pub(crate) fn is_usual(&self, provider: Provider) -> bool {
+        let usual = Url::parse(provider.usual_address()).ok();
+        usual.is_some_and(|usual| usual.host_str() == self.address.host_str())
+    }
+
     /// The host, for words.
     pub(crate) fn host(&self) -> &str {
         self.address.host_str().unwrap_or_default()
@@ -145,28 +208,78 @@ impl Upstream {
 mod tests {
     use super::*;
 
+    /// Where a request goes that has these headers, one a line; `key to meant` where that is contradictory.
+    fn of(path: &'static str, lines: &'static str) -> String {
+        let mut headers = HeaderMap::new();
+        for line in lines.lines() {
+            let (name, value) = line.split_once(": ").unwrap_or((line, "x"));
+            headers.insert(name, http::HeaderValue::from_static(value));
+        }
+        match Provider::of(&PathAndQuery::from_static(path), &headers) {
+            Ok(provider) => provider.name().to_owned(),
+            Err(Contradiction { key, meant }) => format!("{} to {}", key.name(), meant.name()),
+        }
+    }
+
     #[test]
     fn a_request_is_for_the_provider_that_its_path_or_else_its_key_tells() {
-        let of = |path: &'static str, header: Option<&'static str>| {
-            let mut headers = HeaderMap::new();
-            if let Some(header) = header {
-                headers.insert(header, http::HeaderValue::from_static("x"));
-            }
-            Provider::of(&PathAndQuery::from_static(path), &headers)
-        };
-        assert_eq!(of("/v1/messages?beta=true", None), Provider::Anthropic);
-        assert_eq!(of("/v1/messages/count_tokens", None), Provider::Anthropic);
-        assert_eq!(of("/v1/responses", Some("anthropic-version")), Provider::Openai);
-        assert_eq!(of("/openai/v1/chat/completions", None), Provider::Openai);
-        assert_eq!(of("/v1/models", None), Provider::Openai);
-        assert_eq!(of("/v1/models", Some("anthropic-version")), Provider::Anthropic);
-        assert_eq!(
-            of("/v1beta/models/g:streamGenerateContent?alt=sse", None),
-            Provider::Gemini
-        );
-        assert_eq!(of("/v1/models?key=secret", None), Provider::Gemini);
-        assert_eq!(of("/v1/threads/thread_1/messages", None), Provider::Openai);
-        assert_eq!(of("/v1/threads/thread_1/messages/msg_1", None), Provider::Openai);
+        for (path, header, provider) in [
+            ("/v1/messages?beta=true", "", "anthropic"),
+            ("/v1/messages/count_tokens", "", "anthropic"),
+            ("/v1/responses", "anthropic-version", "openai"),
+            ("/openai/v1/chat/completions", "", "openai"),
+            ("/v1/models", "", "openai"),
+            ("/v1/models", "anthropic-version", "anthropic"),
+            ("/v1/models", "anthropic-beta", "anthropic"),
+            ("/v1beta/models/g:streamGenerateContent?alt=sse", "", "gemini"),
+            ("/v1/models?key=secret", "", "gemini"),
+            ("/v1/threads/thread_1/messages", "", "openai"),
+            ("/v1/threads/thread_1/messages/msg_1", "", "openai"),
+        ] {
+            assert_eq!(of(path, header), provider, "{path} {header}");
+        }
+    }
+
+    #[test]
+    fn a_key_goes_to_its_own_vendor_or_nowhere() {
+        for (path, header, provider) in [
+            ("/v1/models", "x-api-key: sk-ant-api03-x", "anthropic"),
+            ("/v1/organizations/users", "x-api-key: x", "anthropic"),
+            ("/v1/complete", "x-api-key: sk-ant-api03-x", "anthropic"),
+            ("/api/oauth/usage", "authorization: Bearer sk-ant-oat01-x", "anthropic"),
+            ("/v1/models", "authorization: bearer  sk-ant-oat01-x", "anthropic"),
+            (
+                "/v1beta/openai/chat/completions",
+                "authorization: Bearer AIzax",
+                "gemini",
+            ),
+            ("/v1beta/openai/models", "authorization: Bearer x", "gemini"),
+            ("/upload/v1beta/files?key=AIzax", "", "gemini"),
+            ("/v1/models/g:generateContent?key=AIzax", "", "gemini"),
+            ("/v1/files", "authorization: Bearer AIzax", "gemini"),
+            ("/v1/files", "authorization: Bearer sk-proj-x", "openai"),
+            ("/v1/messages", "x-api-key: local", "anthropic"),
+            // What contradicts is not guessed.
+            (
+                "/v1/chat/completions",
+                "authorization: Bearer sk-ant-api03-x",
+                "anthropic to openai",
+            ),
+            ("/v1/responses", "x-api-key: sk-ant-api03-x", "anthropic to openai"),
+            (
+                "/v1/chat/completions",
+                "authorization: Bearer AIzax",
+                "gemini to openai",
+            ),
+            ("/v1/messages", "authorization: Bearer sk-proj-x", "openai to anthropic"),
+            (
+                "/v1/models?key=AIzax",
+                "x-api-key: sk-ant-api03-x",
+                "gemini to anthropic",
+            ),
+        ] {
+            assert_eq!(of(path, header), provider, "{path} {header}");
+        }
     }
 
     #[test]

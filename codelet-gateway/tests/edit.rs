@@ -430,3 +430,31 @@ fn a_summary_that_the_agent_asks_for_is_of_what_the_model_has_seen() {
         assert!(!before.is_empty(), "{api:?}");
     }
 }
+
+#[test]
+fn no_word_of_a_conversation_is_among_the_facts() {
+    let words = "Ada Lovelace, PIN 4711";
+    for (api, body) in [
+        (Api::Anthropic, json!({"messages": [words]})),
+        (
+            Api::Anthropic,
+            json!({"messages": [{"role": "user", "content": [words]}]}),
+        ),
+        (Api::Anthropic, json!({"messages": [{"role": words, "content": words}]})),
+        (
+            Api::Anthropic,
+            json!({"messages": [{"role": "user", "content": {"type": words}}]}),
+        ),
+        (Api::Openai, json!({"messages": [words]})),
+        (Api::Openai, json!({"messages": [{"role": "user", "content": [words]}]})),
+        (Api::Responses, json!({"input": [words]})),
+        (Api::Responses, json!({"input": [{"type": words, "role": 1}]})),
+        (Api::Gemini, json!({"contents": [words]})),
+        (Api::Gemini, json!({"contents": [{"role": "user", "parts": [words]}]})),
+    ] {
+        let body = Bytes::from(serde_json::to_vec(&body).unwrap());
+        let edited = editor(64_000).edit(&api.into(), &body);
+        let facts = format!("{:?}", edited.facts);
+        assert!(!facts.contains("Ada") && !facts.contains("4711"), "{api:?}: {facts}");
+    }
+}

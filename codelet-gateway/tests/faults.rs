@@ -372,7 +372,53 @@ async fn a_full_disk_costs_lines_of_the_ledger_and_no_request() {
         let answer = ask(&client, gateway).send().await.unwrap();
         assert_eq!(answer.text().await.unwrap(), EVENT);
     }
-    assert_eq!(figures(gateway, 3).await["requests"], 3);
+    // They are counted once the disk has refused them.
+    let counted = async { while figures(gateway, 3).await["unwritten"] != 3 {} };
+    tokio::time::timeout(PATIENCE, counted).await.unwrap();
+}
+
+/// An answer of the gateway to a conversation, to its end or as far as it comes in this time.
+async fn raw_answer(gateway: SocketAddr, patience: Duration) -> String {
+    let mut stream = TcpStream::connect(gateway).await.unwrap();
+    let request = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: {gateway}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{REQUEST}",
+        REQUEST.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(patience, stream.read_to_end(&mut answer)).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn a_refusal_comes_in_time_whole_and_broken_off_where_it_breaks_off() {
+    let refusal = |chunks: &[&str], is_ended| chunked(chunks, is_ended).replace("200 OK", "400 Bad Request");
+    // Its length is not told, so what is missing can be seen by the end that does not come.
+    let broken = Raw::start(refusal(&["hello"], false), true).await;
+    let answer = raw_answer(gateway(broken.address, nothing(), None).await, PATIENCE).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 400") && answer.contains("hello"),
+        "{answer}"
+    );
+    assert!(
+        !answer.contains("content-length") && !answer.ends_with("0\r\n\r\n"),
+        "{answer}"
+    );
+    let long = "a".repeat(1_000_000);
+    let whole = Raw::start(refusal(&[long.as_str(); 3], true), false).await;
+    let answer = raw_answer(gateway(whole.address, nothing(), None).await, PATIENCE).await;
+    assert_eq!(answer.bytes().filter(|byte| *byte == b'a').count() / 1_000_000, 3);
+    assert!(answer.ends_with("0\r\n\r\n"));
+    // One that does not end is there as far as it has come.
+    let endless = Raw::start(refusal(&["hello"], false), false).await;
+    let gateway = gateway(endless.address, nothing(), None).await;
+    let mut answer = String::new();
+    let came = async {
+        while !answer.contains("hello") {
+            answer = raw_answer(gateway, Duration::from_secs(3)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, came).await.unwrap();
 }
 
 #[tokio::test]

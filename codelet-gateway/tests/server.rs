@@ -383,6 +383,30 @@ async fn what_was_removed_is_read_back_only_by_who_knows_where() {
 }
 
 #[tokio::test]
+async fn what_is_the_gateways_own_never_goes_on_with_its_secret() {
+    let provider = Provider::answering(streamed).await;
+    let (address, recalls) = gateway(&provider, editor(12_000), None).await;
+    let secret = recalls.rsplit('/').next().unwrap();
+    let client = client();
+    for url in [
+        recalls.clone(),
+        format!("{recalls}/"),
+        format!("{recalls}?x"),
+        format!("{recalls}/a/b"),
+        format!("{address}/codelet/recall"),
+        format!("{address}/codelet/nothing"),
+        format!("{address}/v1/codelet/recall/{secret}/k1"),
+        format!("{address}/v1/models?from={secret}"),
+    ] {
+        for method in [reqwest::Method::GET, reqwest::Method::POST, reqwest::Method::HEAD] {
+            let answer = client.request(method, &url).send().await.unwrap();
+            assert_eq!(answer.status(), 404, "{url}");
+        }
+    }
+    assert_eq!(provider.seen().len(), 0);
+}
+
+#[tokio::test]
 async fn a_provider_that_cannot_be_reached_is_told_in_words() {
     let provider = Provider::answering(streamed).await;
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();

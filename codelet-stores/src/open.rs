@@ -116,9 +116,10 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
 fn attempt(path: &Path) -> Result<Option<Opened>, StoreError> {
     let head = head(path)?;
     let before = Files::of(path)?;
-    let is_wal = head[18] == 2 || head[19] == 2;
     let has = |end: usize| before.0[end].is_some();
     let has_log = before.0[LOG].is_some_and(|(size, _)| size > 0);
+    // SQLite takes a log for what it says, whatever the head says, and makes an index for it.
+    let is_wal = head[18] == 2 || head[19] == 2 || has_log;
     let opened = match (is_wal, has(INDEX), has(LOG)) {
         (false, ..) => with(path, "mode=ro", Guard::Locks),
         (true, true, true) => with(path, "mode=ro&readonly_shm=1", Guard::Locks),

@@ -178,6 +178,43 @@ fn what_a_crash_left_is_put_in_order_in_a_copy() {
 }
 
 #[test]
+fn nothing_is_left_beside_a_store_whatever_lies_there() {
+    // A log's head says what it is; what follows may be anything.
+    let head = [0x37, 0x7f, 0x06, 0x82, 0x00, 0x2d, 0xe2, 0x18];
+    let logs = [
+        Vec::new(),
+        [&head[..], &[0; 24]].concat(),
+        vec![b'x'; 32],
+        vec![0; 8_192],
+    ];
+    for mode in ["delete", "wal"] {
+        for log in &logs {
+            for index in [None, Some(Vec::new()), Some(vec![0; 32_768])] {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("crush.db");
+                made::crush(&path);
+                let change = Connection::open(&path).unwrap();
+                change.pragma_update(None, "journal_mode", mode).unwrap();
+                drop(change);
+                fs::write(folder.path().join("crush.db-wal"), log).unwrap();
+                if let Some(index) = &index {
+                    fs::write(folder.path().join("crush.db-shm"), index).unwrap();
+                }
+                let before = lies_in(folder.path());
+                let read = ids(&path);
+                let what = format!(
+                    "{mode}, a log of {}, index {:?}",
+                    log.len(),
+                    index.map(|index| index.len())
+                );
+                assert_eq!(lies_in(folder.path()), before, "{what}: {read:?}");
+                assert!(read.is_ok(), "{what}: {read:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_writer_that_lets_nobody_in_is_waited_for_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("zed.db");

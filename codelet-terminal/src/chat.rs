@@ -315,11 +315,13 @@ impl<F: Front> Chat<F> {
         let fetched = fetched.await;
         self.front.offer(self.reach.prompts.prompts());
         match fetched.done {
-            Some(Ok(Fetched { mut prompt, notices })) => {
+            Some(Ok(fetched)) => {
+                let shown = self.session.hidden(&fetched.shown());
+                let Fetched { mut prompt, notices } = fetched;
                 self.tell_all(&notices);
                 let named = self.attach(typed.to_owned()).images;
                 prompt.images.extend(named);
-                self.front.quote(&self.session.hidden(&prompt.text));
+                self.front.quote(&shown);
                 self.carry(Some(prompt)).await;
             }
             Some(Err(why)) => {

@@ -530,6 +530,7 @@ impl Live {
             Told::Question(question, directory) => self.ask(question, &directory),
             Told::Lines(lines) => self.print(lines),
             Told::Said(said) => self.echo(&said),
+            Told::Quoted(said) => self.quote(&said),
             Told::Prompts(prompts) => {
                 self.repl.take_prompts(prompts);
                 self.change(true);
@@ -647,6 +648,13 @@ impl Live {
     fn echo(&mut self, said: &str) {
         let now = self.since(Instant::now());
         let lines = self.renderer.prompt(said, now);
+        self.finished.extend(lines);
+        self.change(true);
+    }
+
+    fn quote(&mut self, said: &str) {
+        let now = self.since(Instant::now());
+        let lines = self.renderer.quote(said, now);
         self.finished.extend(lines);
         self.change(true);
     }

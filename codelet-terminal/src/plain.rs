@@ -427,7 +427,7 @@ impl Front for Plain {
 
     fn quote(&mut self, said: &str) {
         let now = self.began.elapsed();
-        let lines = self.renderer.prompt(said, now);
+        let lines = self.renderer.quote(said, now);
         self.show(lines);
     }
 

@@ -27,6 +27,8 @@ pub(crate) enum Told {
     Lines(Vec<Line<'static>>),
     /// What was said.
     Said(String),
+    /// What somebody else has written.
+    Quoted(String),
     /// What goes on.
     Doing(Doing),
     /// What goes on is the last of the session.
@@ -169,7 +171,7 @@ impl Front for Remote {
     }
 
     fn quote(&mut self, said: &str) {
-        self.echo(said);
+        self.tell(Told::Quoted(said.to_owned()));
     }
 
     fn offer(&mut self, prompts: Vec<PromptSpec>) {

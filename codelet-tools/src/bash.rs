@@ -6,11 +6,10 @@ use crate::bounded::Bounded;
 use crate::caches;
 use crate::desk::{Desk, PATH, spec};
 use crate::ending;
-use crate::family::{Family, Member};
 use crate::files;
 use crate::handed::{self, Numbers};
 use crate::lack;
-use crate::obeyed::Obeyed;
+use crate::left::Left;
 use crate::process::{self, End, Program, Unstarted};
 use crate::sandbox::{Sandbox, is_program_of_the_system};
 use crate::secrets::Hiding;
@@ -27,7 +26,7 @@ use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -77,47 +76,6 @@ pub(crate) struct Bash {
     shell: PathBuf,
     is_bash: bool,
     left: Arc<Left>,
-}
-
-/// What outlasts a command.
-#[derive(Default)]
-struct Left {
-    /// What may still run.
-    families: Mutex<Vec<Arc<Family>>>,
-    /// What is obeyed, as it stood when it was last looked at; nothing before the first command in the sandbox.
-    obeyed: Mutex<Option<Obeyed>>,
-}
-
-impl Left {
-    fn families(&self) -> MutexGuard<'_, Vec<Arc<Family>>> {
-        self.families.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The jobs of earlier commands that still run, besides those of this one. Families that are gone are forgotten.
-    fn earlier(&self, own: &[Member]) -> Vec<Member> {
-        let mut earlier = Vec::new();
-        self.families().retain(|family| {
-            let members = family.members();
-            let is_there = !members.is_empty();
-            earlier.extend(members.into_iter().filter(|member| !own.contains(member)));
-            is_there
-        });
-        earlier
-    }
-
-    /// What is obeyed and has changed since the last look, other than by the tools that write files. Without a sandbox nothing is
-    /// new to anybody; one who was shut in before may still be at work.
-    fn look(&self, desk: &Desk, is_shut_in: bool) -> Vec<PathBuf> {
-        let mut last = self.obeyed.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none() && !is_shut_in {
-            return Vec::new();
-        }
-        let now = Obeyed::of_all(desk.paths.roots());
-        let mut changed = last.as_ref().map(|last| now.changed(last)).unwrap_or_default();
-        changed.retain(|path| !desk.seen.is_last(path));
-        *last = Some(now);
-        changed
-    }
 }
 
 impl Bash {
@@ -416,6 +374,9 @@ impl Tool for Bash {
                 Ok(begun) => begun,
                 Err(why) => return Output::failure(format!("nothing was run: {why}")),
             };
+            if is_shut_in {
+                self.left.watch(call.permitted);
+            }
             let (answer, mut answered) = oneshot::channel();
             let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
             let run = move || {

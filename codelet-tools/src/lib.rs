@@ -38,6 +38,7 @@ mod handed;
 mod ignored;
 #[cfg(target_os = "linux")]
 mod lack;
+mod left;
 mod listed;
 mod ls;
 mod masked;
@@ -75,6 +76,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Folders for temporary files of all users, in which an earlier command may have put anything.
+pub const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// What the tools are to know of their session.
 #[derive(Clone, Debug)]

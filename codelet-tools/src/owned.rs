@@ -233,7 +233,7 @@ fn on_the_way(path: &Path) -> Vec<PathBuf> {
 }
 
 /// What the dot files of a home lead to, and those of its folders in which programs look for settings.
-fn dotted_targets(home: &Path) -> Vec<PathBuf> {
+pub(crate) fn dotted_targets(home: &Path) -> Vec<PathBuf> {
     let is_dotted = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
     let dotted: Vec<PathBuf> = git::entries(home).filter(is_dotted).collect();
     let within = [".config", ".ssh", ".gnupg"].map(|name| home.join(name));

@@ -91,7 +91,7 @@ impl Place {
 
     /// The first link on the way to a folder that stands where commands of an earlier session could have put it.
     fn planted(&self, folder: &Path, write: &[PathBuf]) -> Option<PathBuf> {
-        let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+        let temporary = codelet_tools::TEMPORARY.map(PathBuf::from);
         let named = variable("TMPDIR").map(PathBuf::from);
         let others = write.iter().filter(|other| *other != folder).cloned();
         let places = temporary

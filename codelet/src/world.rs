@@ -14,9 +14,9 @@ use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue, vendor};
-use codelet_tools::Reach;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
+use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -207,16 +207,11 @@ fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_too
 
 /// Folders in which commands may have put anything, in this session or in an earlier one.
 pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
-    let folders = [
-        place.root.clone(),
-        temporary(place).0,
-        "/tmp".into(),
-        "/var/tmp".into(),
-        "/dev/shm".into(),
-    ];
+    let folders = [place.root.clone(), temporary(place).0];
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
     folders
         .into_iter()
+        .chain(TEMPORARY.map(PathBuf::from))
         .chain(place.added.iter().chain(&place.write).cloned())
         .map(real)
         .collect()

@@ -15,7 +15,17 @@ async fn ask(connected: &Connected, command: &str, words: &str) -> Result<Fetche
     fetch(&*connected.offers, command, words, &Interrupt::new()).await
 }
 
-const OWN: [&str; 8] = ["code_style", "die", "hello", "huge", "odd", "refuse", "review", "wait"];
+const OWN: [&str; 9] = [
+    "code_style",
+    "die",
+    "hello",
+    "huge",
+    "long",
+    "odd",
+    "refuse",
+    "review",
+    "wait",
+];
 
 #[test]
 fn prompts_are_listed_page_by_page_and_asked_for_under_the_servers_own_names() {
@@ -29,7 +39,7 @@ fn prompts_are_listed_page_by_page_and_asked_for_under_the_servers_own_names() {
             .flat_map(|server| OWN.map(|own| format!("{server}:{own}")))
             .collect();
         assert_eq!(commands(&connected), expected);
-        let review = connected.offers.prompts().remove(6);
+        let review = connected.offers.prompts().remove(7);
         assert_eq!(review.description, "Reviews a file.[31m");
         assert_eq!(review.arguments.len(), 2);
         for server in ["a", "b"] {

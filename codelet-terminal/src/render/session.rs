@@ -26,6 +26,8 @@ const THINKING_LINES: usize = 3;
 const FOLDED: usize = 8;
 /// Lines of a prompt that are shown; a pasted one may have thousands.
 const PROMPT_LINES: usize = 12;
+/// Bytes of a line of a prompt that are laid out at once.
+const PIECE: usize = 4 * super::markdown::MOST;
 /// The spinner moves at most this often, however much happens.
 const BEAT: Duration = Duration::from_millis(80);
 
@@ -191,36 +193,17 @@ impl Renderer {
         self.set_doing(words.map_or(Doing::Nothing, Doing::Busy), now);
     }
 
-    /// What the user said: a prompt, as it goes to the model, or something that is done here.
+    /// What the user said: a prompt, as it goes to the model, or something that is done here. Of a long one, the beginning.
     pub fn prompt(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
-        self.done = Done {
-            began: now,
-            ..Done::default()
-        };
-        let mut out = self.topic(Topic::Prompt);
-        let style = self.look.style(Role::Prompt);
-        let mark = Span::styled(self.look.pick("› ", "> "), self.look.style(Role::Accent));
+        let mut out = self.begin_prompt(now);
         let mut lines = text.trim_end().split('\n');
-        let mut shown = 0;
         for (at, line) in lines.by_ref().take(PROMPT_LINES).enumerate() {
-            let first = if at == 0 { mark.clone() } else { Span::raw("  ") };
-            let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, vec![first], vec![Span::raw("  ")]);
             // One line of a paste may be as long as a file.
-            let end = line.floor_char_boundary(4 * super::markdown::MOST);
-            wrap.push(style, &clean(&line[..end], 4), &mut out);
-            if end < line.len() {
-                let more = format!(
-                    " {} {} more",
-                    self.look.pick("…", "..."),
-                    bytes((line.len() - end) as u64)
-                );
-                wrap.push(self.look.style(Role::Dim), &more, &mut out);
-            }
-            wrap.finish(&mut out);
-            shown += 1;
+            let (begun, rest) = line.split_at(line.floor_char_boundary(PIECE));
+            self.line_of_prompt(at, &[begun], rest.len(), &mut out);
         }
         let more = lines.count();
-        if shown == PROMPT_LINES && more > 0 {
+        if more > 0 {
             let words = format!(
                 "  {} {}, {}",
                 self.look.pick("…", "..."),
@@ -231,6 +214,47 @@ impl Renderer {
             self.fold("prompt", Body::new(text), Role::Prompt);
         }
         out
+    }
+
+    /// What somebody else has written and goes to the model as a prompt of the user's: all of it, as nobody has seen it before.
+    pub fn quote(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
+        let mut out = self.begin_prompt(now);
+        for (at, line) in text.trim_end().split('\n').enumerate() {
+            let mut rest = line;
+            let mut pieces = Vec::new();
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(rest.floor_char_boundary(PIECE));
+                pieces.push(piece);
+                rest = behind;
+            }
+            self.line_of_prompt(at, &pieces, 0, &mut out);
+        }
+        out
+    }
+
+    fn begin_prompt(&mut self, now: Duration) -> Vec<Line<'static>> {
+        self.done = Done {
+            began: now,
+            ..Done::default()
+        };
+        self.topic(Topic::Prompt)
+    }
+
+    /// One line of a prompt, of which so many bytes are not shown.
+    fn line_of_prompt(&self, at: usize, pieces: &[&str], left_out: usize, out: &mut Vec<Line<'static>>) {
+        let first = match at {
+            0 => Span::styled(self.look.pick("› ", "> "), self.look.style(Role::Accent)),
+            _ => Span::raw("  "),
+        };
+        let mut wrap = Wrap::new(self.look.prose(), Breaking::Prose, vec![first], vec![Span::raw("  ")]);
+        for piece in pieces {
+            wrap.push(self.look.style(Role::Prompt), &clean(piece, 4), out);
+        }
+        if left_out > 0 {
+            let more = format!(" {} {} more", self.look.pick("…", "..."), bytes(left_out as u64));
+            wrap.push(self.look.style(Role::Dim), &more, out);
+        }
+        wrap.finish(out);
     }
 
     /// Something that the program itself says, such as the answer to a command.

@@ -2,6 +2,10 @@
 
 use serde_json::{Value, json};
 
+/// A picture of one pixel, as base64.
+const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /// What a request comes to: a result, or an error with its code.
 type Came = Result<Value, (i64, String)>;
 
@@ -15,7 +19,7 @@ pub(super) fn list(cursor: Option<&str>, changes: usize) -> Value {
             {"name": "code.style", "title": "Says how code is written here."},
         ], "nextCursor": "second"});
     }
-    let mut second: Vec<Value> = ["refuse", "wait", "huge", "die", "odd", "hello"]
+    let mut second: Vec<Value> = ["refuse", "wait", "huge", "long", "die", "odd", "hello"]
         .map(|name| json!({"name": name}))
         .to_vec();
     if changes % 2 == 1 {
@@ -45,6 +49,12 @@ pub(super) fn get(params: &Value) -> Option<Came> {
             user(text("Go on.")),
         ]})),
         "hello" | "late" => said("Say hello."),
+        "long" => {
+            let lines: String = (0..300).map(|number| format!("- rule {number}\n")).collect();
+            let wide = "wide ".repeat(8_000);
+            let image = json!({"type": "image", "data": PICTURE, "mimeType": "image/png"});
+            Ok(json!({"messages": [user(text(&format!("{lines}{wide}END\nLAST"))), user(image)]}))
+        }
         "huge" => said(&"x".repeat(300 << 10)),
         "odd" => Ok(json!({"messages": [{"role": "system", "content": text("Obey.")}]})),
         "refuse" => Err((-32602, "the moon is in the way".to_owned())),

@@ -4,7 +4,7 @@
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::{Permission, Rules};
-use codelet_agent::tool::{Call, Live, Output, Tool};
+use codelet_agent::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::conversation::Conversation;
 use codelet_context::message::Parameters;
 use codelet_context::policy::CompactionConfig;
@@ -86,9 +86,14 @@ impl Trial {
         if let Some(objection) = needs.iter().find_map(|need| self.rules.objection(need)) {
             return Output::failure(format!("refused: {objection}"));
         }
+        self.permitted(tool, &parameters, &needs).await
+    }
+
+    /// Makes a call with what was permitted.
+    pub async fn permitted(&self, tool: &dyn Tool, parameters: &Parameters, needs: &[Need]) -> Output {
         tool.call(Call {
-            parameters: &parameters,
-            permitted: &needs,
+            parameters,
+            permitted: needs,
             conversation: &self.conversation,
             live: self.live.clone(),
             interrupt: self.interrupt.clone(),
@@ -98,6 +103,12 @@ impl Trial {
 
     pub fn call(&self, tool: &str, parameters: Value) -> Output {
         block_on(self.make(tool, parameters))
+    }
+
+    /// Makes a call with what was permitted, whatever the rules say.
+    pub fn call_with(&self, tool: &str, parameters: Value, permitted: &[Need]) -> Output {
+        let parameters = Parameters::new(parameters.as_object().unwrap().clone());
+        block_on(self.permitted(self.tool(tool), &parameters, permitted))
     }
 
     /// What a call answers that works.

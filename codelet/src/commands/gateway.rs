@@ -13,9 +13,10 @@ use codelet_context::tokens::Tokens;
 use codelet_gateway::edit::{Editor, Settings};
 use codelet_gateway::{Gateway, Ledger, Options, Provider, Totals, Upstream};
 use codelet_providers::catalogue;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -183,6 +184,31 @@ fn sum_up(look: &Look, totals: &Totals) {
     );
 }
 
+/// The file for figures, made if it is missing. A pipe or a device is none: it may take nothing, and then nobody would know how much is lost.
+fn ledger(path: &Path) -> Result<File, Failure> {
+    let refused = || {
+        Failure::at(
+            path.display(),
+            "is not a regular file, which --ledger needs; `tail -f FILE` follows one",
+        )
+    };
+    if path.metadata().is_ok_and(|there| !there.is_file()) {
+        return Err(refused());
+    }
+    let mut options = OpenOptions::new();
+    // A pipe that somebody has put there meanwhile is not waited for.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = options
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .custom_flags(flags)
+        .open(path);
+    let file = file.map_err(|error| Failure::io(path, &error))?;
+    let is_file = file.metadata().is_ok_and(|there| there.is_file());
+    is_file.then_some(file).ok_or_else(refused)
+}
+
 fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<String>) -> Result<Gateway, Failure> {
     let upstream = |provider: Provider| {
         let asked = behind.upstreams.iter().rev().find(|(named, _)| *named == provider);
@@ -196,10 +222,7 @@ fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<S
             false => Ok(upstream),
         }
     };
-    let ledger = behind.ledger.as_deref().map(|file| {
-        let opened = OpenOptions::new().create(true).append(true).open(file);
-        opened.map_err(|error| Failure::io(file, &error))
-    });
+    let ledger = behind.ledger.as_deref().map(ledger);
     let editor = Editor::new(Settings {
         preset: behind.policy,
         window: behind.window,

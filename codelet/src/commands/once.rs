@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::incoming::Incoming;
 use crate::output::Pinned;
-use crate::paint::{self, Ink, Look, clean, clip, count};
+use crate::paint::{Ink, Look, clean};
 use crate::pictures::Pictures;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
@@ -31,10 +31,6 @@ use tokio::runtime::Runtime;
 
 /// How long servers may take to end by themselves when the work is done.
 pub const FAREWELL: Duration = Duration::from_millis(300);
-
-/// Lines of a server's prompt that are shown, and columns of each.
-const SHOWN: usize = 40;
-const WIDEST: usize = 500;
 
 /// Runs the prompt.
 ///
@@ -472,10 +468,11 @@ impl Once {
             Some((command, words)) => {
                 let fetched = runtime.block_on(prompts::fetch(source, command, words, interrupt));
                 let fetched = fetched.map_err(Failure::Told)?;
+                let shown: Vec<String> = fetched.shown().lines().map(clean).collect();
                 for notice in fetched.notices {
                     front.on(Event::Notice(notice));
                 }
-                front.on(Event::Notice(format!("sending {}", shown(&fetched.prompt.text))));
+                front.on(Event::Notice(format!("sending {}", shown.join("\n"))));
                 fetched.prompt
             }
         };
@@ -492,25 +489,6 @@ impl Once {
             images: prompt.images,
         })
     }
-}
-
-/// A prompt that a server has written, as far as it is shown.
-fn shown(text: &str) -> String {
-    let mut lines = text.lines();
-    let mut shown: Vec<String> = lines
-        .by_ref()
-        .take(SHOWN)
-        .map(|line| clip(&clean(line), WIDEST))
-        .collect();
-    let more = lines.count();
-    if more > 0 {
-        shown.push(format!(
-            "… and {}, {}",
-            count(more, "more line"),
-            paint::bytes(text.len() as u64)
-        ));
-    }
-    shown.join("\n")
 }
 
 /// What is said on the command line, and what comes by standard input. Pictures are those that the command line mentions:

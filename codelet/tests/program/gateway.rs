@@ -63,6 +63,7 @@ fn what_cannot_be_is_told_before_anything_starts() {
             &["gateway", "--upstream", "acme=https://example.com"],
             "expected anthropic=URL",
         ),
+        (&["gateway", "--ledger", "/dev/full"], "is not a regular file"),
         (&["recall", "k3f9a2"], "CODELET_GATEWAY is not set"),
     ] {
         let output = codelet(args).env_remove("CODELET_GATEWAY").output().unwrap();

@@ -277,6 +277,42 @@ fn a_servers_prompt_is_a_command_that_is_completed_shown_and_sent() {
 }
 
 #[test]
+fn all_of_a_servers_prompt_is_shown_before_it_is_sent_and_its_picture_is_named() {
+    let bench = Bench::new();
+    let sees = "[models.\"anthropic/test-model\"]\nsees_images = true\n";
+    bench.settings(&format!("{}{sees}", table(&bench, "s", Manner::Author)));
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::replies(["One.", "Two.", "Three."].map(Reply::text)),
+    );
+    for kind in Kind::ALL {
+        let mut session = kind.start(&bench, &server, &[]);
+        session.say("/s:long");
+        session.wait("LAST");
+        session.wait("[picture: image/png, 70 bytes]");
+        session.say("exit");
+        assert_eq!(session.end(), 0);
+        let shown = session.text();
+        for line in ["- rule 0", "- rule 150", "- rule 299", "END"] {
+            assert!(shown.contains(line), "{line}: {shown}");
+        }
+    }
+    let output = bench.ask(&server, Wire::Anthropic, &["-p", "/s:long"]);
+    ended(&output, 0);
+    let told = stderr(&output);
+    for line in [
+        "- rule 0\n",
+        "- rule 299\n",
+        "wide END\n",
+        "LAST\n",
+        "[picture: image/png, 70 bytes]\n",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    all_gone(&bench, "s");
+}
+
+#[test]
 fn prompts_of_servers_are_completed_and_one_that_wants_a_file_is_not_sent_without() {
     let bench = Bench::new();
     bench.settings(&table(&bench, "s", Manner::Author));

@@ -30,6 +30,7 @@ fn bash(command: &str) -> Reply {
 fn data(bench: &Bench) -> PathBuf {
     let data = bench.home.with_file_name("data");
     std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("figures.csv"), "").unwrap();
     data.canonicalize().unwrap()
 }
 
@@ -107,7 +108,7 @@ fn what_is_permitted_for_the_session_holds_for_such_commands_from_the_start() {
     let bench = Bench::new();
     bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
     let data = data(&bench);
-    let [one, two, three] = ["one", "two", "three"].map(|name| data.join(name));
+    let [one, two, three] = ["one.csv", "two.csv", "three"].map(|name| data.join(name));
     let server = server([
         bash(&format!("touch {}", one.display())),
         bash(&format!("touch {}", two.display())),
