@@ -281,10 +281,7 @@ fn all_of_a_servers_prompt_is_shown_before_it_is_sent_and_its_picture_is_named()
     let bench = Bench::new();
     let sees = "[models.\"anthropic/test-model\"]\nsees_images = true\n";
     bench.settings(&format!("{}{sees}", table(&bench, "s", Manner::Author)));
-    let server = Server::start(
-        Wire::Anthropic,
-        Behaviour::replies(["One.", "Two.", "Three."].map(Reply::text)),
-    );
+    let server = Server::start(Wire::Anthropic, Behaviour::answering(|_| Reply::text("Done.")));
     for kind in Kind::ALL {
         let mut session = kind.start(&bench, &server, &[]);
         session.say("/s:long");
@@ -435,7 +432,7 @@ fn servers_are_listed_and_tried_without_a_model() {
     ));
     let author = run(&["mcp", "test", "author"]);
     for shown in [
-        "author: works, 11 tools, 8 prompts, ready in ",
+        "author: works, 11 tools, 9 prompts, ready in ",
         "  /author:review FILE [STYLE]\n    Reviews a file.[31m\n",
     ] {
         assert!(stdout(&author).contains(shown), "{shown}: {}", stdout(&author));
