@@ -106,7 +106,7 @@ impl Session {
     /// it was.
     ///
     /// # Errors
-    /// As for [`Conversation::compact`].
+    /// As for [`Conversation::compact`](codelet_context::conversation::Conversation::compact).
     pub async fn compact(
         &mut self,
         instructions: Option<&str>,
@@ -120,7 +120,7 @@ impl Session {
     /// What [`compact`](Self::compact) with the template's summary would come to as things stand; nothing is changed.
     ///
     /// # Errors
-    /// As for [`Conversation::compact`].
+    /// As for [`Conversation::compact`](codelet_context::conversation::Conversation::compact).
     pub fn compact_dry(&self, instructions: Option<&str>) -> Result<Notice, Refusal> {
         let mut tried = self.conversation.clone();
         if let Some(answers) = self.answers_in_place() {

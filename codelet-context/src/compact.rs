@@ -117,14 +117,6 @@ impl Options<'_> {
         let blank = if words.is_empty() { "" } else { " " };
         format!("{}{blank}{words}", labels::NOTICE)
     }
-
-    /// What stands above the record.
-    fn record_head(&self) -> &'static str {
-        match self.reading_back {
-            None => labels::RECORD_BY_TOOL,
-            Some(_) => labels::RECORD,
-        }
-    }
 }
 
 /// Less than this share saved is worth a warning.
@@ -639,7 +631,7 @@ impl<'a> Work<'a> {
         let ending = self.options.ending();
         let has_room = |budget| room::whole(&drafts) + room::overhead(&drafts, &ending) <= budget;
         if !tells && fold.is_none() && budget.is_none_or(has_room) {
-            summary.head = labels::SUMMARY.trim_end().to_owned();
+            labels::SUMMARY.trim_end().clone_into(&mut summary.head);
         }
         let view = view_of(
             self.history.messages(),

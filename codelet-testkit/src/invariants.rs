@@ -395,7 +395,7 @@ fn handles_restore(messages: &[Message], view: &View) -> Kept {
             Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
             _ => None,
         });
-    let summary = summaries.filter(|text| frame(text) == Some(Frame::Summary)).last();
+    let summary = summaries.rev().find(|text| frame(text) == Some(Frame::Summary));
     let is_quoted = |bracketed: &str| original.iter().any(|text| text.contains(bracketed));
     for handle in summary.unwrap_or_default().lines().filter_map(heading) {
         if !is_quoted(&format!("[{handle}]")) {

@@ -88,10 +88,10 @@ impl<'a> Work<'a> {
         let next = state::next(self.history.messages(), (all / NEXT).min(left));
         behind.push_str(&headed(labels::NEXT, &next));
         let kept_from = self.kept_from(drafts);
-        let room = all.saturating_sub(head.len() + self.options.record_head().len() + kept_from.len() + behind.len());
+        let room = all.saturating_sub(head.len() + labels::RECORD.len() + kept_from.len() + behind.len());
         let (told, taken) = self.record(drafts, beside, room).tell(room);
         if !told.is_empty() {
-            head.push_str(self.options.record_head());
+            head.push_str(labels::RECORD);
             head.push_str(&told);
             head.push_str(&kept_from);
         }

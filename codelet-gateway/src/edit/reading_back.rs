@@ -4,25 +4,14 @@
 use codelet_context::recall::Archive;
 
 /// What the engine says of its own session's tool, and of the command instead.
-const SAID: [(&str, &str); 2] = [
-    (
-        "Recall(handle) reads back what it leaves out.",
-        "In a shell, `codelet recall HANDLE` prints what it leaves out.",
-    ),
-    (
-        "Recall(handle in brackets) returns the whole.",
-        "In a shell, `codelet recall HANDLE` (the name in brackets) prints the whole.",
-    ),
-];
+const TOOL: &str = "Recall(handle) reads back what it leaves out.";
+const COMMAND: &str = "In a shell, `codelet recall HANDLE` prints what it leaves out.";
 /// What stands before the handle in a marker.
 const BEFORE: &str = " · recall ";
 
 /// What the engine wrote, as JSON, in words that hold for the agent: of the command, or where that is not offered of neither.
 pub(super) fn told(json: &str, archive: &Archive, is_offered: bool) -> String {
-    let mut json = json.to_owned();
-    for (tool, command) in SAID {
-        json = json.replace(tool, if is_offered { command } else { "" });
-    }
+    let json = json.replace(TOOL, if is_offered { COMMAND } else { "" });
     let mut out = String::with_capacity(json.len());
     let mut rest = json.as_str();
     while let Some(at) = rest.find(BEFORE) {
