@@ -4,6 +4,7 @@ mod bare;
 
 pub use bare::run as bare_loop;
 
+use crate::program;
 use codelet_testkit::server::{Behaviour, End, Exchange, Record, Reply, Server, Window, Wire};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -93,8 +94,7 @@ fn measure(root: &Path) -> Result<Vec<Row>, String> {
     if !built.success() {
         return Err("the release build failed".to_owned());
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let program = target.join("release/codelet");
+    let program = program::target(root).join("release/codelet");
     let size = std::fs::metadata(&program).map_err(|error| error.to_string())?.len();
     let texts = texts(root)?;
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;

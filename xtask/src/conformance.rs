@@ -1,6 +1,7 @@
 //! `codelet compact` under the compaction-conformance-kit, which plants rules, facts and wishes in a conversation of many short
 //! prompts, has it compacted five times over, and looks which of them are still there.
 
+use crate::program;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,23 +19,13 @@ const ROUNDS: &str = "5";
 /// Where less survives than has to or a budget is missed, and where what `pip` brings is not what it should be. Where the kit
 /// cannot be had at all, that is said, and no error.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = program::target(root);
     let bin = match install(&target.join("conformance")) {
         Ok(bin) => bin,
         Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
         Err(Missing::Wrong(why)) => return Err(vec![why]),
     };
-    // As the tests have built it, so that nothing is built twice.
-    let build = [
-        "build",
-        "--quiet",
-        "--profile",
-        "test",
-        "--workspace",
-        "--bin",
-        "codelet",
-    ];
-    output(Command::new("cargo").args(build).current_dir(root)).map_err(|error| vec![error])?;
+    let codelet = program::as_tested(root).map_err(|error| vec![error])?;
     let adapter = format!("{}:Codelet", root.join("xtask/conformance/adapter.py").display());
     let budgets = MARKS.map(|(budget, _)| budget.to_string()).join(",");
     let measure = [
@@ -51,7 +42,7 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let measured = output(
         Command::new(bin.join("compaction-kit"))
             .args(measure)
-            .env("CODELET", target.join("debug/codelet"))
+            .env("CODELET", codelet)
             .env("PYTHONDONTWRITEBYTECODE", "1"),
     );
     let measured = measured.map_err(|error| vec![error])?;

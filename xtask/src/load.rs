@@ -2,6 +2,7 @@
 //! answers at once.
 
 use crate::process::{self, Held};
+use crate::program;
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -44,8 +45,7 @@ pub fn run(root: &Path, is_release: bool) -> Result<String, Vec<String>> {
 }
 
 fn built(root: &Path, is_release: bool) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    target.join(if is_release { "release/codelet" } else { "debug/codelet" })
+    program::target(root).join(if is_release { "release/codelet" } else { "debug/codelet" })
 }
 
 /// Draws the gateway's page into `docs/pictures`, as a browser shows it when a few conversations have gone through.

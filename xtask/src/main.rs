@@ -9,6 +9,7 @@ mod floors;
 mod gateway;
 mod load;
 mod process;
+mod program;
 mod real_clients;
 mod real_model;
 mod seeds;

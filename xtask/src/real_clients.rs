@@ -5,9 +5,9 @@ mod install;
 mod script;
 mod trial;
 
+use crate::program;
 use client::{CLIENTS, Client};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use trial::{Place, Seen};
 
 /// Files that are read where nobody asks for fewer.
@@ -19,24 +19,8 @@ const STEPS_PER_EDIT: usize = 8;
 pub fn run(root: &Path, arguments: &[&str]) -> Result<String, Vec<String>> {
     let broken = |error: String| vec![error];
     let (steps, names) = read(arguments).map_err(broken)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    // As the tests have built it, so that nothing is built twice.
-    let built = Command::new("cargo")
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            "test",
-            "--workspace",
-            "--bin",
-            "codelet",
-        ])
-        .current_dir(root)
-        .status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err(broken("the build failed".to_owned()));
-    }
-    let codelet = target.join("debug/codelet");
+    let target = program::target(root);
+    let codelet = program::as_tested(root).map_err(broken)?;
     crate::say(&heading());
     let (mut tried, mut failed) = (0, Vec::new());
     for client in CLIENTS

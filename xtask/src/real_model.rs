@@ -6,11 +6,11 @@ mod large;
 mod server;
 mod small;
 
+use crate::program;
 use agent::Agent;
 use server::{Fault, Server};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 /// What the served model is called.
@@ -84,7 +84,7 @@ impl Report {
 pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     let broken = |error: String| vec![error];
     let began = Instant::now();
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = program::target(root);
     let folder = target.join("real-model");
     match fetch::fetch(&folder, is_large) {
         Ok(()) => {}
@@ -98,26 +98,10 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
         Ok(_) => {}
     }
     let fetched = began.elapsed();
-    // As the tests have built it, so that nothing is built twice.
-    let built = Command::new("cargo")
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            "test",
-            "--workspace",
-            "--bin",
-            "codelet",
-        ])
-        .current_dir(root)
-        .status()
-        .map_err(|error| broken(error.to_string()))?;
-    if !built.success() {
-        return Err(broken("the build failed".to_owned()));
-    }
+    let program = program::as_tested(root).map_err(broken)?;
     let scratch = Scratch::new().map_err(|error| broken(error.to_string()))?;
     let agent = Agent {
-        program: target.join("debug/codelet"),
+        program,
         home: scratch.0.join("home"),
         work: scratch.0.join("work"),
     };
