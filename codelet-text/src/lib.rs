@@ -5,6 +5,7 @@
 //! - [`unseen`]: characters that hide, turn or break what stands around them.
 //! - [`near`]: the name that may have been meant by one that does not exist.
 //! - [`path`]: one notion of a path, however it is written.
+//! - [`shell`]: words of a shell's line.
 //! - [`short`]: numbers, names and lines for places that are narrow.
 //!
 //! ```
@@ -18,5 +19,6 @@ pub mod codes;
 pub mod near;
 pub mod path;
 pub mod printed;
+pub mod shell;
 pub mod short;
 pub mod unseen;

@@ -6,6 +6,7 @@
 
 use crate::program;
 use codelet_context::message::{Action, ActionKind, ChangeKind};
+use codelet_text::shell;
 use serde_json::{Map, Value};
 
 /// What a tool of the table does.
@@ -357,7 +358,7 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
     let folder = each(parameters, FOLDERS).find_map(Value::as_str).map(str::trim);
     Some(Action::command(&match folder {
         None | Some("" | "." | "./") => line,
-        Some(folder) => format!("cd {} && {line}", quote(folder)),
+        Some(folder) => format!("cd {} && {line}", shell::word(folder)),
     }))
 }
 
@@ -381,14 +382,6 @@ fn line_of(words: &[Value]) -> Option<String> {
     let shell = words.first()?.rsplit('/').next().unwrap_or_default();
     match words.as_slice() {
         [_, "-c" | "-lc", line] if matches!(shell, "bash" | "sh" | "zsh" | "dash") => Some((*line).to_owned()),
-        words => Some(words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")),
-    }
-}
-
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./:=@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+        words => Some(words.iter().map(|word| shell::word(word)).collect::<Vec<_>>().join(" ")),
     }
 }

@@ -17,6 +17,7 @@ use codelet_context::recall::Archive;
 use codelet_context::tokens::Tokens;
 use codelet_context::validate::{Vendor, validate};
 use codelet_context::view::View;
+use codelet_text::shell;
 use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written, vendor};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -233,12 +234,7 @@ fn reading_back(removed: Option<&Path>) -> String {
         Some(Output::File(path)) => {
             let path = std::path::absolute(&path).unwrap_or(path);
             let path = path.to_string_lossy();
-            let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
-            let word = if is_plain {
-                path.into_owned()
-            } else {
-                format!("'{}'", path.replace('\'', r"'\''"))
-            };
+            let word = shell::word(&path);
             format!("In a shell, `codelet restore {word} HANDLE` prints what it leaves out.")
         }
         // Nobody knows where it is kept, if anywhere.

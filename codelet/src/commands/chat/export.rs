@@ -7,6 +7,7 @@ use crate::place::Place;
 use crate::transcript;
 use codelet_agent::session::Session;
 use codelet_agent::spelling;
+use codelet_text::shell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -145,17 +146,8 @@ pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Res
     transcript::write(&pinned, session).map_err(told)?;
     Ok(format!(
         "Conversation written to {file}; inspect it with `codelet inspect {}`.",
-        for_shell(&file)
+        shell::word(&file)
     ))
-}
-
-/// A name as one word of a shell's line.
-fn for_shell(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
-    match name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', "'\\''")),
-    }
 }
 
 /// Whether a file is what an export leaves, or empty.
@@ -265,20 +257,6 @@ mod tests {
             ("/-x", "/-x"),
         ] {
             assert_eq!(typed(Path::new(name)), typed_as);
-        }
-    }
-
-    #[test]
-    fn a_name_is_advised_as_one_word_of_a_shells_line() {
-        for (name, word) in [
-            ("s.json", "s.json"),
-            ("out/日本.json", "out/日本.json"),
-            ("sp ace.json", "'sp ace.json'"),
-            ("it's.json", "'it'\\''s.json'"),
-            ("a$b;c.json", "'a$b;c.json'"),
-            ("~other/b.json", "'~other/b.json'"),
-        ] {
-            assert_eq!(for_shell(name), word);
         }
     }
 
