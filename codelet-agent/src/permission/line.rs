@@ -230,16 +230,7 @@ fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<W
 
 #[cfg(test)]
 mod tests {
-    use crate::permission::pattern::fits_all;
-
-    fn may(patterns: &[&str], line: &str) -> bool {
-        fits_all(
-            &patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(),
-            line,
-            false,
-            |_| false,
-        )
-    }
+    use crate::permission::pattern::tests::may;
 
     #[test]
     fn no_blank_but_space_and_tab_separates_words() {

@@ -147,14 +147,15 @@ pub fn fits(pattern: &str, word: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
     use crate::permission::pattern_for;
     use proptest::prelude::*;
 
-    fn may(patterns: &[&str], line: &str) -> bool {
+    /// Whether the patterns alone permit a line.
+    pub fn may(patterns: &[&str], line: &str) -> bool {
         fits_all(
             &patterns.iter().map(|&p| p.to_owned()).collect::<Vec<_>>(),
             line,
