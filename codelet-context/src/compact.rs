@@ -24,6 +24,7 @@ pub(crate) mod select;
 pub(crate) mod telling;
 mod told;
 pub(crate) mod trim;
+mod view;
 
 pub(crate) use archived::Archived;
 pub(crate) use division::{Cut, Rise};
@@ -36,7 +37,6 @@ pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
 use crate::evidence::anchor::Anchor;
 use crate::history::{History, is_earlier_summary, stands};
-use crate::message::pending;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{self, Turn};
@@ -53,7 +53,6 @@ use select::Kept;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-use told::Summary;
 
 /// How small a compaction is to make the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -633,7 +632,7 @@ impl<'a> Work<'a> {
         if !tells && fold.is_none() && budget.is_none_or(has_room) {
             labels::SUMMARY.trim_end().clone_into(&mut summary.head);
         }
-        let view = view_of(
+        let view = view::of(
             self.history.messages(),
             (drafts, kept.start),
             fold,
@@ -663,52 +662,6 @@ impl<'a> Work<'a> {
         };
         (compaction, budget)
     }
-}
-
-/// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
-/// before the steps from `start` on: what was said is told in the order of time. How things stand comes behind it all, with the ending.
-fn view_of(
-    history: &[Arc<Message>],
-    (drafts, start): (Vec<Draft>, usize),
-    fold: Option<Fold>,
-    (summary, ending): (Summary, String),
-    archive: Archive,
-) -> View {
-    let mut view = View {
-        messages: Vec::with_capacity(drafts.len() + 4),
-        archive,
-    };
-    let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
-    let has_summary = !(summary.head.is_empty() && summary.behind.is_empty());
-    let mut head = (!summary.head.is_empty()).then(|| say(Origin::Summary, summary.head));
-    let mut fold = fold.map(|fold| (fold.sources.first().copied(), Arc::new(fold.message)));
-    for draft in drafts {
-        if let Some((_, message)) = fold.take_if(|(first, _)| first.is_none_or(|first| draft.source >= first)) {
-            view.messages.push(message);
-        }
-        if draft.source >= start {
-            view.messages.extend(head.take());
-        }
-        let source = &history[draft.source];
-        view.messages.push(match **source == draft.message {
-            true => source.clone(),
-            false => Arc::new(draft.message),
-        });
-    }
-    view.messages.extend(fold.map(|(_, message)| message));
-    // A reply that the vendor goes on with stays the last word, with the results that it waits for.
-    let waiting = pending::waiting(&view.messages);
-    let paused = view.messages.split_off(waiting);
-    view.messages.extend(head);
-    if !summary.behind.is_empty() {
-        view.messages.push(say(Origin::Summary, summary.behind));
-    }
-    if has_summary {
-        view.messages.push(say(Origin::Notice, ending));
-    }
-    view.messages.extend(paused);
-    strategy::pair(&mut view);
-    view
 }
 
 /// The pinned messages as ranges in order: each with the rest of its step's calls and results, which are one unit.

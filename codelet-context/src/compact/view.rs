@@ -1,0 +1,57 @@
+//! Puts a compacted view together.
+
+use super::draft::Draft;
+use super::fold::Fold;
+use super::told::Summary;
+use crate::message::pending;
+use crate::message::recall::Archive;
+use crate::message::view::View;
+use crate::message::{Message, Origin, Part, Role};
+use crate::strategy;
+use std::sync::Arc;
+
+/// What is kept, shared with the history where it is as it was, with the fold where its first prompt stood, and the summary
+/// before the steps from `start` on: what was said is told in the order of time. How things stand comes behind it all, with the ending.
+pub(super) fn of(
+    history: &[Arc<Message>],
+    (drafts, start): (Vec<Draft>, usize),
+    fold: Option<Fold>,
+    (summary, ending): (Summary, String),
+    archive: Archive,
+) -> View {
+    let mut view = View {
+        messages: Vec::with_capacity(drafts.len() + 4),
+        archive,
+    };
+    let say = |origin, text: String| Arc::new(Message::new(Role::User, vec![Part::text_from(origin, text)]));
+    let has_summary = !(summary.head.is_empty() && summary.behind.is_empty());
+    let mut head = (!summary.head.is_empty()).then(|| say(Origin::Summary, summary.head));
+    let mut fold = fold.map(|fold| (fold.sources.first().copied(), Arc::new(fold.message)));
+    for draft in drafts {
+        if let Some((_, message)) = fold.take_if(|(first, _)| first.is_none_or(|first| draft.source >= first)) {
+            view.messages.push(message);
+        }
+        if draft.source >= start {
+            view.messages.extend(head.take());
+        }
+        let source = &history[draft.source];
+        view.messages.push(match **source == draft.message {
+            true => source.clone(),
+            false => Arc::new(draft.message),
+        });
+    }
+    view.messages.extend(fold.map(|(_, message)| message));
+    // A reply that the vendor goes on with stays the last word, with the results that it waits for.
+    let waiting = pending::waiting(&view.messages);
+    let paused = view.messages.split_off(waiting);
+    view.messages.extend(head);
+    if !summary.behind.is_empty() {
+        view.messages.push(say(Origin::Summary, summary.behind));
+    }
+    if has_summary {
+        view.messages.push(say(Origin::Notice, ending));
+    }
+    view.messages.extend(paused);
+    strategy::pair(&mut view);
+    view
+}
