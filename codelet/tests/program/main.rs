@@ -8,6 +8,7 @@ mod bad_settings;
 mod common;
 mod compact;
 mod corpus;
+mod doctor;
 #[cfg(unix)]
 mod gateway;
 #[cfg(unix)]
