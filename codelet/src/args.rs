@@ -108,9 +108,14 @@ pub struct Chat {
     #[arg(long, value_name = "FILE|JSON", requires = "prompt")]
     pub schema: Option<String>,
 
-    /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
-    #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
+    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
+    /// (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,
+
+    /// Plan mode: only look, and answer with a plan, as with --permission plan
+    #[arg(long, conflicts_with = "permission")]
+    pub plan: bool,
 
     /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
     /// 'mcp:files__*'. Can be repeated
