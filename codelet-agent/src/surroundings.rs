@@ -44,6 +44,23 @@ pub trait Surroundings: Send + Sync {
     /// Branch and changed files, bounded; `None` outside a repository. Repositories can be large and disks slow, so it is
     /// waited for. It ends soon after `interrupt` is thrown, with whatever was started for it; so it does when it is dropped.
     fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>>;
+
+    /// What is not committed, all of it or what this path names; `None` outside a repository, and where git gives no answer. Waited for
+    /// and ended like [`git_status`](Self::git_status).
+    fn git_diff(&self, _path: Option<&str>, _interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+/// What a working tree holds that its last commit does not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Uncommitted {
+    /// A unified diff, of one file after the other.
+    pub diff: String,
+    /// Files that git does not know and does not ignore.
+    pub untracked: Vec<String>,
+    /// There is more of either than could be told.
+    pub is_cut: bool,
 }
 
 /// Where the session works.

@@ -2,6 +2,7 @@
 
 use crate::answers;
 use crate::beginning::at_once;
+use crate::changes;
 use crate::command::{self, Name, Said, dry_run};
 use crate::copied;
 use crate::effort;
@@ -22,6 +23,7 @@ use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{Fetched, PromptSource, fetch};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
+use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::{Live, Tool};
 use codelet_context::conversation::{Due, Refusal, Signals};
 use codelet_context::pin::Pin;
@@ -92,6 +94,8 @@ pub struct Reach {
     pub gate: Asking,
     /// Where the questions arrive.
     pub questions: UnboundedReceiver<Question>,
+    /// Where the session works.
+    pub world: Arc<dyn Surroundings>,
     /// Who offers prompts as commands.
     pub prompts: Arc<dyn PromptSource>,
     /// Models that are known by name.
@@ -477,6 +481,7 @@ impl<F: Front> Chat<F> {
             Name::Model => self.model(arguments).await,
             Name::Effort => self.effort(arguments),
             Name::Plan => self.plan(arguments).await,
+            Name::Diff => self.diff(arguments).await,
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Copy => self.copy(arguments),
             Name::Retry => self.retry().await,
@@ -495,6 +500,31 @@ impl<F: Front> Chat<F> {
             // These only look, whatever stands behind them.
             Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
         }
+    }
+
+    /// Shows what is not committed. The model is told nothing of it.
+    async fn diff(&mut self, file: &str) {
+        let world = Arc::clone(&self.reach.world);
+        let file = mention::only(file).map_or_else(|| file.to_owned(), |file| file.to_string_lossy().into_owned());
+        let file = Some(file).filter(|file| !file.is_empty());
+        let asked = self.run(Doing::Git, async |_, interrupt, _| {
+            world.git_diff(file.as_deref(), interrupt.clone()).await
+        });
+        let asked = asked.await;
+        match asked.done {
+            Some(Some(told)) => {
+                let look = self.front.look();
+                self.front.print(changes::lines(&look, &told));
+            }
+            Some(None) if !asked.was_interrupted => {
+                self.refuse(
+                    Role::Warning,
+                    "Git gives no answer: this is no repository, git is missing, or it takes too long.",
+                );
+            }
+            _ => {}
+        }
+        self.interrupted(asked.was_interrupted);
     }
 
     /// Enters plan mode or leaves it, with or without the plan.

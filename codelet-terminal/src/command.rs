@@ -32,6 +32,8 @@ pub enum Name {
     Permission,
     /// Only look, and make a plan.
     Plan,
+    /// What is not committed.
+    Diff,
     /// What is to be done.
     Todo,
     /// Send the last prompt again.
@@ -66,7 +68,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 22] = [
+pub const COMMANDS: [Entry; 23] = [
     entry(
         Name::Context,
         "context",
@@ -129,6 +131,12 @@ pub const COMMANDS: [Entry; 22] = [
         "plan",
         "[accept | edit | off]",
         "plan mode: only look, and answer with a plan; accept: carry it out, edit: change it first",
+    ),
+    entry(
+        Name::Diff,
+        "diff",
+        "[FILE]",
+        "show what changed since the last commit, and new files",
     ),
     entry(Name::Todo, "todo", "", "show the to-do list"),
     entry(

@@ -46,6 +46,8 @@ pub enum Doing {
     Prompt,
     /// The provider's cache is kept from expiring.
     KeepAlive,
+    /// Git is asked about the repository.
+    Git,
     /// Servers of tools are waited for.
     Servers,
 }

@@ -18,6 +18,7 @@
 mod answers;
 mod backlog;
 mod beginning;
+mod changes;
 mod chat;
 pub mod command;
 mod complete;

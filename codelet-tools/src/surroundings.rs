@@ -1,5 +1,7 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
+mod uncommitted;
+
 use crate::Reach;
 use crate::files;
 use crate::git::{self, Answer, Git, Repository};
@@ -9,7 +11,7 @@ use crate::text;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
 use codelet_agent::spelling;
-use codelet_agent::surroundings::{Places, Surroundings};
+use codelet_agent::surroundings::{Places, Surroundings, Uncommitted};
 use codelet_text::short::on_one_line;
 use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
@@ -147,27 +149,40 @@ impl Surroundings for World {
 
     fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>> {
         let world = self.clone();
-        Box::pin(async move {
-            let (stopped, stop) = io::pipe().ok()?;
-            let (answer, mut answered) = oneshot::channel();
-            let look = move || {
-                // Nobody may be waiting any more.
-                let _ = answer.send(world.repository(Some(stopped)));
-            };
-            std::thread::Builder::new().name("git".to_owned()).spawn(look).ok()?;
-            // Dropped with this future, too: nothing that is not waited for goes on.
-            let mut stop = Some(stop);
-            let told = tokio::select! {
-                biased;
-                told = &mut answered => told,
-                () = interrupt.thrown() => {
-                    drop(stop.take());
-                    answered.await
-                }
-            };
-            told.ok().flatten()
-        })
+        asked_of_git(interrupt, move |stop| world.repository(stop))
     }
+
+    fn git_diff(&self, path: Option<&str>, interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
+        let (world, path) = (self.clone(), path.map(str::to_owned));
+        asked_of_git(interrupt, move |stop| world.uncommitted(path.as_deref(), stop))
+    }
+}
+
+/// Asks git on a thread of its own; the end of a pipe tells it that nobody wants the answer any more.
+fn asked_of_git<T: Send + 'static>(
+    interrupt: Interrupt,
+    ask: impl FnOnce(Option<PipeReader>) -> Option<T> + Send + 'static,
+) -> BoxFuture<'static, Option<T>> {
+    Box::pin(async move {
+        let (stopped, stop) = io::pipe().ok()?;
+        let (answer, mut answered) = oneshot::channel();
+        let look = move || {
+            // Nobody may be waiting any more.
+            let _ = answer.send(ask(Some(stopped)));
+        };
+        std::thread::Builder::new().name("git".to_owned()).spawn(look).ok()?;
+        // Dropped with this future, too: nothing that is not waited for goes on.
+        let mut stop = Some(stop);
+        let told = tokio::select! {
+            biased;
+            told = &mut answered => told,
+            () = interrupt.thrown() => {
+                drop(stop.take());
+                answered.await
+            }
+        };
+        told.ok().flatten()
+    })
 }
 
 impl World {
@@ -280,7 +295,7 @@ mod tests {
     use proptest::prelude::*;
     use std::process::Command;
 
-    fn world(directory: &Path) -> World {
+    pub(super) fn world(directory: &Path) -> World {
         let mut options = crate::Options::new(directory);
         options.temporary = "/nonexistent/tmp".into();
         options.private = vec![std::env::temp_dir().join("codelet-tests-of-surroundings")];
@@ -301,7 +316,7 @@ mod tests {
     /// Whoever runs the tests has settings of their own.
     const ALONE: [(&str, &str); 2] = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
 
-    fn git(folder: &Path, arguments: &[&str]) {
+    pub(super) fn git(folder: &Path, arguments: &[&str]) {
         let identity = [
             "-c",
             "user.name=a",

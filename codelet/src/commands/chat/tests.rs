@@ -51,6 +51,7 @@ fn a_session_that_breaks_down() {
             directory: Box::new(PathBuf::new),
             gate,
             questions,
+            world: Arc::new(Nowhere),
             prompts: Arc::new(codelet_agent::prompts::NoPrompts),
             models: Vec::new(),
             effort: None,

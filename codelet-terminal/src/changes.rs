@@ -1,0 +1,163 @@
+//! What is not committed, as lines: file by file, as changes to a file are shown anywhere else.
+
+use crate::answers::say;
+use crate::render::clean::clean;
+use crate::render::diff::Diff;
+use crate::render::figures::count;
+use crate::render::look::{Look, Role};
+use crate::render::wrap::clip_line;
+use codelet_agent::surroundings::Uncommitted;
+use ratatui::text::{Line, Span};
+
+/// Lines of the text of one file, and of all, that are shown.
+const OF_A_FILE: usize = 200;
+const OF_ALL: usize = 600;
+/// Names of new files that are listed.
+const NAMED: usize = 50;
+/// What each file's part of the text begins with.
+const BEGINS: &str = "diff --git ";
+
+/// The changes, and behind them the files that git does not know.
+pub(crate) fn lines(look: &Look, told: &Uncommitted) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let mut left = OF_ALL;
+    let files = files(&told.diff);
+    for (at, file) in files.iter().enumerate() {
+        if left == 0 {
+            let more = count((files.len() - at) as u64, "more changed file");
+            lines.extend(say(look, Role::Dim, &format!("{more}; /diff FILE shows one")));
+            break;
+        }
+        let diff = Diff::parse(file);
+        let mut head = vec![Span::styled(
+            format!("{} ", clean(&name(file), 1)),
+            look.style(Role::Strong),
+        )];
+        match diff.is_empty() {
+            true => head.push(Span::styled(what(file), look.style(Role::Dim))),
+            false => head.extend(diff.summary(look)),
+        }
+        lines.push(clip_line(Line::from(head), look.width));
+        let shown = left.min(OF_A_FILE);
+        lines.extend(diff.lines(look, shown));
+        left -= diff.rows().min(shown);
+    }
+    if !told.untracked.is_empty() {
+        lines.extend(say(look, Role::Strong, "Not known to git:"));
+        let names = told.untracked.iter().take(NAMED);
+        lines.extend(names.flat_map(|name| say(look, Role::Text, &format!("  {}", clean(name, 1)))));
+        let more = told.untracked.len().saturating_sub(NAMED);
+        if more > 0 {
+            lines.extend(say(
+                look,
+                Role::Dim,
+                &format!("  and {}", count(more as u64, "more file")),
+            ));
+        }
+    }
+    if told.is_cut {
+        lines.extend(say(
+            look,
+            Role::Warning,
+            "There is more than is shown; /diff FILE shows one file.",
+        ));
+    }
+    if lines.is_empty() {
+        lines = say(look, Role::Text, "Nothing is changed since the last commit.");
+    }
+    lines
+}
+
+/// The parts of the text, a file each. A line of a file's content begins with a sign, and so never as a part does.
+fn files(diff: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = diff.match_indices(BEGINS).map(|(at, _)| at).collect();
+    starts.retain(|&at| at == 0 || diff.as_bytes()[at - 1] == b'\n');
+    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
+    starts.iter().zip(ends).map(|(&from, to)| &diff[from..to]).collect()
+}
+
+/// The lines of a part before its first hunk.
+fn head(file: &str) -> impl Iterator<Item = &str> {
+    file.lines().take_while(|line| !line.starts_with("@@ "))
+}
+
+/// The file's name, as it is now, or was.
+fn name(file: &str) -> String {
+    let of = |begins: &str| head(file).find_map(|line| line.strip_prefix(begins));
+    let name = of("+++ b/").or(of("--- a/")).or(of("rename to "));
+    let name = name.or_else(|| {
+        // The same name stands twice here.
+        let both = head(file).next()?.strip_prefix(BEGINS)?;
+        both.get(2..both.len() / 2)
+    });
+    // Git ends a name that has a space in it with a tab.
+    name.unwrap_or_default().trim_end_matches('\t').to_owned()
+}
+
+/// What became of a file of which no line is shown.
+fn what(file: &str) -> &'static str {
+    let has = |begins: &str| head(file).any(|line| line.starts_with(begins));
+    if has("Binary files ") {
+        "is not text"
+    } else if has("rename ") {
+        "was renamed"
+    } else if has("new file ") {
+        "is new and empty"
+    } else if has("deleted ") {
+        "was deleted"
+    } else {
+        "has another mode"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::look::Styles;
+
+    fn shown(told: &Uncommitted) -> String {
+        let look = Look::new(60, Styles::Monochrome, crate::render::look::Background::Dark);
+        let lines = lines(&look, told).into_iter().map(|line| line.to_string());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn each_file_is_named_with_what_became_of_it() {
+        let diff = "diff --git a/a b.rs b/a b.rs\nindex 1..2 100644\n--- a/a b.rs\t\n+++ b/a b.rs\t\n@@ -1 +1,2 @@\n one\n+diff --git a/x b/x\n\
+            diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-two\n\
+            diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n\
+            diff --git a/pic.png b/pic.png\nBinary files a/pic.png and b/pic.png differ\n";
+        let told = Uncommitted {
+            diff: diff.to_owned(),
+            untracked: vec!["new\u{1b}[31m".to_owned()],
+            is_cut: false,
+        };
+        let shown = shown(&told);
+        for words in [
+            "a b.rs +1 −0",
+            "+ diff --git a/x b/x",
+            "gone +0 −1",
+            "run.sh has another mode",
+            "pic.png is not text",
+            "Not known to git:",
+        ] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+        assert!(!shown.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn many_changes_are_counted() {
+        let hunk = format!("@@ -0,0 +1,500 @@\n{}", "+line\n".repeat(500));
+        let file = |name: usize| format!("diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n{hunk}");
+        let told = Uncommitted {
+            diff: (0..9).map(file).collect(),
+            ..Uncommitted::default()
+        };
+        let shown = shown(&told);
+        assert!(
+            shown.contains("300 more lines") && shown.ends_with("6 more changed files; /diff FILE shows one"),
+            "{shown}"
+        );
+    }
+}
