@@ -8,7 +8,7 @@ use crate::upstream::{Provider, Upstream};
 use crate::{Api, headers};
 use bytes::{Bytes, BytesMut};
 use codelet_providers::overheard::{self, Billed, TooLong};
-use codelet_transcript::Listed;
+use codelet_transcript::{Listed, has_more_values};
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -28,6 +28,10 @@ const ROOM_STEP: usize = 1 << 20;
 /// beginning.
 const PATIENCE: Duration = Duration::from_millis(50);
 const PATIENCE_PER_MB: Duration = Duration::from_millis(100);
+/// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
+const MOST_VALUES: usize = 500_000;
+/// Why such a request goes on as it came.
+const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
 /// How long a client may pause within a body, and how long all of it may take.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
@@ -316,6 +320,9 @@ async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<
     let original = body.clone();
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(move || {
+        if has_more_values(&original, MOST_VALUES) {
+            return (Err(TOO_MANY_VALUES), Facts::default());
+        }
         let mut edited = editor.edit(&asked, &original);
         (written(&mut edited, &asked), edited.facts)
     });
@@ -343,6 +350,9 @@ async fn ask_again(
     let editor = shared.options.editor.clone();
     let original = body.clone();
     let work = move || {
+        if has_more_values(&original, MOST_VALUES) {
+            return None;
+        }
         let mut edited = editor.edit_refused(&asked, &original, why.limit, why.counted)?;
         let body = written(&mut edited, &asked).ok()??;
         Some((edited.facts, body))

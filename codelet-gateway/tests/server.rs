@@ -265,7 +265,35 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
             .unwrap();
         assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
         assert_eq!(provider.seen()[0].body, conversation(2).as_bytes());
+        assert_eq!(figures(&address).await["fail_opens"], 1);
     }
+}
+
+async fn figures(address: &str) -> serde_json::Value {
+    let figures = client().get(format!("{address}/codelet/figures")).send().await.unwrap();
+    serde_json::from_str(&figures.text().await.unwrap()).unwrap()
+}
+
+/// Three megabytes that would take a hundred and more once they are built.
+#[tokio::test]
+async fn a_request_of_too_many_values_goes_on_unread_and_is_told() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    let blocks = |open: &str| vec![open; 1_000_000].join(",");
+    for body in [
+        format!(r#"{{"messages":[{}]}}"#, blocks("[]")),
+        format!(r#"{{"messages":[{{"role":"user","content":[{}]}}]}}"#, blocks("{}")),
+    ] {
+        let sent = client().post(format!("{address}/v1/messages")).body(body.clone());
+        assert_eq!(sent.send().await.unwrap().bytes().await.unwrap(), EVENTS.concat());
+        assert!(provider.seen().last().unwrap().body == body);
+    }
+    let told = figures(&address).await;
+    let why = "the request holds more than 500,000 JSON values";
+    assert_eq!(
+        (&told["fail_opens"], &told["last_requests"][0]["fail_open"]),
+        (&2.into(), &why.into())
+    );
 }
 
 #[tokio::test]
