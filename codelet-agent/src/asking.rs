@@ -1,7 +1,9 @@
 //! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
 
 use crate::orders;
-use crate::permission::{self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, pattern_for};
+use crate::permission::{
+    self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, allows_other, pattern_for,
+};
 use crate::tool::{Lack, Looking, Need};
 use codelet_context::refusal;
 use futures_util::future::BoxFuture;
@@ -34,8 +36,8 @@ pub enum Grant {
     Look(PathBuf),
     /// Changing files in this folder.
     Change(PathBuf),
-    /// Calling this tool of a server, with whatever parameters.
-    Tool(String),
+    /// Calling this tool of a server, with whatever parameters, as long as it has this definition.
+    Tool(String, String),
     /// Running command lines with what the sandbox does not give: those that these patterns fit together.
     With(Vec<String>, Lack),
     /// The same for this command line and no other.
@@ -49,7 +51,9 @@ impl Grant {
             (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
             // Who may change a folder's files may not therefore change what git, or a shell, does there.
             (Grant::Change(folder), Need::Change { path, owner, .. }) => path.starts_with(folder) && owner.is_none(),
-            (Grant::Tool(granted), Need::Call { tool, .. }) => granted == tool,
+            (Grant::Tool(granted, known), Need::Call { tool, definition, .. }) => {
+                granted == tool && known == definition
+            }
             (Grant::With(patterns, given), Need::RunWith { command, folder, lack }) => {
                 given == lack
                     && allows(patterns, command, !folder.is_empty(), true)
@@ -177,8 +181,29 @@ impl State {
                 allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
                     && orders::changed_by(command, folder).is_none()
             }
-            Need::Call { tool, .. } => allows_call(&patterns, tool),
+            Need::Call { tool, definition, .. } => allows_call(&patterns, tool, definition),
             _ => false,
+        }
+    }
+
+    /// Notes of each call whether it is of a tool that somebody has permitted when it had another definition.
+    fn compare(&self, needs: &mut [Need]) {
+        for need in needs {
+            let Need::Call {
+                tool,
+                definition,
+                is_changed,
+                ..
+            } = need
+            else {
+                continue;
+            };
+            *is_changed = allows_other(self.patterns(), tool, definition)
+                || self.grants.iter().any(|grant| match grant {
+                    Grant::Tool(granted, known) => granted == tool && known != definition,
+                    Grant::Commands(pattern) => allows_other(std::slice::from_ref(pattern), tool, definition),
+                    _ => false,
+                });
         }
     }
 
@@ -286,7 +311,7 @@ impl Gate for Asking {
             if let Some(denial) = asked.needs.iter().find_map(denial) {
                 return Verdict::No(denial);
             }
-            let needs = lock(&self.state).open(asked.needs);
+            let mut needs = lock(&self.state).open(asked.needs);
             if needs.is_empty() {
                 return Verdict::Yes;
             }
@@ -300,6 +325,7 @@ impl Gate for Asking {
             if let Some(objection) = needs.iter().find_map(objection) {
                 return Verdict::No(objection);
             }
+            lock(&self.state).compare(&mut needs);
             let (answer, answered) = oneshot::channel();
             let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
@@ -353,7 +379,7 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
             },
             Need::Change { owner: Some(_), .. } => Vec::new(),
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
-            Need::Call { tool, .. } => vec![Grant::Tool(tool.clone())],
+            Need::Call { tool, definition, .. } => vec![Grant::Tool(tool.clone(), definition.clone())],
         };
         for grant in more {
             if !grants.contains(&grant) {
@@ -427,6 +453,46 @@ mod tests {
         assert!(matches!(judged.await.unwrap(), Verdict::No(_)));
         gate.permit(Permission::Edit);
         assert_eq!(gate.judge(asked(&run("cargo test"))).await, Verdict::Yes);
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_its_server_defines_otherwise_is_asked_about_again() {
+        let (gate, mut questions) = Asking::new(Rules::default());
+        let gate = gate.keeping(Arc::new(|_| Ok("kept".to_owned())));
+        let call = |tool: &str, definition: &str| {
+            vec![Need::Call {
+                server: "files".to_owned(),
+                tool: tool.to_owned(),
+                definition: definition.to_owned(),
+                is_changed: false,
+                parameters: "{}".to_owned(),
+            }]
+        };
+        let judge = |needs: Vec<Need>| {
+            let gate = gate.clone();
+            tokio::spawn(async move { gate.judge(asked(&needs)).await })
+        };
+        let tells_of_change =
+            |question: &Question| matches!(&question.needs[..], [Need::Call { is_changed: true, .. }]);
+        for (tool, is_kept) in [("files__stat", false), ("files__list", true)] {
+            let judged = judge(call(tool, "one"));
+            let question = questions.recv().await.unwrap();
+            assert!(!tells_of_change(&question));
+            if is_kept {
+                let patterns = question.patterns(question.proposal.as_deref().unwrap()).unwrap();
+                question.keep(patterns);
+            } else {
+                question.answer(Word::Always);
+            }
+            assert_eq!(judged.await.unwrap(), Verdict::Yes);
+            assert_eq!(gate.judge(asked(&call(tool, "one"))).await, Verdict::Yes);
+            let judged = judge(call(tool, "two"));
+            let question = questions.recv().await.unwrap();
+            assert!(tells_of_change(&question), "{tool}");
+            question.answer(Word::Always);
+            assert_eq!(judged.await.unwrap(), Verdict::Yes);
+            assert_eq!(gate.judge(asked(&call(tool, "two"))).await, Verdict::Yes);
+        }
     }
 
     #[tokio::test]

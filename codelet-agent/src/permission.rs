@@ -11,8 +11,8 @@ mod word;
 use denied::denies;
 pub use looks::{Looks, looks};
 use pattern::CALL;
-pub(crate) use pattern::allows_call;
 pub use pattern::{allows, fits, is_of_calls};
+pub(crate) use pattern::{allows_call, allows_other};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
 use crate::orders;
@@ -127,7 +127,7 @@ impl Rules {
     pub fn denial(&self, need: &Need) -> Option<String> {
         let denies = |pattern: &&String| match need {
             Need::Run { command, .. } | Need::RunWith { command, .. } => denies(pattern, command),
-            Need::Call { tool, .. } => allows_call(std::slice::from_ref(*pattern), tool),
+            Need::Call { tool, definition, .. } => allows_call(std::slice::from_ref(*pattern), tool, definition),
             _ => false,
         };
         let pattern = self.deny.iter().find(denies)?;
@@ -195,9 +195,21 @@ impl Rules {
                 "running it again with {} needs somebody who permits it",
                 lack.named()
             )),
-            (_, Need::Call { server, tool, .. }) => (!allows_call(&self.allow, tool)).then(|| {
+            (
+                _,
+                Need::Call {
+                    server,
+                    tool,
+                    definition,
+                    ..
+                },
+            ) => (!allows_call(&self.allow, tool, definition)).then(|| {
+                let changed = match allows_other(&self.allow, tool, definition) {
+                    true => " (the server describes it in another way than when it was permitted)",
+                    false => "",
+                };
                 format!(
-                    "{tool} is a tool of the server {server}: calling it needs the permission `all`, or a pattern that \
+                    "{tool} is a tool of the server {server}{changed}: calling it needs the permission `all`, or a pattern that \
                      allows it, such as `{CALL}{tool}` or `{CALL}{server}__*`"
                 )
             }),
@@ -290,6 +302,8 @@ mod tests {
             Need::Call {
                 server: "files".to_owned(),
                 tool: "files__stat".to_owned(),
+                definition: "d1".to_owned(),
+                is_changed: false,
                 parameters: "{}".to_owned(),
             },
         ];
@@ -312,6 +326,11 @@ mod tests {
         assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+--+-");
         assert_eq!(verdicts(Permission::Edit, &["*", "mcp:other__*"]), "+-+--+-");
         assert_eq!(verdicts(Permission::Edit, &["mcp:files__stat"]), "+-+---+");
+        assert_eq!(verdicts(Permission::Edit, &["mcp:files__*#d1"]), "+-+---+");
+        assert_eq!(
+            verdicts(Permission::Edit, &["mcp:files__stat#d2", "mcp:files__stat#"]),
+            "+-+----"
+        );
         assert_eq!(verdicts(Permission::All, &[]), "+++++++");
     }
 

@@ -104,6 +104,10 @@ pub enum Need {
         server: String,
         /// The tool's name towards the model, `server__tool`.
         tool: String,
+        /// Tells what the server says of the tool, its description and parameters, from whatever else it may come to say.
+        definition: String,
+        /// Somebody has permitted a tool of this name, with another definition.
+        is_changed: bool,
         /// What it is called with, as JSON.
         parameters: String,
     },

@@ -17,6 +17,7 @@ mod index;
 mod kind;
 pub(crate) mod labels;
 mod look;
+mod look_alike;
 mod pack;
 pub(crate) mod posing;
 mod queue;

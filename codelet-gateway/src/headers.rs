@@ -21,10 +21,28 @@ const HOP: [HeaderName; 7] = [
 /// The header by which a client shows that it may use a gateway that others reach, too.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-codelet-token");
 
+/// The header by which gateways tell one another through which of them a request has come: their numbers, with commas between them. No
+/// vendor gets it.
+const CAME: HeaderName = HeaderName::from_static("x-codelet-came-through");
+
+/// Through which gateways a request has come.
+pub(crate) fn came_through(headers: &HeaderMap) -> Vec<&str> {
+    let values = headers.get_all(CAME).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim).collect()
+}
+
+/// Adds a gateway to those that a request has come through, as the one behind it is to read.
+pub(crate) fn come_through(onward: &mut HeaderMap, before: &[&str], gateway: &str) {
+    let all: Vec<&str> = before.iter().copied().chain([gateway]).collect();
+    if let Ok(value) = HeaderValue::try_from(all.join(",")) {
+        onward.insert(CAME, value);
+    }
+}
+
 /// The headers of a request, as they go on.
 pub(crate) fn onward(headers: &HeaderMap) -> HeaderMap {
     let mut onward = without_hop(headers);
-    for name in [HOST, CONTENT_LENGTH, EXPECT, TOKEN] {
+    for name in [HOST, CONTENT_LENGTH, EXPECT, TOKEN, CAME] {
         onward.remove(name);
     }
     onward

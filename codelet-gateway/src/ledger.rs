@@ -144,22 +144,15 @@ impl Ledger {
             .zip(billed)
             .map(|(card, billed)| card.cost(billed.usage, billed.write_1h));
         let mut books = self.books();
-        let Some(id) = row.facts.conversation else {
-            books.totals.others += 1;
-            return;
-        };
-        let conversation = books.conversations.entry(id).or_default();
-        conversation.model.clone_from(&row.facts.model);
-        conversation.requests += 1;
-        conversation.edits = row.facts.edits;
-        conversation.window = (row.facts.before, row.facts.after);
-        if let Some(billed) = billed {
-            conversation.usage = conversation.usage.plus(billed.usage);
-            row.passing = card.map(|card| conversation.passing_through(&row, billed, card));
+        match row.facts.conversation {
+            Some(id) => books.conversations.entry(id).or_default().add(&mut row, billed, card),
+            // What has failed is told, although nobody knows of which conversation it is.
+            None if row.fail_open.is_none() => {
+                books.totals.others += 1;
+                return;
+            }
+            None => {}
         }
-        conversation.dollars += row.dollars.unwrap_or_default();
-        conversation.passing += row.passing.or(row.dollars).unwrap_or_default();
-        conversation.last = conversation.last.max(Some(row.at));
         books.close(&row);
         drop(books);
         if let Some(file) = &self.file {
@@ -201,6 +194,20 @@ impl Ledger {
 }
 
 impl Conversation {
+    fn add(&mut self, row: &mut Row, billed: Option<Billed>, card: Option<&PriceCard>) {
+        self.model.clone_from(&row.facts.model);
+        self.requests += 1;
+        self.edits = row.facts.edits;
+        self.window = (row.facts.before, row.facts.after);
+        if let Some(billed) = billed {
+            self.usage = self.usage.plus(billed.usage);
+            row.passing = card.map(|card| self.passing_through(row, billed, card));
+        }
+        self.dollars += row.dollars.unwrap_or_default();
+        self.passing += row.passing.or(row.dollars).unwrap_or_default();
+        self.last = self.last.max(Some(row.at));
+    }
+
     fn passing_through(&mut self, row: &Row, billed: Billed, card: &PriceCard) -> f64 {
         let usage = billed.usage;
         let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);

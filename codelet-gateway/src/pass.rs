@@ -8,7 +8,7 @@ use crate::upstream::{Provider, Upstream};
 use crate::{Api, headers};
 use bytes::{Bytes, BytesMut};
 use codelet_providers::overheard::{self, Billed, TooLong};
-use codelet_transcript::Listed;
+use codelet_transcript::{Listed, has_more_values};
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -28,6 +28,10 @@ const ROOM_STEP: usize = 1 << 20;
 /// beginning.
 const PATIENCE: Duration = Duration::from_millis(50);
 const PATIENCE_PER_MB: Duration = Duration::from_millis(100);
+/// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
+const MOST_VALUES: usize = 500_000;
+/// Why such a request goes on as it came.
+const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
 /// How long a client may pause within a body, and how long all of it may take.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
@@ -37,20 +41,63 @@ const REFUSAL: Duration = Duration::from_secs(2);
 
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
-    let provider = match Provider::of(&path, request.headers()) {
+    match provider(&shared, &path, request.headers()) {
+        Ok(provider) => to(provider, shared, path, request).await,
+        Err((status, words)) => {
+            let mut body = request.into_body();
+            // Whoever is still sending when the connection ends does not read why.
+            let sent = async {
+                let mut bytes = 0;
+                while bytes <= MOST_READ
+                    && let Some(Ok(frame)) = body.frame().await
+                {
+                    bytes += frame.data_ref().map_or(0, Bytes::len);
+                }
+            };
+            let _ = tokio::time::timeout(PAUSE, sent).await;
+            error(status, &words)
+        }
+    }
+}
+
+/// The provider that a request is for; otherwise why it goes to none.
+fn provider(shared: &Shared, path: &PathAndQuery, headers: &HeaderMap) -> Result<Provider, (StatusCode, String)> {
+    if Upstream::leads_upwards(path.path()) {
+        let words = "the path of the request leads upwards (..); the Codelet gateway passes on only what is below the provider's address";
+        return Err((StatusCode::BAD_REQUEST, words.to_owned()));
+    }
+    let provider = match Provider::of(path, headers) {
         Ok(provider) => provider,
         // Whoever has named an address knows what keys are taken there.
         Err(contradiction) if !shared.upstream(contradiction.meant).is_usual(contradiction.meant) => {
             contradiction.meant
         }
-        Err(contradiction) => return error(StatusCode::BAD_REQUEST, &contradiction.to_string()),
+        Err(contradiction) => return Err((StatusCode::BAD_REQUEST, contradiction.to_string())),
     };
+    if headers::came_through(headers).contains(&&*shared.number) {
+        let (address, name) = (shared.address, provider.name());
+        let words = format!(
+            "the request has come back to the Codelet gateway at {address}: the address of {name} leads here. Start it with the \
+             provider's own: --upstream {name}=ADDRESS"
+        );
+        return Err((StatusCode::LOOP_DETECTED, words));
+    }
+    Ok(provider)
+}
+
+async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
+    let upstream = shared.upstream(provider).clone();
+    let mut headers = headers::onward(&head.headers);
+    // The address that the user has named may be that of another gateway; the vendor's own is not.
+    if !upstream.is_usual(provider) {
+        headers::come_through(&mut headers, &headers::came_through(&head.headers), &shared.number);
+    }
     let onward = Onward {
-        upstream: shared.upstream(provider).clone(),
+        upstream,
         method: head.method,
         path,
-        headers: headers::onward(&head.headers),
+        headers,
     };
     let api =
         Api::of(onward.path.path()).filter(|_| onward.method == Method::POST && headers::is_plain_json(&head.headers));
@@ -316,6 +363,9 @@ async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<
     let original = body.clone();
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(move || {
+        if has_more_values(&original, MOST_VALUES) {
+            return (Err(TOO_MANY_VALUES), Facts::default());
+        }
         let mut edited = editor.edit(&asked, &original);
         (written(&mut edited, &asked), edited.facts)
     });
@@ -343,6 +393,9 @@ async fn ask_again(
     let editor = shared.options.editor.clone();
     let original = body.clone();
     let work = move || {
+        if has_more_values(&original, MOST_VALUES) {
+            return None;
+        }
         let mut edited = editor.edit_refused(&asked, &original, why.limit, why.counted)?;
         let body = written(&mut edited, &asked).ok()??;
         Some((edited.facts, body))

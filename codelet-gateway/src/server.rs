@@ -106,7 +106,9 @@ pub struct Gateway {
 /// What all connections share.
 pub(crate) struct Shared {
     pub options: Options,
-    address: SocketAddr,
+    pub address: SocketAddr,
+    /// Tells it from other gateways that a request may come through.
+    pub number: String,
     /// What others on this machine do not know: what was said in a conversation is read back only with it.
     secret: String,
     /// Room for bodies that are being read, in megabytes.
@@ -132,6 +134,7 @@ impl Gateway {
             shared: Arc::new(Shared {
                 options,
                 address,
+                number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
                 room: Semaphore::new(MOST_READING_MB),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),

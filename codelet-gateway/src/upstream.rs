@@ -186,6 +186,23 @@ impl Upstream {
         url
     }
 
+    /// Whether a server may read this path as one that leads upwards, and out of the address's own. Blanks and signs may be written by their
+    /// numbers, a backslash stand for a slash, and something behind a semicolon: who reads it last decides.
+    pub(crate) fn leads_upwards(path: &str) -> bool {
+        let mut path = path.to_ascii_lowercase();
+        // A number may be that of the sign that begins one.
+        while path.contains("%25") {
+            path = path.replace("%25", "%");
+        }
+        let path = path
+            .replace("%2e", ".")
+            .replace("%2f", "/")
+            .replace("%5c", "/")
+            .replace("%3b", ";");
+        let mut names = path.split(['/', '\\']);
+        names.any(|name| name.split(';').next() == Some(".."))
+    }
+
     /// Whether it is the vendor's own, and not one that the user has named.
     pub(crate) fn is_usual(&self, provider: Provider) -> bool {
         let usual = Url::parse(provider.usual_address()).ok();
@@ -279,6 +296,33 @@ mod tests {
             ),
         ] {
             assert_eq!(of(path, header), provider, "{path} {header}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_leads_upwards_is_known_however_it_is_written() {
+        for path in [
+            "/..",
+            "/v1/../../admin",
+            "/v1/%2e%2E/admin",
+            "/v1/.%2e/admin",
+            "/v1/..\\admin",
+            "/v1/..%5cadmin",
+            "/v1/x%2f..%2Fadmin",
+            "/v1/%252e%252e/admin",
+            "/v1/%25252e./admin",
+            "/v1/..;x/admin",
+        ] {
+            assert!(Upstream::leads_upwards(path), "{path}");
+        }
+        for path in [
+            "/v1/models/..a",
+            "/v1/a..b/...",
+            "/v1/./models",
+            "/v1beta/models/g-2.5:generateContent",
+            "/v1/files/a%2Fb%25",
+        ] {
+            assert!(!Upstream::leads_upwards(path), "{path}");
         }
     }
 

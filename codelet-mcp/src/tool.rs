@@ -10,6 +10,7 @@ use codelet_agent::tool::{Call, Need, Output, Tool};
 use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 /// The longest description of a call, in characters.
@@ -18,6 +19,8 @@ const DESCRIPTION: usize = 200;
 /// A tool of a server.
 pub(crate) struct RemoteTool {
     defined: Defined,
+    /// The beginning of the hash of what the server says of it.
+    definition: String,
     remote: Arc<Remote>,
 }
 
@@ -26,7 +29,11 @@ impl RemoteTool {
         let hidden = remote.secrets.hide(defined.spec.description.to_string());
         defined.spec.description = Arc::from(hidden);
         hide_in(&mut defined.spec.parameters, &remote);
-        RemoteTool { defined, remote }
+        RemoteTool {
+            definition: definition(&defined),
+            defined,
+            remote,
+        }
     }
 
     async fn answer(&self, call: Call<'_>) -> Output {
@@ -54,6 +61,17 @@ impl RemoteTool {
             }
         }
     }
+}
+
+/// What tells one definition of a tool from another, also in later sessions: 16 digits of the SHA-256 of all that the model is told of it.
+fn definition(defined: &Defined) -> String {
+    let spec = &defined.spec;
+    let parts = [&*defined.tool, &*spec.description, &spec.parameters.to_string()];
+    // Each with its length before it, or a name could end where another's description begins.
+    let hash = parts.iter().fold(Sha256::new(), |hash, part| {
+        hash.chain_update(part.len().to_le_bytes()).chain_update(part)
+    });
+    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Takes secrets out of every text of a schema; the names of parameters stay, or nobody could give them.
@@ -84,6 +102,8 @@ impl Tool for RemoteTool {
         Ok(vec![Need::Call {
             server: self.remote.server.name.clone(),
             tool: self.defined.spec.name.to_string(),
+            definition: self.definition.clone(),
+            is_changed: false,
             parameters: self.remote.secrets.hide(parameters.json().as_str().to_owned()),
         }])
     }

@@ -439,7 +439,7 @@ pub fn grant(grant: &Grant) -> (String, String) {
         Grant::Line(line) => (line.clone(), "may be run, exactly as written".to_owned()),
         Grant::Look(folder) => (folder.display().to_string(), "may be read".to_owned()),
         Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
-        Grant::Tool(tool) => (tool.clone(), "may be called".to_owned()),
+        Grant::Tool(tool, _) => (tool.clone(), "may be called".to_owned()),
         Grant::With(patterns, lack) => (
             format!("{} with {}", patterns.join(" && "), lack.named()),
             "may be run".to_owned(),

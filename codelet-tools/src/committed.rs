@@ -72,14 +72,19 @@ fn of_submodule(tree: &Path, own: &Path, home: Option<&Path>) -> Option<Committe
     if !is_module || own.starts_with(tree) || !is_gits_alone(own, tree, home) {
         return None;
     }
-    // Where each working tree has settings of its own, it stands in those.
-    let mut settings = ["config.worktree", "config"].iter().map(|name| own.join(name));
-    let back = settings.find_map(|settings| worktree(&text(&settings)?))?;
-    let is_known = own.join(back).canonicalize().ok()? == tree;
+    let is_known = tree_of(own)? == tree;
     is_known.then(|| Committed {
         writable: vec![own.to_owned()],
         is_part: false,
     })
+}
+
+/// The working tree that a repository's settings name, if it is there.
+pub(crate) fn tree_of(own: &Path) -> Option<PathBuf> {
+    // Where each working tree has settings of its own, it stands in those.
+    let mut settings = ["config.worktree", "config"].iter().map(|name| own.join(name));
+    let back = settings.find_map(|settings| worktree(&text(&settings)?))?;
+    own.join(back).canonicalize().ok()
 }
 
 /// Whether git would take a folder for a repository, or for the part of one that belongs to a working tree.

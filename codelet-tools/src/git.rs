@@ -46,6 +46,9 @@ const DATA: [&str; 7] = [
     "info/sparse-checkout",
 ];
 
+/// The file that leads from a folder of git's to the one that holds its settings and hooks, whatever stands there beside it.
+pub(crate) const COMMON: &str = "commondir";
+
 /// The folder that a folder's repository begins at.
 pub(crate) fn root(directory: &Path) -> Option<PathBuf> {
     directory
@@ -140,6 +143,7 @@ impl Repository {
     pub(crate) fn note_obeyed(&self, obeyed: &mut Obeyed) {
         obeyed.note_repository(&self.own);
         obeyed.note_repository(&self.common);
+        obeyed.note(self.own.join(COMMON));
         let mut waiting = vec![self.own.join("modules"), self.common.join("modules")];
         waiting.extend(obeyed.note_trees(&self.common));
         let mut count = 0;
@@ -147,6 +151,7 @@ impl Repository {
         while let Some(folder) = waiting.pop() {
             let inner = if folder.join("HEAD").symlink_metadata().is_ok() {
                 obeyed.note_repository(&folder);
+                obeyed.note_submodule(&folder);
                 let trees = obeyed.note_trees(&folder);
                 [vec![folder.join("modules")], trees].concat()
             } else {

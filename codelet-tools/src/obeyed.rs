@@ -1,7 +1,8 @@
 //! Files of a workspace that somebody obeys, as they stood: so that the user is told which of them a command has changed.
 
+use crate::committed;
 use crate::files::{self, Stamp};
-use crate::git::{ENTRIES, Repository, entries, text};
+use crate::git::{COMMON, ENTRIES, Repository, entries, text};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::BTreeMap;
@@ -65,6 +66,17 @@ impl Obeyed {
         });
         for hook in hooks {
             self.note(hook);
+        }
+    }
+
+    /// Notes what leads from a submodule's tree to its repository, and from there to its settings. Git goes that way whenever somebody looks
+    /// at the whole.
+    pub(crate) fn note_submodule(&mut self, folder: &Path) {
+        self.note(folder.join(COMMON));
+        let dot = committed::tree_of(folder).map(|tree| tree.join(".git"));
+        // A repository that lies in its tree is one of its own.
+        if let Some(dot) = dot.filter(|dot| !dot.is_dir()) {
+            self.note(dot);
         }
     }
 
@@ -231,6 +243,39 @@ mod tests {
             std::fs::write(git.join(format!("hooks/{number}.sample")), "").unwrap();
         }
         assert!(changed().contains(&git.join("hooks")));
+    }
+
+    /// `git status` of the whole looks into each submodule, and so runs what the settings there name.
+    #[test]
+    fn what_leads_to_a_submodules_repository_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let module = base.join(".git/modules/libs/sub");
+        std::fs::create_dir_all(&module).unwrap();
+        std::fs::create_dir_all(base.join("libs/sub")).unwrap();
+        for repository in [&base.join(".git"), &module] {
+            std::fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        std::fs::write(module.join("config"), "[core]\n\tworktree = ../../../../libs/sub\n").unwrap();
+        let pointer = base.join("libs/sub/.git");
+        std::fs::write(&pointer, "gitdir: ../../.git/modules/libs/sub\n").unwrap();
+        let mut last = Obeyed::of(&base);
+        let mut changed = || {
+            let now = Obeyed::of(&base);
+            let changed = now.changed(&last);
+            last = now;
+            changed
+        };
+        assert_eq!(changed(), [] as [PathBuf; 0]);
+        std::fs::write(&pointer, "gitdir: ../../evil/.git\n").unwrap();
+        assert_eq!(changed(), [pointer.clone()]);
+        std::fs::remove_file(&pointer).unwrap();
+        std::fs::create_dir(&pointer).unwrap();
+        assert_eq!(changed(), [pointer]);
+        std::fs::write(module.join("commondir"), "../../../../evil/.git\n").unwrap();
+        assert_eq!(changed(), [module.join("commondir")]);
+        std::fs::write(base.join(".git/commondir"), "../evil/.git\n").unwrap();
+        assert!(changed().contains(&base.join(".git/commondir")));
     }
 
     #[test]

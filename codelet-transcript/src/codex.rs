@@ -7,6 +7,7 @@ use crate::gather::{self, Gather};
 use crate::harness::is_fragment;
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recorded, Recording};
+use crate::source;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError, Warning};
 use codelet_context::body::Body;
@@ -548,7 +549,7 @@ const PROGRAMS: &[&str] = &[
 /// The exit status in the envelope around what a program printed: lines of text up to `Output:`, or a JSON object.
 fn exit_status(output: &str) -> Option<i64> {
     if output.starts_with("{\"output\":") {
-        let envelope: Value = serde_json::from_str(output).ok()?;
+        let envelope = source::embedded(output)?;
         return envelope.get("metadata")?.get("exit_code")?.as_i64();
     }
     const MOST_LINES: usize = 8;

@@ -1,6 +1,7 @@
 //! Sessions of Codex that go on from another file: which one that is, and the two put together. Nothing is opened here.
 
 use crate::skim::Skim;
+use crate::source;
 use serde_json::Value;
 use std::ops::Range;
 
@@ -35,7 +36,8 @@ pub fn earlier(bytes: &[u8]) -> Option<Earlier> {
             Some("rollout_reference") => entry.get("payload"),
             _ => None,
         };
-        let reference: Option<Value> = payload.and_then(|value| serde_json::from_slice(value.slice()?).ok());
+        let reference: Option<Value> =
+            payload.and_then(|value| source::embedded(std::str::from_utf8(value.slice()?).ok()?));
         if let Some((name, bytes)) = reference.as_ref().and_then(referred) {
             return Some(Earlier { name, bytes, line });
         }

@@ -1,6 +1,8 @@
 //! Whole entries within a line that is none: two that were glued together, or the beginning of one before a whole one, as
 //! programs leave them that were ended while they wrote.
 
+use crate::skim::has_more_values;
+use crate::source::MOST_VALUES;
 use serde_json::{Map, Value};
 
 /// Different beginnings that are looked for: writers name the fields of their entries in few orders.
@@ -31,6 +33,9 @@ pub(crate) fn beginnings(file: &[u8]) -> Vec<&[u8]> {
 /// line does or another object begins. In a line that only breaks off, what stands where a value may stand is a value.
 pub(crate) fn parts(line: &str, beginnings: &[&[u8]], breaks_off: bool) -> Vec<(Map<String, Value>, usize)> {
     let mut found = Vec::new();
+    if has_more_values(line.as_bytes(), MOST_VALUES) {
+        return found;
+    }
     let mut at = 0;
     let mut left = line.len().saturating_mul(LOOKS);
     while let Some(start) = next(line, at, beginnings) {

@@ -8,6 +8,7 @@ use crate::extra::{kept, marked};
 use crate::gemini::answer;
 use crate::node::Node;
 use crate::skim::Skim;
+use crate::source;
 use codelet_context::message::{Origin, Part, ToolResult};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -24,7 +25,15 @@ const LONGEST_FRAME: usize = 600;
 pub(crate) fn of(result: &ToolResult) -> Option<Map<String, Value>> {
     let raw = only_text(result)?;
     let is_one = raw.trim().starts_with('{') && raw.trim().ends_with('}');
-    serde_json::from_str(raw).ok().filter(|_| is_one)
+    is_one.then(|| fields(raw))?
+}
+
+/// The object that a text is, if it is one.
+pub(crate) fn fields(text: &str) -> Option<Map<String, Value>> {
+    match source::embedded(text)? {
+        Value::Object(fields) => Some(fields),
+        _ => None,
+    }
 }
 
 /// The text that an answer is nothing but.

@@ -7,6 +7,7 @@ use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
 use crate::notes::note_unknown;
 use crate::recording::{Billed, Recorded, Recording};
+use crate::source;
 use crate::take::{self, Fields};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_context::usage::Usage;
@@ -221,8 +222,8 @@ fn inner(value: Value) -> Value {
 fn messages(attributes: &mut Fields, name: &str) -> Vec<Value> {
     match take::value(attributes, name) {
         Value::Array(list) => list,
-        Value::String(text) => match serde_json::from_str(&text) {
-            Ok(Value::Array(list)) => list,
+        Value::String(text) => match source::embedded(&text) {
+            Some(Value::Array(list)) => list,
             _ => Vec::new(),
         },
         _ => Vec::new(),

@@ -4,6 +4,7 @@ use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
 use crate::lines::Lines;
 use crate::recording::{self, Billed, Recording, Requests};
+use crate::source;
 use crate::take::{self, Fields};
 use crate::{Format, ReadError};
 use codelet_context::message::{Origin, Part, Role, ToolResult};
@@ -193,7 +194,7 @@ fn thinking(block: &mut Fields, api: &str) -> Option<Part> {
         "anthropic-messages" | "bedrock-converse-stream" => gather::thinking(words, proof, None, Some("anthropic")),
         // Here the proof is the whole reasoning item as JSON.
         "openai-responses" | "azure-openai-responses" | "openai-codex-responses" => {
-            let item = proof.and_then(|proof| serde_json::from_str(&proof).ok());
+            let item = proof.and_then(|proof| source::embedded(&proof));
             let sealed = match item {
                 Some(Value::Object(mut item)) => take::string(&mut item, "encrypted_content"),
                 _ => None,

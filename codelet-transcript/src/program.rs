@@ -2,6 +2,7 @@
 //! whatever stands around it. Nothing is worked out: what stands there as a text is read, with constants that hold one; a call with
 //! anything else is none that is known here, and a program without a known call is the text that it is.
 
+use crate::source;
 use codelet_context::exchange::Calls;
 use codelet_context::message::{Action, ActionKind, Message, Part, ToolResult};
 use literal::{Cursor, Scope};
@@ -136,7 +137,7 @@ fn statuses(result: &ToolResult, action: &Action) -> Option<bool> {
     let commands = action.command.as_deref()?.lines().count();
     let status = |text: &str| -> Option<i64> {
         let text = text.trim();
-        let object: Value = text.starts_with('{').then(|| serde_json::from_str(text).ok())??;
+        let object = text.starts_with('{').then(|| source::embedded(text))??;
         object.get("exit_code")?.as_i64()
     };
     let printed = result.texts().skip(1).filter_map(|text| status(text.body.as_str()));

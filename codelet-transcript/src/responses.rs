@@ -12,6 +12,7 @@ use crate::gather::Open;
 use crate::node::Node;
 use crate::openai::{data_url, picture};
 use crate::request;
+use crate::source;
 use crate::source::{Misfit, Step};
 use crate::vendor::shell;
 use crate::{actions, arguments, objects, vendor};
@@ -427,7 +428,7 @@ fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
 /// The status that Codex puts before or around what a command printed, in its own words and never the command's.
 pub(crate) fn status(output: &str) -> Option<bool> {
     if output.starts_with("{\"output\":") && output.ends_with('}') {
-        let value: Value = serde_json::from_str(output).ok()?;
+        let value = source::embedded(output)?;
         let code = value.get("metadata")?.get("exit_code")?.as_i64()?;
         return Some(code == 0);
     }

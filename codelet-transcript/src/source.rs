@@ -2,7 +2,7 @@
 
 use crate::document::Warning;
 use crate::error::ReadError;
-use crate::skim::Skim;
+use crate::skim::{Skim, has_more_values};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -36,6 +36,12 @@ impl Misfit {
         }
     }
 }
+
+/// A document, or a line of one, holds at most so many values: ten times what the longest recorded conversations have. Each takes up to 460
+/// bytes.
+pub(crate) const MOST_VALUES: usize = 2_000_000;
+/// The same for JSON within a string.
+const MOST_EMBEDDED: usize = 200_000;
 
 /// Strings up to this many bytes are quoted in an error.
 const QUOTED: usize = 40;
@@ -110,6 +116,7 @@ impl<'a> Source<'a> {
                 serde_json::error::Category::Eof => "the rest of the document",
                 _ if problem == "trailing characters" => "the end of the file",
                 _ if problem.starts_with("recursion limit") => "at most 127 levels",
+                _ if problem == TOO_MANY => "at most 2,000,000",
                 _ => expected,
             };
             ReadError::Json {
@@ -155,8 +162,11 @@ impl<'a> Source<'a> {
 /// character is written as an escape that stands for nothing (`\ud83d`). Says where the first one stood.
 ///
 /// # Errors
-/// When it is not JSON for another reason.
+/// When it is not JSON for another reason, or holds more values than are built here.
 pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Error> {
+    if has_more_values(text.as_bytes(), MOST_VALUES) {
+        return Err(serde::de::Error::custom(TOO_MANY));
+    }
     match serde_json::from_str(text) {
         Ok(value) => Ok((value, None)),
         Err(error) => match whole_characters(text) {
@@ -164,6 +174,15 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Er
             None => Err(error),
         },
     }
+}
+
+/// What is wrong with JSON of too many values.
+const TOO_MANY: &str = "too many values";
+
+/// The JSON that a string is, such as a program's output; none where it is none, or holds more values than such a string has.
+pub(crate) fn embedded(text: &str) -> Option<Value> {
+    let is_read = !has_more_values(text.as_bytes(), MOST_EMBEDDED);
+    is_read.then(|| serde_json::from_str(text).ok())?
 }
 
 /// The text with every escape of half a character replaced, at the same length, and the offset of the first; `None` where

@@ -3,6 +3,7 @@
 use crate::extra::{OPEN, marked};
 use crate::gather::{self, Gather};
 use crate::lines;
+use crate::source;
 use crate::take::{self, Fields};
 use crate::trajectory;
 use crate::{Document, Format, ReadError};
@@ -64,8 +65,8 @@ impl State {
 fn open_file(step: &mut Fields) -> Option<String> {
     let mut state = match take::value(step, "state") {
         Value::Object(state) => state,
-        Value::String(text) => match serde_json::from_str(&text) {
-            Ok(Value::Object(state)) => state,
+        Value::String(text) => match source::embedded(&text) {
+            Some(Value::Object(state)) => state,
             _ => return None,
         },
         _ => return None,

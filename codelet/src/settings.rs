@@ -77,6 +77,8 @@ impl<T> Set<T> {
 pub struct Settings {
     /// `vendor/name`.
     pub model: Set<String>,
+    /// The model that the project names where the user's own file names none: it holds once it is known whom the user would ask without it.
+    pub project_model: Option<Set<String>>,
     /// Another address than the vendor's own.
     pub base_url: Set<Option<String>>,
     /// How much the model is to think; none leaves it to the provider.
@@ -184,6 +186,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             model: Set::default(vendor::vendors().next().map_or(String::new(), usual_model)),
+            project_model: None,
             base_url: Set::default(None),
             effort: Set::default(None),
             permission: Set::default(Permission::default()),
@@ -255,7 +258,12 @@ impl Settings {
         if places.user.as_ref() != Some(&places.project)
             && let Some(written) = written::read(&places.project)?
         {
-            let narrowed = settings.narrow(written, &places.project);
+            let mut narrowed = settings.narrow(written, &places.project);
+            if settings.model.from == From::Default {
+                let from = From::File(places.project.clone());
+                let offered = narrowed.model.take();
+                settings.project_model = offered.map(|value| Set { value, from });
+            }
             settings.take(narrowed, &places.project)?;
         }
         Ok(settings)
@@ -312,8 +320,7 @@ impl Settings {
     /// narrower; nothing of it may make the user's keys, words or money go elsewhere or further, or take back what the user says.
     fn narrow(&mut self, mut written: Written, path: &Path) -> Written {
         let mut refused: Vec<&str> = Vec::new();
-        let vendor = |model: &str| model.split_once('/').map(|(vendor, _)| vendor.to_owned());
-        let leaves = |model: &String| self.model.from != From::Default && vendor(model) != vendor(&self.model.value);
+        let leaves = |model: &String| self.model.from != From::Default && !is_of_same_vendor(model, &self.model.value);
         refuse(&mut written.model, leaves, "model", &mut refused);
         refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
         refuse(&mut written.effort, |_| true, "effort", &mut refused);
@@ -373,7 +380,7 @@ impl Settings {
 /// What the environment says where no file and no option does.
 impl Settings {
     /// Takes the model of the first vendor that can be asked, and the address of the model's vendor, where nobody has named
-    /// another. Files and the command line come before.
+    /// another. Files and the command line come before; of a project only a model of that vendor, or of any where the user has a key for none.
     pub fn heed(&mut self, variable: &LookUp<'_>) {
         if self.model.from == From::Default {
             let asked = || vendor::vendors().filter(|vendor| !vendor.usual_model.is_empty());
@@ -381,6 +388,20 @@ impl Settings {
             let found = with_key.or_else(|| asked().find_map(|vendor| Some((vendor, address(vendor, variable)?.from))));
             if let Some((vendor, from)) = found {
                 self.model.take(Some(usual_model(vendor)), &from);
+            }
+        }
+        // What the command line says stands over it.
+        let offered = self.project_model.take();
+        if let Some(offered) = offered.filter(|_| self.model.from != From::CommandLine) {
+            if self.model.from == From::Default || is_of_same_vendor(&offered.value, &self.model.value) {
+                self.model = offered;
+            } else {
+                let (usual, name) = (&self.model.value, &offered.value);
+                self.notices.push(format!(
+                    "{}: ignored model: a project cannot choose another provider than the one that you would use without it ({usual}); for \
+                     {name:?} use --model or your own settings file",
+                    offered.from
+                ));
             }
         }
         if self.base_url.value.is_none()
@@ -440,6 +461,15 @@ pub fn address(vendor: &Vendor, variable: &LookUp<'_>) -> Option<Set<Option<Stri
         value: Some(variable(name)?),
         from: From::Environment(name.to_owned()),
     })
+}
+
+/// Whether two models, each with its vendor before it, are one vendor's, by whichever of its names.
+fn is_of_same_vendor(one: &str, other: &str) -> bool {
+    let vendor = |model: &str| {
+        let (vendor, _) = model.split_once('/')?;
+        Some(vendor::find(vendor).map_or_else(|| vendor.to_owned(), |vendor| vendor.name.to_owned()))
+    };
+    vendor(one) == vendor(other)
 }
 
 fn usual_model(vendor: &Vendor) -> String {
@@ -604,7 +634,9 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        Settings::read(&places)
+        let mut settings = Settings::read(&places)?;
+        settings.heed(&|_| None);
+        Ok(settings)
     }
 
     fn told(done: Result<Settings, Failure>) -> String {
@@ -651,6 +683,48 @@ mod tests {
         assert!(
             told(of("\npermission = \"root\"", ""))
                 .starts_with("settings.toml:2:14: unknown permission \"root\", expected")
+        );
+    }
+
+    #[test]
+    fn a_project_s_model_is_one_of_the_vendor_that_the_user_would_ask_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::new(None, folder.path());
+        std::fs::create_dir_all(places.project.parent().unwrap()).unwrap();
+        let model = |project: &str, keys: &[&str], named: Option<&str>| {
+            std::fs::write(&places.project, format!("model = {project:?}")).unwrap();
+            let mut settings = Settings::read(&places).unwrap();
+            settings.model.take(named.map(str::to_owned), &From::CommandLine);
+            settings.heed(&|name| keys.contains(&name).then(|| "key".to_owned()));
+            (settings.model.value, settings.notices)
+        };
+        let both = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
+        assert_eq!(
+            model("anthropic/own", &both, None),
+            ("anthropic/own".to_owned(), Vec::new())
+        );
+        assert_eq!(
+            model("openai/own", &both[1..], None),
+            ("openai/own".to_owned(), Vec::new())
+        );
+        let (usual, _) = model("anthropic/own", &both, Some("anthropic/a"));
+        assert_eq!(usual, "anthropic/a");
+        for other in ["openai/own", "openrouter/anthropic/own", "deepseek/own"] {
+            let (model, notices) = model(other, &both, None);
+            assert!(model.starts_with("anthropic/claude-"), "{other}: {model}");
+            assert!(
+                notices[0].contains("ignored model: ") && notices[0].contains(other),
+                "{notices:?}"
+            );
+        }
+        assert_eq!(
+            model("openai/own", &both, Some("anthropic/a")),
+            ("anthropic/a".to_owned(), Vec::new())
+        );
+        // Without a key, only who needs none is asked.
+        assert_eq!(
+            model("ollama/small", &[], None),
+            ("ollama/small".to_owned(), Vec::new())
         );
     }
 

@@ -40,12 +40,31 @@ pub(super) fn fits_all(patterns: &[String], line: &str, is_elsewhere: bool, is_f
 
 /// How patterns begin that allow calls of servers' tools.
 pub(super) const CALL: &str = "mcp:";
+/// What stands before the definition that a tool is to have. No tool has it in its name.
+pub(super) const DEFINITION: char = '#';
 
 /// Whether one of the patterns allows to call this tool of a server: `mcp:`, then the tool's name towards the model, in
-/// which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`.
-pub(crate) fn allows_call(patterns: &[String], tool: &str) -> bool {
-    let mut of_calls = patterns.iter().filter_map(|pattern| pattern.strip_prefix(CALL));
-    of_calls.any(|pattern| fits(pattern, tool))
+/// which `*` stands for any text. `mcp:files__*` allows all tools of the server `files`. With `#` and a definition behind it, only a tool of
+/// that definition.
+pub(crate) fn allows_call(patterns: &[String], tool: &str, definition: &str) -> bool {
+    named(patterns, tool).any(|known| known.is_none_or(|known| known == definition))
+}
+
+/// Whether one of the patterns allows a tool of this name with another definition.
+pub(crate) fn allows_other(patterns: &[String], tool: &str, definition: &str) -> bool {
+    named(patterns, tool).any(|known| known.is_some_and(|known| known != definition))
+}
+
+/// The definitions that patterns bind tools of this name to; none where one binds it to no definition.
+fn named<'a>(patterns: &'a [String], tool: &'a str) -> impl Iterator<Item = Option<&'a str>> {
+    let of_calls = patterns.iter().filter_map(|pattern| pattern.strip_prefix(CALL));
+    let parts = of_calls.map(|pattern| match pattern.split_once(DEFINITION) {
+        Some((name, definition)) => (name, Some(definition)),
+        None => (pattern, None),
+    });
+    parts
+        .filter(|(name, _)| fits(name, tool))
+        .map(|(_, definition)| definition)
 }
 
 /// Whether a pattern is about servers' tools, and not about commands.
@@ -349,8 +368,8 @@ pub(super) mod tests {
     fn a_pattern_of_calls_allows_no_command() {
         assert!(!may(&["mcp:*"], "mcp:x"));
         let patterns = ["mcp:files__read_*".to_owned()];
-        assert!(allows_call(&patterns, "files__read_text"));
-        assert!(!allows_call(&patterns, "files__write") && !allows_call(&patterns, "other__files__read_x"));
+        assert!(allows_call(&patterns, "files__read_text", "d"));
+        assert!(!allows_call(&patterns, "files__write", "d") && !allows_call(&patterns, "other__files__read_x", "d"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::line::split;
 use super::looks;
-use super::pattern::{CALL, allows, allows_call, is_of_calls};
+use super::pattern::{CALL, DEFINITION, allows, allows_call, is_of_calls};
 use super::word::{Word, is_among};
 use crate::orders;
 use crate::tool::{Looking, Need};
@@ -76,7 +76,7 @@ fn widened(words: &[Word]) -> Option<String> {
 pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
     let text = match needs {
         [Need::Run { command, .. }] => pattern_for(command).or_else(|| exactly(command))?.join(BETWEEN),
-        [Need::Call { tool, .. }] => format!("{CALL}{tool}"),
+        [Need::Call { tool, definition, .. }] => format!("{CALL}{tool}{DEFINITION}{definition}"),
         _ => return None,
     };
     patterns(&text, needs).is_ok().then_some(text)
@@ -107,8 +107,8 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
             let is_bound = orders::changed_by(command, folder).is_some();
             is_of_commands && !is_bound && allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
         }
-        [Need::Call { tool, .. }] => {
-            patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool)
+        [Need::Call { tool, definition, .. }] => {
+            patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool, definition)
         }
         _ => false,
     };
@@ -166,9 +166,12 @@ mod tests {
         let call = [Need::Call {
             server: "files".to_owned(),
             tool: "files__stat".to_owned(),
+            definition: "d1".to_owned(),
+            is_changed: false,
             parameters: "{}".to_owned(),
         }];
-        assert_eq!(proposal(&call).as_deref(), Some("mcp:files__stat"));
+        assert_eq!(proposal(&call).as_deref(), Some("mcp:files__stat#d1"));
+        assert!(patterns("mcp:files__stat", &call).is_ok() && patterns("mcp:files__stat#d2", &call).is_err());
         assert!(patterns("mcp:files__*", &call).is_ok() && patterns("files *", &call).is_err());
     }
 

@@ -254,7 +254,7 @@ fn headed(heading: &str, lines: &str) -> String {
 
 /// A quoted line, told from the engine's own.
 fn push_line(text: &mut String, line: &str) {
-    if posing::poses(line.as_bytes()) {
+    if posing::poses(line) {
         text.push(' ');
     }
     text.push_str(line);

@@ -195,10 +195,14 @@ fn list(value: &Value) -> Option<Items> {
     (!items.is_empty() || value.as_array().is_some_and(Vec::is_empty)).then_some(items)
 }
 
+/// No list is longer as a text, in bytes. Built, such a text may take a hundred times as many.
+const LONGEST_ENCODED: usize = 256 << 10;
+
 /// The JSON that a text holds: many models write an array or an object as a string of itself.
 fn encoded(text: &str) -> Option<Value> {
     let text = text.trim();
-    text.starts_with(['[', '{']).then(|| serde_json::from_str(text).ok())?
+    let is_list = text.len() <= LONGEST_ENCODED && text.starts_with(['[', '{']);
+    is_list.then(|| serde_json::from_str(text).ok())?
 }
 
 fn item(value: &Value) -> Option<(Option<String>, TodoItem)> {

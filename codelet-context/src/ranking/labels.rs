@@ -1,6 +1,8 @@
 //! How the lines of the engine's own words begin: what writes them, what reads them in a conversation that was compacted
 //! before, and what keeps quoted text from beginning alike all take them from here.
 
+use crate::ranking::look_alike;
+
 /// The first line of a summary, that of its second part behind the steps that are kept, and the last message of a compacted view. It orders
 /// nothing: whether to go on or to ask is the user's word.
 pub(crate) const SUMMARY: &str = "Summary of the earlier part of this session.\n";
@@ -104,35 +106,20 @@ pub(crate) fn is_over(line: &str) -> bool {
         .any(|label| line.starts_with(label))
 }
 
-/// Whether these are the words of a heading of the engine's own, whatever the case of their letters.
-pub(crate) fn heads(words: &[u8]) -> bool {
-    let is_turn = || {
-        [&b"turn "[..], b"then, from turn "].iter().any(|head| {
-            let start = words.get(..head.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(head))
-                && words.get(head.len()).is_some_and(u8::is_ascii_digit)
-        })
-    };
-    words.eq_ignore_ascii_case(b"state") || words.eq_ignore_ascii_case(b"next") || is_turn()
+/// Whether these are the words of a heading of the engine's own, in plain characters ([`look_alike::plain`]).
+pub(crate) fn heads(words: &str) -> bool {
+    let is_all = |head| look_alike::strip(words, head) == Some("");
+    let is_turn = |head| look_alike::strip(words, head).is_some_and(|rest| rest.starts_with(char::is_numeric));
+    is_all("state") || is_all("next") || is_turn("turn ") || is_turn("then, from turn ")
 }
 
-/// Whether a line begins as one of the engine's own, whatever the case of its letters.
-pub(crate) fn begins(line: &[u8]) -> bool {
-    let Some(first) = line.first().filter(|first| first.is_ascii_alphabetic()) else {
-        return false;
-    };
-    // Asked of every line of every text.
+/// Whether a line in plain characters begins as one of the engine's own.
+pub(crate) fn begins(plain: &str) -> bool {
     let starts = |label: &str| {
-        first.eq_ignore_ascii_case(&label.as_bytes()[0]) && {
-            let label = label.trim_end().as_bytes();
-            let (words, is_colon) = match label.strip_suffix(b":") {
-                Some(words) => (words, true),
-                None => (label, false),
-            };
-            let behind = line.get(words.len()..).map(<[u8]>::trim_ascii_start);
-            let start = line.get(..words.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(words))
-                && (!is_colon || behind.is_some_and(|behind| behind.starts_with(b":")))
+        let label = label.trim_end();
+        match label.strip_suffix(':') {
+            Some(words) => look_alike::strip(plain, words).is_some_and(|rest| rest.trim_start().starts_with(':')),
+            None => look_alike::strip(plain, label).is_some(),
         }
     };
     BEGINNINGS.iter().any(|label| starts(label))
@@ -171,7 +158,7 @@ mod tests {
             ON,
         ];
         for label in labels {
-            assert!(poses(format!("{label}1").as_bytes()), "{label}");
+            assert!(poses(&format!("{label}1")), "{label}");
         }
         for line in [
             "Last test: `cargo test` → failed",
@@ -185,7 +172,7 @@ mod tests {
             "# Next",
             "user :",
         ] {
-            assert!(poses(line.as_bytes()), "{line}");
+            assert!(poses(line), "{line}");
         }
         for line in [
             "lastly",
@@ -197,7 +184,7 @@ mod tests {
             "=> x",
             ">>> x",
         ] {
-            assert!(!poses(line.as_bytes()), "{line}");
+            assert!(!poses(line), "{line}");
         }
     }
 }

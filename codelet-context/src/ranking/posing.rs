@@ -6,7 +6,7 @@
 
 use crate::message::harness;
 use crate::message::harness::TAG;
-use crate::ranking::labels;
+use crate::ranking::{labels, look_alike};
 use codelet_text::codes;
 use codelet_text::unseen::{self, Unseen};
 use std::borrow::Cow;
@@ -79,7 +79,7 @@ fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
     };
     let has_tag = names_tag(&bare) || bare.match_indices('<').any(|(at, _)| is_harness_tag(&bare[at + 1..]));
     (!has_tag).then(|| {
-        if bare.len() < shown.len() && poses(bare.as_bytes()) {
+        if bare.len() < shown.len() && poses(&bare) {
             bare
         } else {
             shown
@@ -109,20 +109,25 @@ fn breaks(c: char) -> bool {
     matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}') || Unseen::of(c) == Some(Unseen::Break)
 }
 
-/// Whether a line begins as one of the summary's own, whatever the case of its letters. A line that begins with white space
-/// never does.
-pub(crate) fn poses(line: &[u8]) -> bool {
-    match line.first() {
-        Some(b'[') => true,
-        Some(b'#') => {
-            let words = line.trim_ascii_start().trim_ascii_end();
-            let words = &words[words.iter().take_while(|&&b| b == b'#' || b == b' ').count()..];
-            line.starts_with(b"## ") || labels::heads(words)
+/// Whether a reader would take a line for one of the summary's own by how it begins, whatever the case of its letters and however its
+/// blanks and signs are written. A line that begins with a space or a tab never does.
+pub(crate) fn poses(line: &str) -> bool {
+    if line.starts_with([' ', '\t']) {
+        return false;
+    }
+    let plain = look_alike::plain(line);
+    let Some(first) = plain.chars().next() else {
+        return false;
+    };
+    match first {
+        '[' | '…' => true,
+        '#' => {
+            let words = plain.trim_start_matches(['#', ' ']).trim_end();
+            plain.starts_with("## ") || labels::heads(words)
         }
-        Some(b'>' | b'=' | b'!') => line.get(1) == Some(&b' '),
-        Some(b'-') => line.starts_with(b"- \"") || line.starts_with(b"- ("),
-        Some(0xe2) => line.starts_with("…".as_bytes()),
-        _ => labels::begins(line),
+        '>' | '=' | '!' => plain[1..].starts_with(' '),
+        '-' => plain.starts_with("- \"") || plain.starts_with("- ("),
+        _ => labels::begins(&plain),
     }
 }
 
@@ -208,8 +213,15 @@ mod tests {
             "The session goes on from an earlier part",
             "Quoted below: files",
             "… and more",
+            "Asked\u{a0}last: x",
+            "Asked  last : x",
+            "\u{3000}GOAL：x",
+            "#\u{2009}Turn\u{a0}３",
+            "［Read 41］",
+            "＝\u{a0}done",
+            "Аsked lаst: x",
         ] {
-            assert!(poses(line.as_bytes()), "{line}");
+            assert!(poses(line), "{line}");
         }
         for line in [
             "",
@@ -222,8 +234,11 @@ mod tests {
             "goals: 3",
             "–",
             "test result: ok",
+            "Тест: ок",
+            "Größe: 3",
+            "用户: 3",
         ] {
-            assert!(!poses(line.as_bytes()), "{line}");
+            assert!(!poses(line), "{line}");
         }
     }
 }

@@ -281,10 +281,10 @@ impl Record<'_> {
             } else if segment != expected && block.speaker != Speaker::Call {
                 out.push_str(GAP);
                 // A mark before it would not keep a reader from taking it for the record's own.
-                if posing::poses(text.as_bytes()) {
+                if posing::poses(&text) {
                     out.push(' ');
                 }
-            } else if begins && posing::poses(text.as_bytes()) {
+            } else if begins && posing::poses(&text) {
                 out.push(' ');
             }
             out.push_str(&text);

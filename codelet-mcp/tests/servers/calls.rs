@@ -146,12 +146,22 @@ fn a_person_is_shown_server_tool_and_parameters_and_no_secret() {
         let tool = find(&connected, "s__echo");
         let asked = parameters(json!({"text": "a\nb sk-secret-0123456789"}));
         assert_eq!(tool.describe(&asked), "s: echo {\"text\":\"a\\nb [secret]\"}");
-        let expected = Need::Call {
-            server: "s".to_owned(),
-            tool: "s__echo".to_owned(),
-            parameters: "{\"text\":\"a\\nb [secret]\"}".to_owned(),
+        let needs = tool.needs(&asked).unwrap();
+        let [
+            Need::Call {
+                server,
+                tool: name,
+                parameters,
+                ..
+            },
+        ] = &needs[..]
+        else {
+            panic!("{needs:?}");
         };
-        assert_eq!(tool.needs(&asked).unwrap(), [expected]);
+        assert_eq!(
+            (&**server, &**name, &**parameters),
+            ("s", "s__echo", "{\"text\":\"a\\nb [secret]\"}")
+        );
         assert!(!tool.is_read_only());
         let said = call(&connected, "s__echo", "sk-secret-0123456789").await;
         assert_eq!(said.text.as_str(), "[secret]");

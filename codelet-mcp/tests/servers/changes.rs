@@ -1,10 +1,11 @@
 //! Servers whose lists of tools change while they are used.
 
-use crate::kit::{Bench, HARD, call, connected, names, options, run, web};
+use crate::kit::{Bench, HARD, call, connected, find, names, options, parameters, run, web};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::tool::{Refreshed, ToolSource as _};
+use codelet_agent::tool::{Need, Refreshed, ToolSource as _};
 use codelet_mcp::{Connected, check};
 use codelet_testkit::mcp::{Http, Manner};
+use serde_json::json;
 
 async fn refresh(connected: &Connected) -> (Option<Vec<String>>, Vec<String>) {
     let Refreshed { tools, notices } = connected.offers.refresh().await;
@@ -59,6 +60,33 @@ fn tools_that_a_server_changes_are_known_once_they_are_asked_for() {
         assert_eq!(call(&connected, "b__late", "there").await.text.as_str(), "there");
         // The hundred notices were one change; it is read once.
         assert_eq!(lists(&bench, "a"), 2);
+    });
+}
+
+/// What a permission holds for: by the name alone, a server could have another tool called.
+fn definition(connected: &Connected, name: &str) -> String {
+    let needs = find(connected, name).needs(&parameters(json!({}))).unwrap();
+    match needs.into_iter().next() {
+        Some(Need::Call { definition, .. }) => definition,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_tool_that_is_described_otherwise_has_another_definition_and_the_others_keep_theirs() {
+    run(async {
+        let bench = Bench::new();
+        let of_all = |connected: &Connected| ["a__echo", "a__sulk"].map(|name| definition(connected, name));
+        let first = connected(vec![bench.server("a", Manner::Changing)]).await;
+        let [echo, sulk] = of_all(&first);
+        assert!(call(&first, "a__change", "").await.success);
+        assert!(refresh(&first).await.0.is_some());
+        let [changed, same] = of_all(&first);
+        assert_ne!(changed, echo);
+        assert_eq!(same, sulk);
+        // The same in the next session, for which it may be kept.
+        let second = connected(vec![bench.server("a", Manner::Changing)]).await;
+        assert_eq!(of_all(&second), [echo, sulk]);
     });
 }
 

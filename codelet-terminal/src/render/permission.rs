@@ -115,9 +115,21 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 warning(more(lack), look, &mut out);
                 exactly(command, look, &mut out);
             }
-            Need::Call { server, parameters, .. } => {
+            Need::Call {
+                server,
+                parameters,
+                is_changed,
+                ..
+            } => {
                 let title = format!("{title} on MCP server {} with these parameters?", clean(server, 1));
                 titled(&title, look, &mut out);
+                if *is_changed {
+                    warning(
+                        "The server now describes this tool in another way than when you permitted it.",
+                        look,
+                        &mut out,
+                    );
+                }
                 exactly(parameters, look, &mut out);
             }
         }
@@ -388,6 +400,33 @@ mod tests {
         };
         let rows: String = (1..=lines).map(|n| format!("+row {n}\n")).collect();
         format!("{stat}--- a\n+++ a\n@@ -0,0 +1,{lines} @@\n{rows}")
+    }
+
+    #[test]
+    fn a_tool_that_is_described_otherwise_than_the_permitted_one_is_told() {
+        let look = Look::new(80, Styles::Colour, Background::Dark);
+        let shown = |is_changed: bool| {
+            let needs = [Need::Call {
+                server: "files".to_owned(),
+                tool: "files__stat".to_owned(),
+                definition: "d".to_owned(),
+                is_changed,
+                parameters: "{}".to_owned(),
+            }];
+            let asked = Asked {
+                tool: "files__stat",
+                description: "a",
+                needs: &needs,
+            };
+            let lines = question(asked, Path::new("/work"), &look);
+            lines.iter().map(line_text).collect::<Vec<_>>().join("\n")
+        };
+        assert!(
+            shown(true).contains("in another way than when you permitted it"),
+            "{}",
+            shown(true)
+        );
+        assert!(!shown(false).contains("permitted"), "{}", shown(false));
     }
 
     #[test]

@@ -145,9 +145,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
         // The text is the whole object, unless it was cut since.
         let mut texts = result.texts();
         return match (texts.next(), texts.next(), also) {
-            (Some(only), None, None) if serde_json::from_str::<Map<String, Value>>(only.body.as_str()).is_ok() => {
-                Node::Raw(only.body.as_str())
-            }
+            (Some(only), None, None) if objects::fields(only.body.as_str()).is_some() => Node::Raw(only.body.as_str()),
             _ => Node::Object(vec![(usual, joined(result, also))]),
         };
     }
@@ -168,7 +166,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
         [one] => Some(Node::str(one)),
         many => Some(many.join("\n").into()),
     };
-    let mut values = others.and_then(|text| serde_json::from_str::<Map<String, Value>>(text.body.as_str()).ok());
+    let mut values = others.and_then(|text| objects::fields(text.body.as_str()));
     // Cut, it is no JSON any more, and stands in the place of the first.
     let cut = others.filter(|_| values.is_none());
     let mut object = Vec::new();

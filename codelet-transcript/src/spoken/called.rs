@@ -1,6 +1,7 @@
 //! What a call does that stands in the words of a reply.
 
 use super::{ACTION, SHELL, runner};
+use crate::objects;
 use serde_json::{Map, Value};
 
 const ACTION_INPUT: &str = "Action Input:";
@@ -30,7 +31,7 @@ fn in_a_fence(raw: &str) -> Option<(String, Map<String, Value>)> {
 fn by_a_label(raw: &str) -> Option<(String, Map<String, Value>)> {
     let (tool, rest) = raw.strip_prefix(ACTION)?.split_once('\n')?;
     let input = rest.split_once(ACTION_INPUT)?.1;
-    Some((tool.trim().to_owned(), object(input).unwrap_or_default()))
+    Some((tool.trim().to_owned(), objects::fields(input).unwrap_or_default()))
 }
 
 fn in_tags(raw: &str) -> Option<(String, Map<String, Value>)> {
@@ -40,13 +41,13 @@ fn in_tags(raw: &str) -> Option<(String, Map<String, Value>)> {
         (name, inside, _) = element(inside.trim(), last)?;
     }
     // `<tool_call>{"name": …, "arguments": {…}}</tool_call>`
-    let Some(mut map) = object(inside) else {
+    let Some(mut map) = objects::fields(inside) else {
         return Some((name.to_owned(), fields(inside, DEEPEST)));
     };
     let tool = map.get("name").and_then(Value::as_str).unwrap_or(name).to_owned();
     let parameters = match map.get_mut("arguments").map(Value::take) {
         Some(Value::Object(arguments)) => arguments,
-        Some(Value::String(text)) => object(&text).unwrap_or_default(),
+        Some(Value::String(text)) => objects::fields(&text).unwrap_or_default(),
         _ => map,
     };
     Some((tool, parameters))
@@ -70,13 +71,6 @@ fn fields(mut text: &str, deepest: usize) -> Map<String, Value> {
         return found;
     }
     inner().flat_map(|value| fields(value, deepest - 1)).collect()
-}
-
-fn object(text: &str) -> Option<Map<String, Value>> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(map)) => Some(map),
-        _ => None,
-    }
 }
 
 /// The element that a text begins with, up to the tag that closes it, the first or the last: the name that it gives (`read_file`, and

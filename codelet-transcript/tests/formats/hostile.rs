@@ -99,6 +99,31 @@ fn deep_nesting_is_refused_without_harm() {
     }
 }
 
+/// Six megabytes that would take a gigabyte once they are built.
+#[test]
+fn a_document_of_too_many_values_is_refused_before_it_is_built() {
+    let values = vec!["{}"; 2_000_001].join(",");
+    let content = format!(r#"{{"messages":[{{"role":"user","content":[{values}]}}]}}"#);
+    let said = complaint(Format::Anthropic, content.as_bytes());
+    assert_eq!(said, "line 1, column 1: too many values, expected at most 2,000,000");
+    let line = format!("{{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"s\",\"message\":[{values}]}}\n");
+    let said = read(line.as_bytes(), Some(Format::ClaudeCode)).unwrap_err().to_string();
+    assert!(said.contains("too many values"), "{said}");
+}
+
+/// JSON within a string, as programs print it, is not built either; it stays the text that it is.
+#[test]
+fn an_output_of_too_many_values_stays_a_text() {
+    let output = format!("{{\"a\":[{}]}}", vec!["[]"; 200_001].join(","));
+    let quoted = serde_json::to_string(&output).unwrap();
+    let call = r#"{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"bash","arguments":"{}"}}]}"#;
+    let text = format!(
+        r#"{{"messages":[{{"role":"user","content":"x"}},{call},{{"role":"tool","tool_call_id":"c","content":{quoted}}}]}}"#
+    );
+    let document = read(text.as_bytes(), Some(Format::Openai)).unwrap();
+    assert!(write(&document, Format::Openai).unwrap().contains(&quoted));
+}
+
 #[test]
 fn bytes_that_are_no_text_are_replaced_with_a_warning() {
     let document = read(

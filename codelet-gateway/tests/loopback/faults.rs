@@ -1,11 +1,10 @@
 //! What goes wrong between a client and its provider, one thing after the other: in the edit, upstream, at the client, on the disk.
-#![allow(clippy::unwrap_used)]
 
+use crate::{PATIENCE, client, options, start};
 use bytes::Bytes;
 use codelet_context::tokens::Tokens;
 use codelet_gateway::edit::{Asked, Edited, Facts};
-use codelet_gateway::{Edit, Gateway, Ledger, Options, Upstream};
-use codelet_network::Network;
+use codelet_gateway::{Edit, Ledger, Options};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,9 +12,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-
-/// How long a test waits for what must come.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 const REQUEST: &str =
     r#"{"model":"claude-opus-4-5","max_tokens":100,"messages":[{"role":"user","content":"Find the line."}]}"#;
@@ -136,48 +132,19 @@ fn nothing() -> Arc<dyn Edit> {
 }
 
 async fn gateway(upstream: SocketAddr, editor: Arc<dyn Edit>, ledger: Option<std::fs::File>) -> SocketAddr {
-    let upstream = || Upstream::new(&format!("http://{upstream}"), &Network::default()).unwrap();
     let options = Options {
-        anthropic: upstream(),
-        openai: upstream(),
-        gemini: upstream(),
-        editor,
-        is_dry_run: false,
         ledger: Ledger::new(ledger),
-        token: None,
+        ..options(upstream, editor)
     };
-    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
-    let address = gateway.address();
-    tokio::spawn(gateway.serve(std::future::pending()));
-    address
-}
-
-fn client() -> reqwest::Client {
-    let url = reqwest::Url::parse("http://127.0.0.1").unwrap();
-    Network::default().client(&url).unwrap().0.build().unwrap()
+    start(options).await.0
 }
 
 fn ask(client: &reqwest::Client, gateway: SocketAddr) -> reqwest::RequestBuilder {
     client.post(format!("http://{gateway}/v1/messages")).body(REQUEST)
 }
 
-/// The figures, once there are so many requests in them.
 async fn figures(gateway: SocketAddr, requests: u64) -> Value {
-    let client = client();
-    let told = async {
-        loop {
-            let told = client
-                .get(format!("http://{gateway}/codelet/figures"))
-                .send()
-                .await
-                .unwrap();
-            let told: Value = serde_json::from_str(&told.text().await.unwrap()).unwrap();
-            if told["requests"].as_u64() >= Some(requests) {
-                return told;
-            }
-        }
-    };
-    tokio::time::timeout(PATIENCE, told).await.unwrap()
+    crate::figures(&format!("http://{gateway}"), requests).await
 }
 
 #[tokio::test]

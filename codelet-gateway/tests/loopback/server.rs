@@ -1,11 +1,11 @@
 //! The gateway between clients and a provider on loopback that does what each test says.
-#![allow(clippy::unwrap_used)]
 
+use crate::{client, figures, options, start};
 use bytes::Bytes;
 use codelet_context::economics::Preset;
 use codelet_context::tokens::Tokens;
 use codelet_gateway::edit::{Asked, Edited, Editor, Facts, Settings};
-use codelet_gateway::{Edit, Gateway, Ledger, Options, Upstream};
+use codelet_gateway::{Edit, Gateway, Options, Upstream};
 use codelet_network::Network;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -89,25 +89,12 @@ fn editor(window: Tokens) -> Arc<dyn Edit> {
 }
 
 async fn gateway(provider: &Provider, editor: Arc<dyn Edit>, token: Option<&str>) -> (String, String) {
-    let upstream = || Upstream::new(&format!("http://{}", provider.address), &Network::default()).unwrap();
     let options = Options {
-        anthropic: upstream(),
-        openai: upstream(),
-        gemini: upstream(),
-        editor,
-        is_dry_run: false,
-        ledger: Ledger::new(None),
         token: token.map(str::to_owned),
+        ..options(provider.address, editor)
     };
-    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
-    let (address, recalls) = (format!("http://{}", gateway.address()), gateway.recalls_at());
-    tokio::spawn(gateway.serve(std::future::pending()));
-    (address, recalls)
-}
-
-fn client() -> reqwest::Client {
-    let url = reqwest::Url::parse("http://127.0.0.1").unwrap();
-    Network::default().client(&url).unwrap().0.build().unwrap()
+    let (address, recalls) = start(options).await;
+    (format!("http://{address}"), recalls)
 }
 
 /// A conversation of so many steps of 4 KB.
@@ -193,8 +180,7 @@ async fn a_conversation_that_fits_goes_on_as_it_came_and_its_answer_as_it_comes(
         (provider.seen()[0].path.as_str(), provider.seen()[0].body.as_ref()),
         ("/v1/messages?beta=true", body.as_bytes())
     );
-    let figures = client().get(format!("{address}/codelet/figures")).send().await.unwrap();
-    let figures: serde_json::Value = serde_json::from_str(&figures.text().await.unwrap()).unwrap();
+    let figures = figures(&address, 1).await;
     assert_eq!(
         (&figures["requests"], &figures["usage"]["cache_read"]),
         (&1.into(), &900.into())
@@ -265,7 +251,30 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
             .unwrap();
         assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
         assert_eq!(provider.seen()[0].body, conversation(2).as_bytes());
+        assert_eq!(figures(&address, 1).await["fail_opens"], 1);
     }
+}
+
+/// Three megabytes that would take a hundred and more once they are built.
+#[tokio::test]
+async fn a_request_of_too_many_values_goes_on_unread_and_is_told() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    let blocks = |open: &str| vec![open; 1_000_000].join(",");
+    for body in [
+        format!(r#"{{"messages":[{}]}}"#, blocks("[]")),
+        format!(r#"{{"messages":[{{"role":"user","content":[{}]}}]}}"#, blocks("{}")),
+    ] {
+        let sent = client().post(format!("{address}/v1/messages")).body(body.clone());
+        assert_eq!(sent.send().await.unwrap().bytes().await.unwrap(), EVENTS.concat());
+        assert!(provider.seen().last().unwrap().body == body);
+    }
+    let told = figures(&address, 2).await;
+    let why = "the request holds more than 500,000 JSON values";
+    assert_eq!(
+        (&told["fail_opens"], &told["last_requests"][0]["fail_open"]),
+        (&2.into(), &why.into())
+    );
 }
 
 #[tokio::test]
@@ -340,15 +349,7 @@ async fn a_token_is_asked_for_and_never_passed_on() {
         assert_eq!(seen.path, "/v1/messages");
         assert!(!format!("{seen:?}").contains("open-sesame"));
     }
-    let everywhere = Options {
-        token: None,
-        anthropic: Upstream::new("http://127.0.0.1:1", &Network::default()).unwrap(),
-        openai: Upstream::new("http://127.0.0.1:1", &Network::default()).unwrap(),
-        gemini: Upstream::new("http://127.0.0.1:1", &Network::default()).unwrap(),
-        editor: editor(1_000),
-        is_dry_run: false,
-        ledger: Ledger::new(None),
-    };
+    let everywhere = options(provider.address, editor(1_000));
     let bound = Gateway::bind("0.0.0.0:0".parse().unwrap(), everywhere).await;
     assert_eq!(bound.err().unwrap().kind(), std::io::ErrorKind::PermissionDenied);
 }
@@ -430,4 +431,80 @@ async fn a_provider_that_cannot_be_reached_is_told_in_words() {
             .starts_with("the Codelet gateway cannot reach 127.0.0.1"),
         "{said}"
     );
+}
+
+#[tokio::test]
+async fn nothing_is_asked_outside_of_the_address_of_the_provider() {
+    let provider = Provider::answering(streamed).await;
+    let named = format!("http://{}/tenant/a", provider.address);
+    let named = || Upstream::new(&named, &Network::default()).unwrap();
+    let (address, _) = start(Options {
+        anthropic: named(),
+        openai: named(),
+        ..options(provider.address, editor(32_000))
+    })
+    .await;
+    for path in [
+        "/v1/../../b/keys",
+        "/%2e%2E/b/keys",
+        "/..%2fb/keys",
+        "/v1/messages/..\\..\\..\\b",
+        "/v1/%252e%252e/keys",
+    ] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with("HTTP/1.1 400"), "{path}: {said}");
+    }
+    assert_eq!(provider.seen().len(), 0);
+    let answer = client()
+        .get(format!("http://{address}/v1/models/m..2"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.status().as_u16(), &*provider.seen()[0].path),
+        (200, "/tenant/a/v1/models/m..2")
+    );
+}
+
+/// Without an end to it, a request would go round until no connection is left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ring_of_gateways_is_told_to_whoever_asks() {
+    let free = || async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap() };
+    let (first, second) = (free().await, free().await);
+    for (here, there) in [(first, second), (second, first)] {
+        let gateway = Gateway::bind(here, options(there, editor(32_000))).await.unwrap();
+        tokio::spawn(gateway.serve(std::future::pending()));
+    }
+    for path in ["/v1/messages", "/v1/models"] {
+        let request = client().post(format!("http://{first}{path}")).body(conversation(40));
+        let answer = tokio::time::timeout(crate::PATIENCE, request.send())
+            .await
+            .unwrap()
+            .unwrap();
+        let (status, said) = (answer.status().as_u16(), answer.text().await.unwrap());
+        assert!(
+            status == 508 && said.contains(&format!("has come back to the Codelet gateway at {first}")),
+            "{said}"
+        );
+    }
+    assert_eq!(figures(&format!("http://{first}"), 1).await["requests"], 1);
+    assert_eq!(figures(&format!("http://{second}"), 1).await["requests"], 1);
+}
+
+#[tokio::test]
+async fn gateways_in_a_row_pass_a_request_on() {
+    let provider = Provider::answering(streamed).await;
+    let (last, _) = start(options(provider.address, editor(32_000))).await;
+    let (first, _) = start(options(last, editor(32_000))).await;
+    let answer = client()
+        .post(format!("http://{first}/v1/messages"))
+        .body(conversation(1))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
 }

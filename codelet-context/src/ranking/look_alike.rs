@@ -1,0 +1,119 @@
+//! A line's beginning as whoever reads it takes it: a text can look like another one and have no byte in common with it.
+
+use codelet_text::unseen::Unseen;
+
+/// No label is longer, in characters.
+const LONGEST: usize = 64;
+
+/// A line's first characters in plain ones: each run of blanks one space, none at the start, without what is not seen and without marks on
+/// letters, and signs and letters of other widths and of mathematics as those of ASCII. Of at most 64 characters.
+pub(crate) fn plain(line: &str) -> String {
+    let mut plain = String::with_capacity(LONGEST);
+    let mut is_blank = false;
+    for c in line.chars().filter(|&c| !is_unseen(c)).map(of_ascii) {
+        match c.is_whitespace() {
+            true => is_blank = !plain.is_empty(),
+            false => {
+                if is_blank {
+                    plain.push(' ');
+                }
+                is_blank = false;
+                plain.push(c);
+                if plain.len() >= LONGEST {
+                    break;
+                }
+            }
+        }
+    }
+    plain
+}
+
+/// What stands behind a label that a text in plain characters begins with, whatever the case of its letters. A letter that is not
+/// of ASCII may be any, in a label most of whose letters are: `Аsked` with a Cyrillic first letter is read as `Asked`.
+pub(crate) fn strip<'a>(plain: &'a str, label: &str) -> Option<&'a str> {
+    let mut rest = plain.chars();
+    let (mut same, mut foreign) = (0, 0);
+    for expected in label.chars() {
+        let c = rest.next()?;
+        if c.eq_ignore_ascii_case(&expected) {
+            same += usize::from(c.is_ascii_alphabetic());
+        } else if !c.is_ascii() && c.is_alphabetic() && expected.is_ascii_alphabetic() {
+            foreign += 1;
+        } else {
+            return None;
+        }
+    }
+    (foreign == 0 || foreign < same).then_some(rest.as_str())
+}
+
+fn is_unseen(c: char) -> bool {
+    let is_mark = matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}');
+    is_mark || c.is_control() && !c.is_whitespace() || Unseen::of(c).is_some_and(|kind| kind != Unseen::Break)
+}
+
+/// The character of ASCII that this one looks like by its form: another width, a letter or digit of mathematics, a colon or a blank.
+fn of_ascii(c: char) -> char {
+    const WIDE: u32 = '！' as u32 - '!' as u32;
+    let code = u32::from(c);
+    let letter = |first: u8, at: u32| char::from(first + at as u8);
+    match c {
+        ..='\u{7f}' => c,
+        '！'..='～' => char::from_u32(code - WIDE).unwrap_or(c),
+        '∶' | 'ː' | '꞉' | '﹕' | '︓' | '։' | '׃' => ':',
+        // Alphabets of 26 capital and 26 small letters each, one behind the other; then digits.
+        '\u{1d400}'..='\u{1d6a3}' => match (code - 0x1d400) % 52 {
+            at @ 0..26 => letter(b'A', at),
+            at => letter(b'a', at - 26),
+        },
+        '\u{1d7ce}'..='\u{1d7ff}' => letter(b'0', (code - 0x1d7ce) % 10),
+        // An empty pattern of Braille, and the other character that ends a line.
+        '\u{2800}' | '\u{2028}' | '\u{2029}' => ' ',
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_looks_alike_is_the_same_in_plain_characters() {
+        for (line, expected) in [
+            ("Asked\u{a0}last: x", "Asked last: x"),
+            ("\u{2003}Asked \u{3000}\tlast\u{2800}: x ", "Asked last : x"),
+            ("A\u{200b}s\u{ad}ked\u{2060} last\u{fe0f}：", "Asked last:"),
+            ("A\u{332}sked", "Asked"),
+            ("＃ Ｓtate", "# State"),
+            ("𝐀𝗌𝘬𝚎𝖉 𝟙", "Asked 1"),
+            ("a\u{2028}b\u{85}c", "a b c"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(line), expected, "{line:?}");
+        }
+        assert!(plain(&"字".repeat(1_000)).len() < 2 * LONGEST);
+    }
+
+    #[test]
+    fn a_foreign_letter_may_be_any_where_most_are_not() {
+        for (line, rest) in [
+            ("asKED x", Some(" x")),
+            ("Аskеd x", Some(" x")),
+            ("Тест: x", None),
+            ("Asks x", None),
+            ("Ask", None),
+        ] {
+            assert_eq!(strip(line, "Asked"), rest, "{line}");
+        }
+        assert_eq!(strip("…", "…"), Some(""));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(line in any::<String>(), label in any::<String>()) {
+            let plain = plain(&line);
+            prop_assert!(!plain.starts_with(char::is_whitespace) && !plain.contains("  "));
+            let _ = strip(&plain, &label);
+        }
+    }
+}
