@@ -23,7 +23,7 @@
 //!
 //! let model = Scripted::new(Profile::unknown("scripted/one"), [Ok(Reply::of(Message::assistant("Hello.")))]);
 //! let parts = Parts {
-//!     model: Box::new(model),
+//!     model: Arc::new(model),
 //!     tools: Vec::new(),
 //!     gate: Arc::new(Rules::default()),
 //!     world: Arc::new(Nowhere),
@@ -66,6 +66,7 @@ pub mod spelling;
 mod step;
 pub mod surroundings;
 pub mod tally;
+pub mod task;
 mod text_tool_calls;
 pub mod tool;
 mod user;

@@ -69,6 +69,7 @@ mod write;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use codelet_agent::spelling;
+use codelet_agent::task::Outfitter;
 use codelet_agent::tool::Tool;
 use desk::Desk;
 pub use family::{MARK, end_all};
@@ -201,25 +202,35 @@ impl Reach {
     }
 }
 
+/// Hands out the session's tools anew, for a task of it.
+impl Outfitter for Reach {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        tools_at(&Arc::new(self.0.another()))
+    }
+}
+
 /// [`all`], and what says how far they may go.
 pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
     let desk = Arc::new(Desk::new(options.clone()));
+    (tools_at(&desk), Reach(desk))
+}
+
+fn tools_at(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
     let tools: [Box<dyn Tool>; 9] = [
-        Box::new(read::Read::new(&desk)),
-        Box::new(write::Write::new(&desk)),
-        Box::new(edit::Edit::new(&desk)),
-        Box::new(bash::Bash::new(&desk)),
-        Box::new(grep::Grep::new(&desk)),
-        Box::new(glob::Glob::new(&desk)),
-        Box::new(ls::Ls::new(&desk)),
+        Box::new(read::Read::new(desk)),
+        Box::new(write::Write::new(desk)),
+        Box::new(edit::Edit::new(desk)),
+        Box::new(bash::Bash::new(desk)),
+        Box::new(grep::Grep::new(desk)),
+        Box::new(glob::Glob::new(desk)),
+        Box::new(ls::Ls::new(desk)),
         Box::new(todo::Todo::new()),
         Box::new(recall::Recall::new()),
     ];
-    let tools = tools
-        .into_iter()
-        .map(|tool| Arc::new(desk::Discreet::new(tool, &desk)) as Arc<dyn Tool>)
-        .collect();
-    (tools, Reach(desk))
+    let tools = tools.into_iter();
+    tools
+        .map(|tool| Arc::new(desk::Discreet::new(tool, desk)) as Arc<dyn Tool>)
+        .collect()
 }
 
 pub use files::open_plainly;

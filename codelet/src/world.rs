@@ -10,6 +10,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::surroundings::Surroundings;
+use codelet_agent::task::Task;
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
@@ -363,7 +364,8 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
             )),
         }
     }
-    let (tools, reach) = codelet_tools::all_with_reach(&options);
+    let (mut tools, reach) = codelet_tools::all_with_reach(&options);
+    tools.push(Arc::new(Task::new(Arc::new(reach.clone()))));
     let world = World {
         directory: place.directory.clone(),
         root: place.root.clone(),
