@@ -221,7 +221,9 @@ impl Running {
             let how = answer.stopped.map_or("failed", Stopped::name);
             tail.push(Span::styled(how, look.style(Role::Error)));
         }
-        if !diff.is_empty() {
+        if let Some(progress) = &self.progress {
+            tail.push(Span::styled(how_far(progress, look), dim));
+        } else if !diff.is_empty() {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));
         } else if answer.success && answer.bytes > 0 {
