@@ -42,6 +42,7 @@ mod ask;
 pub mod asking;
 pub mod bill;
 mod compaction;
+pub mod definitions;
 mod driver;
 pub mod effort;
 pub mod essence;
