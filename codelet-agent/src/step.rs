@@ -238,15 +238,12 @@ async fn run_batch(
     loop {
         tokio::select! {
             biased;
-            Some(event) = shown.recv() => {
-                if let Event::ToolPrinted { id, text } = &event
-                    && let Some(at) = calls.iter().position(|call| call.id == *id)
-                {
-                    keep_end(&mut printed[at].1, text);
-                }
-                listener.on(event);
-            }
+            Some(event) = shown.recv() => show(event, calls, &mut printed, listener),
             next = running.next() => {
+                // What was shown until then belongs before the answer.
+                while let Ok(event) = shown.try_recv() {
+                    show(event, calls, &mut printed, listener);
+                }
                 let Some((at, began, came)) = next else { return unbegun };
                 // A call that was interrupted before it was permitted was not made.
                 let Some(made) = came else {
@@ -272,6 +269,16 @@ async fn run_batch(
             never = session.glances.given(session) => match never {},
         }
     }
+}
+
+/// Shows what a running call has to show, and keeps what it has printed.
+fn show(event: Event, calls: &[ToolCall], printed: &mut [(Instant, String)], listener: &mut dyn Listen) {
+    if let Event::ToolPrinted { id, text } = &event
+        && let Some(at) = calls.iter().position(|call| call.id == *id)
+    {
+        keep_end(&mut printed[at].1, text);
+    }
+    listener.on(event);
 }
 
 /// Answers calls that an interruption has ended with what they had printed until then.

@@ -4,16 +4,22 @@
 //! names. It runs a second [`Session`] within the call. What that one spends is on the [tab](Tasks) of the session that lends,
 //! whatever becomes of it: it may be interrupted or break down.
 
+mod agents;
 mod told;
 
+pub use agents::AGENTS;
+
 use crate::bill::Bill;
+use crate::definitions::{Author, Definition};
 use crate::event::{Event, Listen};
-use crate::model::ToolSpec;
+use crate::interrupt::{self, Interrupt};
+use crate::model::{Model, ToolSpec};
 use crate::permission::{Asked, Gate, Verdict};
 use crate::run::{Ending, Limits};
 use crate::session::{Parts, Prompt, Session, Settings};
 use crate::step::GRACE;
 use crate::tool::{Call, Live, Need, Output, Tool};
+use agents::Agent;
 use codelet_context::body::Body;
 use codelet_context::message::{Action, Parameters};
 use codelet_context::recall::Handle;
@@ -28,6 +34,8 @@ use std::time::Duration;
 
 /// The tool's name.
 pub const NAME: &str = "Task";
+/// The parameter that names a defined agent, where there are any.
+const AGENT: &str = "subagent_type";
 /// As many tasks of one reply run at once.
 pub const AT_ONCE: usize = 4;
 /// Steps of one task, where the session's own bound is not narrower.
@@ -47,9 +55,20 @@ const BRIEF: &str = "You work on one task that another agent has given you. Nobo
 
 /// Hands out what a task works with. The loop does not know how tools are made.
 pub trait Outfitter: Send + Sync {
-    /// The session's own tools anew: they may go exactly as far as those, now and whenever that changes, and share nothing else
-    /// with them, neither what they have seen of files nor where the shell stands.
-    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+    /// The session's own tools anew, for a model that takes pictures or does not: they may go exactly as far as those, now and whenever
+    /// that changes, and share nothing else with them, neither what they have seen of files nor where the shell stands.
+    fn tools(&self, sees_images: bool) -> Vec<Arc<dyn Tool>>;
+
+    /// The model that a definition of this author's names, in a session that asks the model `current`.
+    ///
+    /// # Errors
+    /// Why it is not asked, a sentence for the user.
+    fn model<'a>(
+        &'a self,
+        name: &'a str,
+        author: Author,
+        current: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>>;
 }
 
 /// What a session lends to a call that works in a session of its own.
@@ -183,14 +202,16 @@ pub struct Progress {
 pub struct Task {
     spec: ToolSpec,
     outfitter: Arc<dyn Outfitter>,
+    agents: Vec<Definition>,
     /// How many were begun.
     begun: AtomicUsize,
 }
 
 impl Task {
-    /// One whose tasks work with what is handed out here.
-    pub fn new(outfitter: Arc<dyn Outfitter>) -> Self {
-        let parameters = json!({
+    /// One whose tasks work with what is handed out here, and may be for one of these agents.
+    pub fn new(outfitter: Arc<dyn Outfitter>, agents: Vec<Definition>) -> Self {
+        let mut description = include_str!("task.md").trim_end().to_owned();
+        let mut parameters = json!({
             "type": "object",
             "properties": {
                 "description": {"type": "string", "description": "its name, 3-6 words"},
@@ -198,40 +219,77 @@ impl Task {
             },
             "required": ["description", "prompt"],
         });
+        if let Some((list, named_by)) = agents::told(&agents) {
+            description.push_str(&list);
+            parameters["properties"][AGENT] = named_by;
+        }
         Task {
             spec: ToolSpec {
                 name: NAME.into(),
-                description: include_str!("task.md").trim_end().into(),
+                description: description.into(),
                 parameters,
             },
             outfitter,
+            agents,
             begun: AtomicUsize::new(0),
         }
     }
 
     /// The tools of a task: of those that the session has, those that work here, and those of servers as they stand.
-    fn tools(&self, lent: &Lent<'_>) -> Vec<Arc<dyn Tool>> {
+    fn tools(&self, lent: &Lent<'_>, agent: Option<&Agent>, sees_images: bool) -> Vec<Arc<dyn Tool>> {
         let (own, served) = lent.parts.tools.split_at(lent.own_tools.min(lent.parts.tools.len()));
         let has = |tool: &Arc<dyn Tool>| own.iter().any(|own| own.spec().name == tool.spec().name);
-        let fresh = self.outfitter.tools().into_iter().filter(has);
+        let fresh = self.outfitter.tools(sees_images).into_iter().filter(has);
         fresh
             .chain(served.iter().cloned())
-            .filter(|tool| !tool.works_apart())
+            .filter(|tool| !tool.works_apart() && agent.is_none_or(|agent| agent.has(tool)))
             .collect()
     }
 
+    /// The model of a task; none where the user interrupts meanwhile.
+    async fn model(
+        &self,
+        agent: Option<&Agent>,
+        lent: &Lent<'_>,
+        interrupt: &Interrupt,
+        told: &mut Vec<String>,
+    ) -> Option<Arc<dyn Model>> {
+        let current = &lent.parts.model;
+        let Some((name, author)) = agent.and_then(|agent| agent.model.as_ref()) else {
+            return Some(Arc::clone(current));
+        };
+        let found = tokio::select! {
+            biased;
+            () = interrupt.thrown() => return None,
+            found = self.outfitter.model(name, *author, &current.profile().name) => found,
+        };
+        Some(found.unwrap_or_else(|why| {
+            told.push(why);
+            Arc::clone(current)
+        }))
+    }
+
     async fn carry_out(&self, name: &str, prompt: &str, lent: Lent<'_>, call: &Call<'_>) -> Output {
+        let wanted = call.parameters.str(AGENT).unwrap_or_default();
+        let agent = match agents::named(wanted, &self.agents, &*lent.parts.world) {
+            Ok(agent) => agent,
+            Err(why) => return Output::failure(why),
+        };
+        let mut told = Vec::new();
+        let Some(model) = self.model(agent.as_ref(), &lent, &call.interrupt, &mut told).await else {
+            return Output::failure(interrupt::MARK);
+        };
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let parts = Parts {
-            model: Arc::clone(&lent.parts.model),
-            tools: self.tools(&lent),
+            tools: self.tools(&lent, agent.as_ref(), model.profile().sees_images),
+            model,
             gate: Arc::new(Named {
                 gate: Arc::clone(&lent.parts.gate),
                 task: name.to_owned(),
             }),
             world: Arc::clone(&lent.parts.world),
         };
-        let mut session = Session::new(parts, settings(&lent, number));
+        let mut session = Session::new(parts, settings(&lent, agent.as_ref(), number));
         let seat = lent.tasks.seat();
         session.seat = Some(Arc::clone(&seat));
         session.grace = TASK_GRACE;
@@ -243,6 +301,7 @@ impl Task {
             progress: Progress::default(),
             told: Vec::new(),
         };
+        told.iter().for_each(|told| teller.tell(told));
         let ending = session.prompt(Prompt::from(prompt), &call.interrupt, &mut teller).await;
         let (told, place) = (teller.told, lent.parts.world.places().directory);
         let mut output = match matches!(ending, Ending::Answered(_)) {
@@ -257,11 +316,15 @@ impl Task {
 }
 
 /// How the session of a task works: as the one that has handed it on, within bounds of its own.
-fn settings(lent: &Lent<'_>, number: usize) -> Settings {
+fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
     let Limits {
         max_steps, patience, ..
     } = lent.settings.limits;
-    let behind = lent.settings.append_system.as_deref().into_iter().chain([BRIEF]);
+    let appended = lent.settings.append_system.as_deref();
+    let behind = appended
+        .into_iter()
+        .chain([BRIEF])
+        .chain(agent.map(|agent| &*agent.behind));
     Settings {
         limits: Limits {
             max_steps: Some(max_steps.unwrap_or(STEPS).min(STEPS)),
@@ -277,7 +340,11 @@ fn settings(lent: &Lent<'_>, number: usize) -> Settings {
 /// What the task is called where people read it.
 fn name(parameters: &Parameters) -> String {
     let named = parameters.str("description").unwrap_or_default();
-    let line: String = on_one_line(named).take(LONGEST_NAME + 1).collect();
+    let named = match parameters.str(AGENT).filter(|agent| !agent.trim().is_empty()) {
+        Some(agent) => format!("{}: {named}", agent.trim()),
+        None => named.to_owned(),
+    };
+    let line: String = on_one_line(&named).take(LONGEST_NAME + 1).collect();
     clip(line.trim(), LONGEST_NAME).into_owned()
 }
 
@@ -388,6 +455,10 @@ impl Listen for Teller<'_> {
             }
             Event::Billed { .. } => {
                 self.progress.bill = read(&self.seat);
+                None
+            }
+            Event::Over(Ending::Answered(_)) => {
+                self.progress.steps = self.step;
                 None
             }
             Event::Refused { tool, description, why } => {

@@ -125,7 +125,10 @@ pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
 ///
 /// # Errors
 /// As for [`connect`].
-pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, ConnectError> {
+pub async fn connect_telling(
+    choice: &Choice,
+    told: &mut (dyn FnMut(Loading) + Send),
+) -> Result<Box<dyn Model>, ConnectError> {
     let (vendor, name) = split(choice)?;
     let wire = choice.wire.unwrap_or(vendor.wire);
     let is_given = choice.base_url.as_ref().is_some_and(|url| !vendor.is_at(url));

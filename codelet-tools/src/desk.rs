@@ -52,7 +52,7 @@ pub(crate) struct Desk {
     pub secrets: Secrets,
     pub options: Options,
     permission: Arc<Mutex<Permission>>,
-    sees_images: Arc<AtomicBool>,
+    sees_images: AtomicBool,
     shell: Mutex<Shell>,
     /// Made for the first command in the sandbox.
     caches: Arc<OnceLock<Option<PathBuf>>>,
@@ -79,7 +79,7 @@ impl Desk {
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
             permission: Arc::new(Mutex::new(options.permission)),
-            sees_images: Arc::new(AtomicBool::new(options.sees_images)),
+            sees_images: AtomicBool::new(options.sees_images),
             owned: Arc::new(Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added)),
             paths,
             options,
@@ -89,7 +89,7 @@ impl Desk {
 
     /// Another one of the same session: how far its tools may go, now and later, is the same, and so are the places that were found
     /// as the session began. What it has seen and where its shell stands is its own.
-    pub(crate) fn another(&self) -> Self {
+    pub(crate) fn another(&self, sees_images: bool) -> Self {
         let paths = self.paths.another();
         let is_free = self.permission() == Permission::All;
         Desk {
@@ -97,7 +97,7 @@ impl Desk {
             seen: Seen::default(),
             secrets: Secrets::new(&self.options.secrets),
             permission: Arc::clone(&self.permission),
-            sees_images: Arc::clone(&self.sees_images),
+            sees_images: AtomicBool::new(sees_images),
             owned: Arc::clone(&self.owned),
             paths,
             options: self.options.clone(),

@@ -69,7 +69,6 @@ mod write;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use codelet_agent::spelling;
-use codelet_agent::task::Outfitter;
 use codelet_agent::tool::Tool;
 use desk::Desk;
 pub use family::{MARK, end_all};
@@ -193,19 +192,18 @@ impl Reach {
         std::env::join_paths(folders).unwrap_or_default()
     }
 
+    /// The session's tools anew, for a model that takes pictures or does not. They may go exactly as far as the session's, now and
+    /// whenever that changes; what they have seen of files and where their shell stands is their own.
+    pub fn tools_anew(&self, sees_images: bool) -> Vec<Arc<dyn Tool>> {
+        tools_at(&Arc::new(self.0.another(sees_images)))
+    }
+
     /// A folder for files that need a name for a while and that no command in the sandbox can change.
     ///
     /// # Errors
     /// Says why there is no place for it.
     pub fn scratch(&self) -> Result<scratch::Scratch, String> {
         self.0.scratch()
-    }
-}
-
-/// Hands out the session's tools anew, for a task of it.
-impl Outfitter for Reach {
-    fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        tools_at(&Arc::new(self.0.another()))
     }
 }
 

@@ -5,12 +5,14 @@ use crate::network;
 use crate::place::{Place, variable};
 use crate::servers::{self, Named, ServerFile};
 use crate::settings::{From, Login, Settings};
+use crate::tasks::Outfit;
+use codelet_agent::definitions;
 use codelet_agent::effort::{Effort, names};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::surroundings::Surroundings;
-use codelet_agent::task::Task;
+use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
@@ -30,7 +32,7 @@ use std::time::{Duration, SystemTime};
 /// # Errors
 /// When it cannot be asked: an unknown vendor, no key, an address that is none; or when there is a bound on what it may
 /// cost, and nobody knows its price.
-pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, Failure> {
+pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
     let file = settings.models.get(name);
     let login = settings.vendor().and_then(|vendor| key(settings, vendor));
@@ -365,7 +367,6 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         }
     }
     let (mut tools, reach) = codelet_tools::all_with_reach(&options);
-    tools.push(Arc::new(Task::new(Arc::new(reach.clone()))));
     let world = World {
         directory: place.directory.clone(),
         root: place.root.clone(),
@@ -378,6 +379,10 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         secrets: codelet_tools::secrets::Secrets::new(&options.secrets),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     };
+    let agents = definitions::find(&world, &AGENTS);
+    notices.extend(agents.notices);
+    let outfit = Outfit::new(settings, reach.clone());
+    tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
     options.permission = Permission::All;
     let shell = codelet_tools::all(&options)
         .into_iter()

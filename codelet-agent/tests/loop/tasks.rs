@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 struct Tools;
 
 impl Outfitter for Tools {
-    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+    fn tools(&self, _: bool) -> Vec<Arc<dyn Tool>> {
         vec![
             Does::named("Look", true),
             Does::named("Do", false),

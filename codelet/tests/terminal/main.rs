@@ -19,6 +19,7 @@ mod sandbox;
 mod slow;
 mod small;
 mod story;
+mod tasks;
 mod turns;
 mod typed;
 mod waits;
