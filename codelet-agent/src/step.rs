@@ -138,10 +138,8 @@ pub(crate) async fn call_tools(
         } else {
             None
         };
-        let kept = output
-            .transcript
-            .as_ref()
-            .map(|transcript| session.keep_transcript(transcript));
+        let transcript = output.transcript.as_ref();
+        let kept = transcript.and_then(|transcript| session.keep_transcript(transcript, output.text.as_str()));
         let mut result = answer(&mut session.conversation, call, output, bound, note);
         result
             .output

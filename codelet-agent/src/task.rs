@@ -169,9 +169,9 @@ impl Session {
         }
     }
 
-    /// Keeps the conversation of a task, and lets go of the oldest ones where all of them take too much room. Returns what the model
-    /// is told of where it is.
-    pub(crate) fn keep_transcript(&mut self, transcript: &Body) -> String {
+    /// Keeps the conversation of a task, and lets go of the oldest ones where all of them take too much room. Returns where it is if the
+    /// answer does not say so: something else may have taken its handle meanwhile.
+    pub(crate) fn keep_transcript(&mut self, transcript: &Body, answer: &str) -> Option<String> {
         let handle = self.conversation.keep(transcript, NAME, "kept");
         self.tasks.kept.retain(|(kept, _)| *kept != handle);
         self.tasks.kept.push_back((handle.clone(), transcript.len()));
@@ -183,7 +183,8 @@ impl Session {
             self.conversation.forget(&oldest, told::FORGOTTEN);
             bytes -= freed;
         }
-        format!("[the whole conversation of this task · recall {handle}]")
+        let told = told::kept(&handle);
+        (!answer.contains(&told)).then_some(told)
     }
 }
 
@@ -304,11 +305,15 @@ impl Task {
         told.iter().for_each(|told| teller.tell(told));
         let ending = session.prompt(Prompt::from(prompt), &call.interrupt, &mut teller).await;
         let (told, place) = (teller.told, lent.parts.world.places().directory);
-        let mut output = match matches!(ending, Ending::Answered(_)) {
-            true => Output::success(told::answer(name, &ending, &session, &place)),
-            false => Output::failure(told::answer(name, &ending, &session, &place)),
+        let transcript = told::transcript(name, &session);
+        // The conversation is not this call's to change; a copy gives it the same handle.
+        let handle = call.conversation.archive().clone().keep(&transcript, NAME, "kept");
+        let answer = told::answer(name, &ending, &session, &place) + &told::kept(&handle) + "\n";
+        let mut output = match ending {
+            Ending::Answered(_) => Output::success(answer),
+            _ => Output::failure(answer),
         };
-        output.transcript = Some(told::transcript(name, &session));
+        output.transcript = Some(transcript);
         output.is_held_up = session.is_held_up();
         output.notices = told;
         output

@@ -3,9 +3,10 @@
 
 use crate::common::{Does, Stage, calls, costing, profile, says};
 use codelet_agent::asking::{Asking, Word};
+use codelet_agent::definitions::Author;
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::{ModelError, Reply, Request};
+use codelet_agent::model::{Model, ModelError, Reply, Request};
 use codelet_agent::permission::{Gate, Rules};
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
@@ -14,6 +15,7 @@ use codelet_agent::surroundings::Nowhere;
 use codelet_agent::task::{Outfitter, Task};
 use codelet_agent::tool::Tool;
 use codelet_context::message::{Message, Part, Role, ToolCall};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +31,10 @@ impl Outfitter for Tools {
             Does::named("Other", true),
         ]
     }
+
+    fn model<'a>(&'a self, _: &'a str, _: Author, _: &'a str) -> BoxFuture<'a, Result<Arc<dyn Model>, String>> {
+        Box::pin(async { Err("there is no other".to_owned()) })
+    }
 }
 
 fn stage(
@@ -43,7 +49,7 @@ fn stage(
         tools: vec![
             Does::named("Look", true),
             Does::named("Do", false),
-            Arc::new(Task::new(Arc::new(Tools))),
+            Arc::new(Task::new(Arc::new(Tools), Vec::new())),
         ],
         gate,
         world: Arc::new(Nowhere),
@@ -180,7 +186,12 @@ async fn a_task_has_a_history_of_its_own_and_only_its_answer_comes_back() {
         assert!(result.contains(part), "{result}");
     }
     assert!(!result.contains("mend"));
-    let handle = result.rsplit_once("recall ").unwrap().1.trim_end_matches(']');
+    let handle = result
+        .rsplit_once("recall ")
+        .unwrap()
+        .1
+        .trim_end()
+        .trim_end_matches(']');
     let kept = stage.session.conversation().recall(handle, None).unwrap();
     for part in [
         "task: look around",
@@ -387,7 +398,12 @@ async fn conversations_that_take_too_much_room_give_way_the_oldest_first() {
     stage.prompt("go").await;
     let results = results(&stage);
     let recalled = |result: &String| {
-        let handle = result.rsplit_once("recall ").unwrap().1.trim_end_matches(']');
+        let handle = result
+            .rsplit_once("recall ")
+            .unwrap()
+            .1
+            .trim_end()
+            .trim_end_matches(']');
         stage.session.conversation().recall(handle, None).unwrap().to_owned()
     };
     let first = recalled(results.first().unwrap());
