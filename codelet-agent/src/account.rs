@@ -44,6 +44,7 @@ pub(crate) fn account_part(
 fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, listener: &mut dyn Listen) {
     let price = session.parts.model.profile().price.as_ref();
     session.bill.add_estimate(billed, estimate, price);
+    session.put_on_tab();
     if let Some(witness) = &mut session.witness {
         // No sum is given for it.
         witness.billed(billed, None);
@@ -63,6 +64,7 @@ fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, lis
 fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
     let price = session.parts.model.profile().price.as_ref();
     let cost = session.bill.add(billed, price);
+    session.put_on_tab();
     if let Some(witness) = &mut session.witness {
         witness.billed(billed, price);
     }

@@ -35,6 +35,7 @@ pub(crate) async fn asked(
     }
     let description = format!("with {}: {description}", lack.named());
     let asked = Asked {
+        task: None,
         tool,
         description: &description,
         needs: std::slice::from_ref(need),

@@ -80,6 +80,8 @@ impl fmt::Debug for Keeper {
 /// Something that a person is asked.
 #[derive(Debug)]
 pub struct Question {
+    /// The task whose call it is; none where the session itself makes it.
+    pub task: Option<String>,
     /// The tool.
     pub tool: String,
     /// The call in one line.
@@ -330,6 +332,7 @@ impl Gate for Asking {
             let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
                 proposal: permission::proposal(&needs).filter(|_| can_keep),
+                task: asked.task.map(str::to_owned),
                 tool: asked.tool.to_owned(),
                 description: asked.description.to_owned(),
                 grants: grants(&needs),
@@ -419,6 +422,7 @@ mod tests {
 
     fn asked(needs: &[Need]) -> Asked<'_> {
         Asked {
+            task: None,
             tool: "Bash",
             description: "something",
             needs,

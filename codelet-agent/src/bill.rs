@@ -54,6 +54,19 @@ impl Bill {
         self.estimated += price.map_or(0.0, |price| price.cost(estimate, 0));
     }
 
+    /// Both together.
+    pub fn plus(&self, other: &Bill) -> Bill {
+        Bill {
+            usage: self.usage.plus(other.usage),
+            write_1h: self.write_1h.saturating_add(other.write_1h),
+            reasoning: self.reasoning.saturating_add(other.reasoning),
+            requests: self.requests + other.requests,
+            dollars: self.dollars + other.dollars,
+            unpriced: self.unpriced + other.unpriced,
+            estimated: self.estimated + other.estimated,
+        }
+    }
+
     /// What it comes to, estimates included, in US dollars.
     pub fn spent(&self) -> f64 {
         self.dollars + self.estimated

@@ -2,6 +2,7 @@
 
 use crate::model::Billed;
 use crate::run::Ending;
+use crate::task::Progress;
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Withdrawn};
 use codelet_context::notice::Notice;
@@ -87,6 +88,13 @@ pub enum Event {
         /// The newest of it; some may have been left out.
         text: String,
     },
+    /// A call that works in a session of its own is as far as this. Some may have been left out.
+    Task {
+        /// The call's id.
+        id: Arc<str>,
+        /// How far.
+        progress: Progress,
+    },
     /// A tool has answered.
     ToolFinished {
         /// The call's id.
@@ -146,7 +154,7 @@ impl<F: FnMut(Event) + Send> Listen for F {
 }
 
 /// Whoever keeps figures of a session's requests, and so has to see the conversation as each of them holds it.
-pub trait Witness: Send {
+pub trait Witness: Send + Sync {
     /// A request goes out with the view as it stands.
     fn sending(&mut self, conversation: &Conversation);
 

@@ -90,7 +90,7 @@ pub(crate) fn folders_below(places: &Places, file: &Path) -> Vec<PathBuf> {
 }
 
 /// The folders from the repository's root to the working directory.
-fn way_down(places: &Places) -> Vec<PathBuf> {
+pub(crate) fn way_down(places: &Places) -> Vec<PathBuf> {
     let within = places
         .directory
         .ancestors()
@@ -251,7 +251,7 @@ impl<'a> Gathering<'a> {
 
 /// A text without what no reader of it sees, and how many characters that were: a model reads them. What emoji and scripts
 /// are written with stays, one at a time and only where they need it, as whole texts can be written in those, too.
-fn seen(text: &str) -> (Cow<'_, str>, usize) {
+pub(crate) fn seen(text: &str) -> (Cow<'_, str>, usize) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_plain = |c: char| Unseen::of(c).is_none() && (!c.is_control() || matches!(c, '\n' | '\r' | '\t'));
     if text.chars().all(is_plain) {

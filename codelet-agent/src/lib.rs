@@ -23,7 +23,7 @@
 //!
 //! let model = Scripted::new(Profile::unknown("scripted/one"), [Ok(Reply::of(Message::assistant("Hello.")))]);
 //! let parts = Parts {
-//!     model: Box::new(model),
+//!     model: Arc::new(model),
 //!     tools: Vec::new(),
 //!     gate: Arc::new(Rules::default()),
 //!     world: Arc::new(Nowhere),
@@ -42,6 +42,7 @@ mod ask;
 pub mod asking;
 pub mod bill;
 mod compaction;
+pub mod definitions;
 mod driver;
 pub mod effort;
 pub mod essence;
@@ -66,6 +67,7 @@ pub mod spelling;
 mod step;
 pub mod surroundings;
 pub mod tally;
+pub mod task;
 mod text_tool_calls;
 pub mod tool;
 mod user;

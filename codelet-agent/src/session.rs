@@ -9,7 +9,9 @@ use crate::instructions::Nearer;
 use crate::model::{Model, Profile, ToolSpec};
 use crate::permission::Gate;
 use crate::run::Limits;
+use crate::step;
 use crate::surroundings::Surroundings;
+use crate::task::{Seat, Tasks};
 use crate::tool::{Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
@@ -24,6 +26,7 @@ use codelet_context::view::View;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// The system prompt of every session.
@@ -92,7 +95,7 @@ pub struct LastTurn {
 /// Everything that a session is made of.
 pub struct Parts {
     /// Who is asked.
-    pub model: Box<dyn Model>,
+    pub model: Arc<dyn Model>,
     /// What it may use.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Who permits.
@@ -102,7 +105,7 @@ pub struct Parts {
 }
 
 /// Whoever keeps what is said in a session, as it is said.
-pub trait Keep: Send {
+pub trait Keep: Send + Sync {
     /// More was said, or something was taken back. Returns what the user should know, such as that it cannot be kept.
     fn keep(&mut self, session: &Session) -> Option<String>;
 }
@@ -164,6 +167,12 @@ pub struct Session {
     keeper: Option<Box<dyn Keep>>,
     /// Who wants to look while it works.
     pub(crate) glances: Glances<Session>,
+    /// What was handed on to sessions of their own.
+    pub(crate) tasks: Tasks,
+    /// Where this one's bill is read while it works, if it was handed its work by another.
+    pub(crate) seat: Option<Seat>,
+    /// How long tools may take to end what they started once the user has interrupted.
+    pub(crate) grace: Duration,
 }
 
 impl Session {
@@ -212,6 +221,9 @@ impl Session {
             witness: None,
             keeper: None,
             glances: Glances::default(),
+            tasks: Tasks::default(),
+            seat: None,
+            grace: step::GRACE,
         }
     }
 
@@ -228,6 +240,11 @@ impl Session {
     /// What the session has cost.
     pub fn bill(&self) -> &Bill {
         &self.bill
+    }
+
+    /// The tasks that it has handed on, and the part of the bill that is theirs.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// How many steps were made: answers that the model has given. A request that was refused or interrupted is none.
@@ -266,7 +283,7 @@ impl Session {
         self.conversation.configure(config(profile));
         self.conversation
             .set_economics(economics(&*model, self.settings.economics));
-        self.parts.model = model;
+        self.parts.model = model.into();
         // Another model has a cache of its own.
         (self.sent, self.asked) = (None, None);
         (self.unwritten, self.has_thought) = (0, false);
@@ -277,7 +294,7 @@ impl Session {
     pub fn change_effort(&mut self, effort: Option<Effort>) -> Option<CacheAfter> {
         let model = self.parts.model.with_effort(effort)?;
         let after = self.parts.model.cache_after(effort);
-        self.parts.model = model;
+        self.parts.model = model.into();
         if after == CacheAfter::Lost {
             (self.sent, self.asked) = (None, None);
         }

@@ -11,6 +11,7 @@ use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
 use crate::tally::{self, Went};
+use crate::task::{self, Lent};
 use crate::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
@@ -36,7 +37,7 @@ const STEP_SHARE: usize = 4;
 /// No output is shown in less than this, in bytes.
 const LEAST_SHOWN: usize = 1024;
 /// How long tools may take to end what they started once the user has interrupted.
-const GRACE: Duration = Duration::from_millis(80);
+pub(crate) const GRACE: Duration = Duration::from_millis(80);
 /// What stands before an output that begins as our own answer to a call that was not permitted.
 const PRINTED: &str = "The tool failed and printed:\n";
 /// Glimpses of running tools that wait to be shown.
@@ -92,6 +93,7 @@ pub(crate) async fn call_tools(
         let batch = &calls[at..at + batch];
         unbegun.extend(run_batch(session, batch, (&mut outputs[at..], &mut files), interrupt, listener).await);
         at += batch.len();
+        session.settle_tasks();
     }
     for call in &calls[at..] {
         listener.on(started(session, call));
@@ -118,6 +120,8 @@ pub(crate) async fn call_tools(
                 description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
                 why: output.text.as_str().trim_start_matches(refusal::PREFACE).to_owned(),
             });
+        } else if output.is_held_up {
+            session.is_held_up = true;
         } else if session.is_held_up && output.success && changes && !only_looks(session, call) {
             session.is_held_up = false;
         }
@@ -134,7 +138,13 @@ pub(crate) async fn call_tools(
         } else {
             None
         };
-        results.push(answer(&mut session.conversation, call, output, bound, note));
+        let transcript = output.transcript.as_ref();
+        let kept = transcript.and_then(|transcript| session.keep_transcript(transcript, output.text.as_str()));
+        let mut result = answer(&mut session.conversation, call, output, bound, note);
+        result
+            .output
+            .extend(kept.map(|kept| Part::text_from(Origin::Notice, kept)));
+        results.push(result);
     }
     session.conversation.append(Message::results(results));
     nearer::tell(session, &files, listener);
@@ -142,10 +152,18 @@ pub(crate) async fn call_tools(
     !interrupt.is_thrown()
 }
 
-/// How many calls run at once: those that only look, as far as the next one that does more.
+/// How many calls run at once: those that only look, or that work apart, as far as the next one that does not.
 fn batch(session: &Session, calls: &[ToolCall]) -> usize {
+    let apart = calls.iter().take_while(|call| works_apart(session, call)).count();
+    if apart > 0 {
+        return apart.min(task::AT_ONCE);
+    }
     let only_looks = |call: &ToolCall| find(&session.parts, &call.tool).is_none_or(|tool| tool.is_read_only());
     calls.iter().take_while(|call| only_looks(call)).count().max(1)
+}
+
+fn works_apart(session: &Session, call: &ToolCall) -> bool {
+    find(&session.parts, &call.tool).is_some_and(|tool| tool.works_apart())
 }
 
 /// Whether a call needs nothing but to look, as some commands do.
@@ -197,6 +215,8 @@ async fn run_batch(
     let mut unbegun = Vec::new();
     let mut printed: Vec<(Instant, String)> = vec![(Instant::now(), String::new()); calls.len()];
     let (glimpses, mut shown) = mpsc::channel(GLIMPSES);
+    let apart = calls.iter().filter(|call| works_apart(session, call)).count();
+    let share = session.share(apart);
     let mut running: FuturesUnordered<_> = calls
         .iter()
         .enumerate()
@@ -205,24 +225,23 @@ async fn run_batch(
             let live = Live::new(call.id.clone(), glimpses.clone());
             let is_broken = session.broken.contains(&call.id);
             let began = Instant::now();
-            call_one(session, call, is_broken, live, interrupt.clone()).map(move |came| (at, began, came))
+            call_one(session, call, is_broken, share, live, interrupt.clone()).map(move |came| (at, began, came))
         })
         .collect();
     let grace = async {
         interrupt.thrown().await;
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(session.grace).await;
     };
     tokio::pin!(grace);
     loop {
         tokio::select! {
             biased;
-            Some((id, text)) = shown.recv() => {
-                if let Some(at) = calls.iter().position(|call| call.id == id) {
-                    keep_end(&mut printed[at].1, &text);
-                }
-                listener.on(Event::ToolPrinted { id, text });
-            }
+            Some(event) = shown.recv() => show(event, calls, &mut printed, listener),
             next = running.next() => {
+                // What was shown until then belongs before the answer.
+                while let Ok(event) = shown.try_recv() {
+                    show(event, calls, &mut printed, listener);
+                }
                 let Some((at, began, came)) = next else { return unbegun };
                 // A call that was interrupted before it was permitted was not made.
                 let Some(made) = came else {
@@ -248,6 +267,16 @@ async fn run_batch(
             never = session.glances.given(session) => match never {},
         }
     }
+}
+
+/// Shows what a running call has to show, and keeps what it has printed.
+fn show(event: Event, calls: &[ToolCall], printed: &mut [(Instant, String)], listener: &mut dyn Listen) {
+    if let Event::ToolPrinted { id, text } = &event
+        && let Some(at) = calls.iter().position(|call| call.id == *id)
+    {
+        keep_end(&mut printed[at].1, text);
+    }
+    listener.on(event);
 }
 
 /// Answers calls that an interruption has ended with what they had printed until then.
@@ -306,6 +335,7 @@ async fn call_one(
     session: &Session,
     call: &ToolCall,
     is_broken: bool,
+    share: Option<f64>,
     live: Live,
     interrupt: Interrupt,
 ) -> Option<Made> {
@@ -334,6 +364,7 @@ async fn call_one(
     };
     let description = tool.describe(&call.parameters);
     let asked = Asked {
+        task: None,
         tool: &call.tool,
         description: &description,
         needs: &needs,
@@ -361,6 +392,7 @@ async fn call_one(
                 conversation,
                 live,
                 interrupt,
+                lent: Some(Lent::of(session, share)),
             };
             // A tool that panics must neither take the session with it nor leave its call open.
             let made = future::lazy(|_| tool.call(call)).then(|made| made);

@@ -29,6 +29,12 @@ pub trait Surroundings: Send + Sync {
     /// is no text.
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;
 
+    /// The names of what lies in a resolved folder, in their order, at most so many; `None` where there is no folder that can be read.
+    /// Names that are no text are left out.
+    fn list(&self, _folder: &Path, _most: usize) -> Option<Listing> {
+        None
+    }
+
     /// A text of the user's without keys and other secrets that are known here, with a mark in their places.
     fn hide(&self, text: &str) -> String {
         text.to_owned()
@@ -61,6 +67,15 @@ pub struct Uncommitted {
     pub untracked: Vec<String>,
     /// There is more of either than could be told.
     pub is_cut: bool,
+}
+
+/// What lies in a folder.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    /// The names, in the order of their bytes.
+    pub names: Vec<String>,
+    /// Whether these are all.
+    pub is_whole: bool,
 }
 
 /// Where the session works.

@@ -1,7 +1,9 @@
 //! Tools, as the loop sees them: what they are called, what they do in the engine's notions, what they need, and the call.
 
+use crate::event::Event;
 use crate::interrupt::Interrupt;
 use crate::model::ToolSpec;
+use crate::task::{Lent, Progress};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Action, Image, Parameters};
@@ -21,6 +23,11 @@ pub trait Tool: Send + Sync {
 
     /// Whether calls only look, so that several may run at once.
     fn is_read_only(&self) -> bool;
+
+    /// Whether each call works in a session of its own, so that as many as [`AT_ONCE`](crate::task::AT_ONCE) may run at once.
+    fn works_apart(&self) -> bool {
+        false
+    }
 
     /// What a call has to be permitted to do. Paths are resolved through links first.
     ///
@@ -197,6 +204,8 @@ pub struct Call<'a> {
     pub live: Live,
     /// Fires when the user interrupts.
     pub interrupt: Interrupt,
+    /// What the session lends to a call that works in one of its own; none where no session makes the call.
+    pub lent: Option<Lent<'a>>,
 }
 
 /// What a tool answers.
@@ -223,6 +232,10 @@ pub struct Output {
     pub lack: Option<Lack>,
     /// What the user should know, whatever the model makes of it.
     pub notices: Vec<String>,
+    /// Of a call that has worked in a session of its own: what was said there, as text. The loop keeps it behind a handle.
+    pub transcript: Option<Body>,
+    /// The last thing that it wanted to do there, beyond looking, was not permitted.
+    pub is_held_up: bool,
 }
 
 /// The most of one output that is kept in memory, in bytes.
@@ -245,6 +258,8 @@ impl Output {
             images: Vec::new(),
             lack: None,
             notices: Vec::new(),
+            transcript: None,
+            is_held_up: false,
         }
     }
 
@@ -259,17 +274,14 @@ impl Output {
 
 /// Shows output while a tool runs. It never blocks and never grows: what nobody takes in time is not shown.
 #[derive(Clone, Debug)]
-pub struct Live(Option<(Arc<str>, mpsc::Sender<Printed>)>);
-
-/// What a running tool printed: the call's id and the text.
-pub type Printed = (Arc<str>, String);
+pub struct Live(Option<(Arc<str>, mpsc::Sender<Event>)>);
 
 /// The most that is shown at once, in bytes.
 const GLIMPSE: usize = 4096;
 
 impl Live {
     /// The output of the call with this id, into this channel.
-    pub fn new(id: Arc<str>, channel: mpsc::Sender<Printed>) -> Self {
+    pub fn new(id: Arc<str>, channel: mpsc::Sender<Event>) -> Self {
         Live(Some((id, channel)))
     }
 
@@ -283,7 +295,21 @@ impl Live {
         if let Some((id, channel)) = &self.0 {
             let from = text.ceil_char_boundary(text.len().saturating_sub(GLIMPSE));
             // A full channel means that nobody keeps up with looking; the whole is in the answer.
-            let _ = channel.try_send((id.clone(), text[from..].to_owned()));
+            let _ = channel.try_send(Event::ToolPrinted {
+                id: id.clone(),
+                text: text[from..].to_owned(),
+            });
+        }
+    }
+
+    /// Shows how far a call is that works in a session of its own.
+    pub(crate) fn progress(&self, progress: Progress) {
+        if let Some((id, channel)) = &self.0 {
+            // The next one says all of it again.
+            let _ = channel.try_send(Event::Task {
+                id: id.clone(),
+                progress,
+            });
         }
     }
 }

@@ -142,6 +142,7 @@ impl Session {
                 conversation: &self.conversation,
                 live,
                 interrupt: interrupt.clone(),
+                lent: None,
             });
             tokio::select! {
                 biased;

@@ -126,7 +126,10 @@ pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
 ///
 /// # Errors
 /// As for [`connect`].
-pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, ConnectError> {
+pub async fn connect_telling(
+    choice: &Choice,
+    told: &mut (dyn FnMut(Loading) + Send),
+) -> Result<Box<dyn Model>, ConnectError> {
     let Endpoint {
         vendor,
         name,

@@ -44,7 +44,7 @@ pub(crate) async fn ask(
     base: &Url,
     vendor: &Vendor,
     model: &str,
-    told: &mut dyn FnMut(Loading),
+    told: &mut (dyn FnMut(Loading) + Send),
 ) -> Option<Tokens> {
     let url = match vendor.name {
         "ollama" => base.join("/api/ps").ok()?,

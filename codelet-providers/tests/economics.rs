@@ -100,7 +100,7 @@ async fn session(server: &Server, clock: &Clock, model: &str) -> Session {
         ..Choice::default()
     };
     let parts = Parts {
-        model: connect(&choice).await.unwrap(),
+        model: connect(&choice).await.unwrap().into(),
         tools: vec![Look::tool()],
         gate: Arc::new(Rules {
             permission: Permission::All,

@@ -167,7 +167,12 @@ pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
 /// What the session has cost, and what broke the cache.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let price = session.model().profile().price.as_ref();
-    let lines = cost::cost(session.bill(), price, session.conversation().breaks(), look);
+    let lines = cost::cost(
+        (session.bill(), session.tasks()),
+        price,
+        session.conversation().breaks(),
+        look,
+    );
     fitting(look, lines)
 }
 
@@ -529,7 +534,7 @@ mod tests {
     /// A session in which files with long names were read, and which was compacted.
     fn session() -> Session {
         let parts = Parts {
-            model: Box::new(Scripted::new(Profile::unknown("a-vendor/a-model-with-a-long-name"), [])),
+            model: Arc::new(Scripted::new(Profile::unknown("a-vendor/a-model-with-a-long-name"), [])),
             tools: Vec::new(),
             gate: Arc::new(Rules::default()),
             world: Arc::new(Nowhere),

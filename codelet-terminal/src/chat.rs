@@ -431,7 +431,7 @@ impl<F: Front> Chat<F> {
             let output = loop {
                 tokio::select! {
                     biased;
-                    Some((id, text)) = shown.recv() => listener.on(Event::ToolPrinted { id, text }),
+                    Some(event) = shown.recv() => listener.on(event),
                     output = &mut made => break output,
                 }
             };

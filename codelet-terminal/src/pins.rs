@@ -80,7 +80,7 @@ mod tests {
 
     fn session() -> Session {
         let parts = Parts {
-            model: Box::new(Scripted::new(Profile::unknown("a-vendor/a-model"), [])),
+            model: Arc::new(Scripted::new(Profile::unknown("a-vendor/a-model"), [])),
             tools: Vec::new(),
             gate: Arc::new(Rules::default()),
             world: Arc::new(Nowhere),

@@ -19,6 +19,7 @@ const PATTERN: usize = 60;
 /// What would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
 pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
     let asked = Asked {
+        task: asked.task.as_deref(),
         tool: &asked.tool,
         description: &asked.description,
         needs: &asked.needs,

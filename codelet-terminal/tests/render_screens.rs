@@ -6,6 +6,7 @@ use codelet_agent::event::Event;
 use codelet_agent::model::{Billed, ModelError};
 use codelet_agent::permission::Asked;
 use codelet_agent::run::Ending;
+use codelet_agent::task::Tasks;
 use codelet_agent::tool::{Looking, Need};
 use codelet_context::body::Body;
 use codelet_context::breaks::{Break, Cause};
@@ -478,7 +479,7 @@ fn the_answers_to_commands() {
             .next()
             .map(|(handle, _)| handle.clone())
             .unwrap();
-        let mut lines = cost(&bill, Some(&price), &breaks, &look);
+        let mut lines = cost((&bill, &Tasks::default()), Some(&price), &breaks, &look);
         lines.push(Line::from("---"));
         lines.extend(why(handle.as_str(), conversation.why(handle.as_str()).as_ref(), &look));
         lines.extend(why("nothing", None, &look));
@@ -540,6 +541,7 @@ fn what_a_call_asks_to_do() {
             },
         ];
         let asked = Asked {
+            task: None,
             tool: "Bash",
             description: "curl …",
             needs: &needs,

@@ -47,15 +47,15 @@ pub(crate) fn program_folders(
 /// Paths, looks at files, secrets and settings.
 pub(crate) struct Desk {
     pub paths: Paths,
-    pub owned: Owned,
+    pub owned: Arc<Owned>,
     pub seen: Seen,
     pub secrets: Secrets,
     pub options: Options,
-    permission: Mutex<Permission>,
+    permission: Arc<Mutex<Permission>>,
     sees_images: AtomicBool,
     shell: Mutex<Shell>,
     /// Made for the first command in the sandbox.
-    caches: OnceLock<Option<PathBuf>>,
+    caches: Arc<OnceLock<Option<PathBuf>>>,
 }
 
 impl Desk {
@@ -78,12 +78,30 @@ impl Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             secrets: Secrets::new(&options.secrets),
-            permission: Mutex::new(options.permission),
+            permission: Arc::new(Mutex::new(options.permission)),
             sees_images: AtomicBool::new(options.sees_images),
-            owned: Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added),
+            owned: Arc::new(Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added)),
             paths,
             options,
-            caches: OnceLock::new(),
+            caches: Arc::default(),
+        }
+    }
+
+    /// Another one of the same session: how far its tools may go, now and later, is the same, and so are the places that were found
+    /// as the session began. What it has seen and where its shell stands is its own.
+    pub(crate) fn another(&self, sees_images: bool) -> Self {
+        let paths = self.paths.another();
+        let is_free = self.permission() == Permission::All;
+        Desk {
+            shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
+            seen: Seen::default(),
+            secrets: Secrets::new(&self.options.secrets),
+            permission: Arc::clone(&self.permission),
+            sees_images: AtomicBool::new(sees_images),
+            owned: Arc::clone(&self.owned),
+            paths,
+            options: self.options.clone(),
+            caches: Arc::clone(&self.caches),
         }
     }
 

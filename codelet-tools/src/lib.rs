@@ -192,6 +192,12 @@ impl Reach {
         std::env::join_paths(folders).unwrap_or_default()
     }
 
+    /// The session's tools anew, for a model that takes pictures or does not. They may go exactly as far as the session's, now and
+    /// whenever that changes; what they have seen of files and where their shell stands is their own.
+    pub fn tools_anew(&self, sees_images: bool) -> Vec<Arc<dyn Tool>> {
+        tools_at(&Arc::new(self.0.another(sees_images)))
+    }
+
     /// A folder for files that need a name for a while and that no command in the sandbox can change.
     ///
     /// # Errors
@@ -204,22 +210,25 @@ impl Reach {
 /// [`all`], and what says how far they may go.
 pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
     let desk = Arc::new(Desk::new(options.clone()));
+    (tools_at(&desk), Reach(desk))
+}
+
+fn tools_at(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
     let tools: [Box<dyn Tool>; 9] = [
-        Box::new(read::Read::new(&desk)),
-        Box::new(write::Write::new(&desk)),
-        Box::new(edit::Edit::new(&desk)),
-        Box::new(bash::Bash::new(&desk)),
-        Box::new(grep::Grep::new(&desk)),
-        Box::new(glob::Glob::new(&desk)),
-        Box::new(ls::Ls::new(&desk)),
+        Box::new(read::Read::new(desk)),
+        Box::new(write::Write::new(desk)),
+        Box::new(edit::Edit::new(desk)),
+        Box::new(bash::Bash::new(desk)),
+        Box::new(grep::Grep::new(desk)),
+        Box::new(glob::Glob::new(desk)),
+        Box::new(ls::Ls::new(desk)),
         Box::new(todo::Todo::new()),
         Box::new(recall::Recall::new()),
     ];
-    let tools = tools
-        .into_iter()
-        .map(|tool| Arc::new(desk::Discreet::new(tool, &desk)) as Arc<dyn Tool>)
-        .collect();
-    (tools, Reach(desk))
+    let tools = tools.into_iter();
+    tools
+        .map(|tool| Arc::new(desk::Discreet::new(tool, desk)) as Arc<dyn Tool>)
+        .collect()
 }
 
 pub use files::open_plainly;

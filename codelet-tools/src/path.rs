@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Links on the way to one file (as the kernel counts them on Linux).
 const LINKS: usize = 40;
@@ -35,7 +35,7 @@ pub(crate) struct Paths {
     directory: PathBuf,
     home: Option<PathBuf>,
     /// Whether a place outside may be used that was not judged.
-    is_free: AtomicBool,
+    is_free: Arc<AtomicBool>,
     judged: Mutex<VecDeque<(String, Place)>>,
 }
 
@@ -49,7 +49,19 @@ impl Paths {
             added: Vec::new(),
             directory: real(directory),
             home: home.map(Path::to_owned),
-            is_free: AtomicBool::new(is_free),
+            is_free: Arc::new(AtomicBool::new(is_free)),
+            judged: Mutex::default(),
+        }
+    }
+
+    /// The same places, also where links were turned since, with nothing judged yet. What is free here is free there.
+    pub(crate) fn another(&self) -> Self {
+        Paths {
+            root: self.root.clone(),
+            added: self.added.clone(),
+            directory: self.directory.clone(),
+            home: self.home.clone(),
+            is_free: Arc::clone(&self.is_free),
             judged: Mutex::default(),
         }
     }

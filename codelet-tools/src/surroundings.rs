@@ -11,9 +11,10 @@ use crate::text;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
 use codelet_agent::spelling;
-use codelet_agent::surroundings::{Places, Surroundings, Uncommitted};
+use codelet_agent::surroundings::{Listing, Places, Surroundings, Uncommitted};
 use codelet_text::short::on_one_line;
 use futures_util::future::BoxFuture;
+use rustix::fs::Dir;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
@@ -108,6 +109,21 @@ impl Surroundings for World {
             text.truncate(text.floor_char_boundary(limit));
         }
         Some((text, size))
+    }
+
+    fn list(&self, folder: &Path, most: usize) -> Option<Listing> {
+        // Opened by its true name, so that nothing leads elsewhere; a device is none.
+        let held = files::open_folder(folder).ok()?;
+        let entries = Dir::new(held).ok()?.filter_map(Result::ok);
+        let names = entries.filter_map(|entry| String::from_utf8(entry.file_name().to_bytes().to_vec()).ok());
+        let mut names: Vec<String> = names
+            .filter(|name| name != "." && name != "..")
+            .take(most + 1)
+            .collect();
+        let is_whole = names.len() <= most;
+        names.truncate(most);
+        names.sort_unstable();
+        Some(Listing { names, is_whole })
     }
 
     fn hide(&self, text: &str) -> String {
@@ -690,6 +706,25 @@ mod tests {
         assert_eq!(world.text(&path, 100), None);
         assert_eq!(world.text(folder.path(), 100), None);
         assert_eq!(world.text(Path::new("/dev/zero"), 100), None);
+    }
+
+    #[test]
+    fn a_folder_is_listed_in_order_up_to_a_bound_and_only_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for number in 0..30 {
+            std::fs::write(root.join(format!("f{number:02}")), "").unwrap();
+        }
+        let world = world(&root);
+        let all = world.list(&root, 30).unwrap();
+        assert!(all.is_whole && all.names.len() == 30 && all.names.is_sorted());
+        let part = world.list(&root, 29).unwrap();
+        assert!(!part.is_whole && part.names.len() == 29 && part.names.is_sorted());
+        std::os::unix::fs::symlink(&root, root.join("link")).unwrap();
+        for name in ["link", "f00", "missing"] {
+            assert_eq!(world.list(&root.join(name), 9), None, "{name}");
+        }
+        assert_eq!(world.list(Path::new("/dev/zero"), 9), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod settings;
 mod side_by_side;
 mod stores;
 mod takeover;
+mod tasks;
 mod toolset;
 mod transcript;
 mod world;

@@ -5,11 +5,14 @@ use crate::network;
 use crate::place::{Place, variable};
 use crate::servers::{self, Named, ServerFile};
 use crate::settings::{From, Login, Settings};
+use crate::tasks::Outfit;
+use codelet_agent::definitions;
 use codelet_agent::effort::{Effort, names};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::surroundings::Surroundings;
+use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
@@ -29,7 +32,7 @@ use std::time::{Duration, SystemTime};
 /// # Errors
 /// When it cannot be asked: an unknown vendor, no key, an address that is none; or when there is a bound on what it may
 /// cost, and nobody knows its price.
-pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, Failure> {
+pub async fn model(settings: &Settings, told: &mut (dyn FnMut(Loading) + Send)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
     let choice = choice(settings);
     let connected = codelet_providers::connect_telling(&choice, told).await;
@@ -369,8 +372,12 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
             )),
         }
     }
-    let (tools, reach) = codelet_tools::all_with_reach(&options);
+    let (mut tools, reach) = codelet_tools::all_with_reach(&options);
     let world = around(place, &options, reach.clone());
+    let agents = definitions::find(&world, &AGENTS);
+    notices.extend(agents.notices);
+    let outfit = Outfit::new(settings, reach.clone());
+    tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
     options.permission = Permission::All;
     let shell = codelet_tools::all(&options)
         .into_iter()

@@ -86,7 +86,7 @@ async fn session(way: Way, limits: Limits) -> (Session, Arc<Mutex<Vec<Option<u64
         asked: Arc::clone(&asked),
     };
     let parts = codelet_agent::session::Parts {
-        model: Box::new(model),
+        model: Arc::new(model),
         tools: Vec::new(),
         gate: Arc::new(codelet_agent::permission::Rules::default()),
         world: Arc::new(Nowhere),

@@ -11,6 +11,7 @@ mod limits;
 mod refused;
 mod reminders;
 mod summary;
+mod tasks;
 mod uncounted;
 mod vendors_limits;
 mod waits;

@@ -465,6 +465,11 @@ impl Conversation {
         self.view.archive.keep(body, tool, reason)
     }
 
+    /// Lets go of what is kept under a handle, for which there is no room any more: a word about that stands in its place.
+    pub fn forget(&mut self, handle: &Handle, told: &str) {
+        self.view.archive.forget(handle.as_str(), told);
+    }
+
     /// A tool's output as it is to be appended: where it is longer, cut in the middle to at most `head` and `tail` bytes, with
     /// the whole kept under the handle that stands between them.
     pub fn bounded(&mut self, output: Body, (head, tail): (usize, usize), tool: &str) -> Text {

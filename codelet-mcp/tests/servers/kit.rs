@@ -155,6 +155,7 @@ async fn make(connected: &Connected, name: &str, asked: Value, interrupt: Interr
         conversation: &conversation,
         live: Live::none(),
         interrupt,
+        lent: None,
     };
     find(connected, name).call(call).await
 }

@@ -47,7 +47,7 @@ fn session(model: Box<dyn Model>) -> Session {
         parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
     });
     let parts = Parts {
-        model,
+        model: model.into(),
         tools: vec![Arc::new(look)],
         gate: Arc::new(Rules {
             permission: Permission::Edit,

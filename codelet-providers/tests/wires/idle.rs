@@ -21,7 +21,7 @@ fn an_idle_request_is_on_the_bill_of_every_wire() {
         let server = Server::start(wire, Behaviour::replies([reply(), reply()]));
         let (bill, has_kept) = block_on(async {
             let parts = Parts {
-                model: model(&server, wire).await,
+                model: model(&server, wire).await.into(),
                 tools: Vec::new(),
                 gate: Arc::new(Rules::default()),
                 world: Arc::new(Nowhere),

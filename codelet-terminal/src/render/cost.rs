@@ -5,6 +5,7 @@ use super::figures::{count, dollars, number, percent, short};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns, fit};
 use codelet_agent::bill::Bill;
+use codelet_agent::task::Tasks;
 use codelet_context::breaks::{Break, Cause};
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
@@ -15,7 +16,12 @@ use ratatui::text::{Line, Span};
 const BREAKS: usize = 20;
 
 /// The bill, a line for each kind of token. `price` is that of the model in use, none where nobody knows it.
-pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Look) -> Vec<Line<'static>> {
+pub fn cost(
+    (bill, tasks): (&Bill, &Tasks),
+    price: Option<&PriceCard>,
+    breaks: &[Break],
+    look: &Look,
+) -> Vec<Line<'static>> {
     let kinds = kinds(bill);
     let mut out = vec![total(bill, look), Line::default()];
     let figures = kinds.iter().map(|kind| number(kind.1.total()).len()).max();
@@ -56,6 +62,9 @@ pub fn cost(bill: &Bill, price: Option<&PriceCard>, breaks: &[Break], look: &Loo
             "  {} of a model without a known price",
             count(bill.unpriced, "request")
         ));
+    }
+    if tasks.count() > 0 {
+        note(of_tasks(tasks, look));
     }
     share(bill, look, &mut out);
     list_breaks(bill, breaks, price.is_some(), look, &mut out);
@@ -101,6 +110,21 @@ fn total(bill: &Bill, look: &Look) -> Line<'static> {
             count(bill.requests, "request")
         )),
     ])
+}
+
+/// The part of it that is that of tasks.
+fn of_tasks(tasks: &Tasks, look: &Look) -> String {
+    let bill = tasks.bill();
+    let dot = look.pick(" · ", " - ");
+    let spent = match bill.requests > bill.unpriced {
+        true => format!("{} of it ", dollars(bill.dollars)),
+        false => String::new(),
+    };
+    let (tasks, requests) = (count(u64::from(tasks.count()), "task"), count(bill.requests, "request"));
+    format!(
+        "  {spent}in {tasks}{dot}{requests}{dot}{} tokens",
+        short(bill.usage.total())
+    )
 }
 
 /// How much of all prompts was read from the cache.

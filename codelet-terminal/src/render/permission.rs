@@ -69,6 +69,10 @@ impl Choice {
 /// beginning is shown where [`rest`] can be unfolded, and of a long command both ends; else all of it, to its last character.
 pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
+    if let Some(task) = asked.task {
+        let told = format!("For the task \"{}\":", clean(task, 1));
+        out.push(Line::styled(clip(&told, look.width), look.style(Role::Accent)));
+    }
     let title = format!("Allow {}", clean(asked.tool, 1));
     for need in asked.needs {
         match need {
@@ -381,6 +385,7 @@ mod tests {
             diff,
         }];
         let asked = Asked {
+            task: None,
             tool: "Edit",
             description: "a",
             needs: &needs,
@@ -464,6 +469,7 @@ mod tests {
             looks: Looking::Outside,
         }];
         let asked = Asked {
+            task: None,
             tool: "Bash",
             description: "a",
             needs: &needs,

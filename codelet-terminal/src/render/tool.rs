@@ -3,10 +3,11 @@
 use super::answers::todo_item;
 use super::clean::clean;
 use super::diff::Diff;
-use super::figures::{bytes, count, took};
+use super::figures::{bytes, count, dollars, short, took};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
 use codelet_agent::event::Stopped;
+use codelet_agent::task::Progress;
 use codelet_context::body::Body;
 use codelet_context::todo::TodoItem;
 use ratatui::style::Style;
@@ -15,6 +16,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Columns of a task's name that stand beside what it does.
+const NAME: usize = 40;
 /// Lines of a running command that are seen.
 const TAIL: usize = 4;
 /// Bytes of its output that are kept to show them.
@@ -51,6 +54,8 @@ pub struct Running {
     /// The end of what it has printed.
     tail: String,
     pub(super) has_printed: bool,
+    /// How far it is, of a task.
+    pub(super) progress: Option<Progress>,
     /// The line that has not ended, where lines are shown as they come.
     begun: String,
     /// Lines that were shown so.
@@ -78,6 +83,23 @@ pub struct Answered<'a> {
     pub stopped: Option<Stopped>,
 }
 
+/// How far a task is, in figures.
+fn how_far(progress: &Progress, look: &Look) -> String {
+    let dot = look.pick(" · ", " - ");
+    let mut told = String::new();
+    if progress.steps > 0 {
+        told.push_str(&format!("{dot}{}", count(u64::from(progress.steps), "step")));
+    }
+    let bill = &progress.bill;
+    if bill.requests > 0 {
+        told.push_str(&format!("{dot}{} tokens", short(bill.usage.total())));
+    }
+    if bill.requests > bill.unpriced {
+        told.push_str(&format!("{dot}{}", dollars(bill.dollars)));
+    }
+    told
+}
+
 impl Running {
     /// A call that begins now, at `began` by the session's clock.
     pub fn new(id: Arc<str>, tool: Arc<str>, description: &str, began: Duration) -> Self {
@@ -88,6 +110,7 @@ impl Running {
             began,
             tail: String::new(),
             has_printed: false,
+            progress: None,
             begun: String::new(),
             came: 0,
             shown: 0,
@@ -148,7 +171,22 @@ impl Running {
             0 => String::new(),
             _ => format!("{}{}", look.pick(" · ", " - "), super::figures::clock(time)),
         };
-        let mut out = vec![self.line(mark, vec![Span::styled(time, look.style(Role::Dim))], look)];
+        let dim = look.style(Role::Dim);
+        let mut tail = self
+            .progress
+            .as_ref()
+            .map_or(String::new(), |progress| how_far(progress, look));
+        tail.push_str(&time);
+        if let Some(progress) = self.progress.as_ref().filter(|progress| !progress.doing.is_empty()) {
+            // Its name is read first.
+            let name = columns(&self.description).min(NAME);
+            let room = look
+                .width
+                .saturating_sub(columns(&tail) + name + columns(&self.tool) + 6);
+            let doing = clip(&clean(&progress.doing, 1), room);
+            tail.push_str(&format!("{}{doing}", look.pick(" · ", " - ")));
+        }
+        let mut out = vec![self.line(mark, vec![Span::styled(tail, dim)], look)];
         for line in last_lines(&self.tail, TAIL) {
             out.push(indented(line, look.style(Role::Dim), look));
         }
@@ -183,7 +221,9 @@ impl Running {
             let how = answer.stopped.map_or("failed", Stopped::name);
             tail.push(Span::styled(how, look.style(Role::Error)));
         }
-        if !diff.is_empty() {
+        if let Some(progress) = &self.progress {
+            tail.push(Span::styled(how_far(progress, look), dim));
+        } else if !diff.is_empty() {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));
         } else if answer.success && answer.bytes > 0 {

@@ -422,10 +422,11 @@ fn a_call_that_is_dropped_leaves_nothing() {
             conversation: &trial.conversation,
             live: Live::new("call".into(), sender),
             interrupt: trial.interrupt.clone(),
+            lent: None,
         });
         let shown = tokio::select! {
             _ = &mut call => panic!("it sleeps"),
-            shown = live.recv() => shown.unwrap().1,
+            shown = live.recv() => crate::trial::printed(shown.unwrap()),
         };
         drop(call);
         // Its end closes the channel.

@@ -543,6 +543,7 @@ fn what_lies_outside_is_left_alone() {
         conversation: &trial.conversation,
         live: trial.live.clone(),
         interrupt: trial.interrupt.clone(),
+        lent: None,
     }));
     assert!(output.text.as_str().contains("outside the workspace"));
 }

@@ -1,6 +1,7 @@
 //! The tools as a session uses them: judged, called, and read, in real folders.
 #![allow(clippy::unwrap_used)]
 
+mod anew;
 mod asking;
 mod bash;
 mod files;

@@ -514,6 +514,7 @@ fn who_only_looks_writes_nothing() {
         conversation: &trial.conversation,
         live: trial.live.clone(),
         interrupt: trial.interrupt.clone(),
+        lent: None,
     }));
     assert!(
         !output.success && output.text.as_str().contains("ermission denied"),

@@ -2,6 +2,7 @@
 // No file of tests uses all of it.
 #![allow(dead_code)]
 
+use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::tool::{Call, Live, Need, Output, Tool};
@@ -97,6 +98,7 @@ impl Trial {
             conversation: &self.conversation,
             live: self.live.clone(),
             interrupt: self.interrupt.clone(),
+            lent: None,
         })
         .await
     }
@@ -181,11 +183,12 @@ pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
             conversation: &trial.conversation,
             live: std::mem::replace(&mut trial_live, Live::none()),
             interrupt: interrupt.clone(),
+            lent: None,
         });
         let throw = async {
             let mut seen = String::new();
             while !seen.contains("begun") {
-                seen.push_str(&live.recv().await.unwrap().1);
+                seen.push_str(&printed(live.recv().await.unwrap()));
             }
             interrupt.throw();
             Instant::now()
@@ -193,4 +196,12 @@ pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
         let (output, thrown) = tokio::join!(call, throw);
         (output.text.as_str().to_owned(), thrown.elapsed())
     })
+}
+
+/// What a running tool has printed.
+pub fn printed(event: Event) -> String {
+    match event {
+        Event::ToolPrinted { text, .. } => text,
+        other => panic!("{other:?}"),
+    }
 }

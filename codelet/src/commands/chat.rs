@@ -217,7 +217,7 @@ fn begun(
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(
         Parts {
-            model,
+            model: model.into(),
             tools: equipment.tools,
             gate: Arc::new(gate.clone()),
             world: Arc::clone(&surroundings),

@@ -104,7 +104,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
     let replies: Vec<Said> = serde_json::from_str(REPLIES).map_err(|error| Failure::Told(error.to_string()))?;
     let mut settings = Settings::default();
     settings.allow.value = vec!["sh test.sh".to_owned(), "tail *".to_owned(), "od *".to_owned()];
-    let model = Box::new(recorded(replies));
+    let model = Arc::new(recorded(replies));
     let equipment = world::equipment(&settings, &place, &*model);
     let parts = Parts {
         model,

@@ -111,7 +111,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         said => said?,
     };
     let parts = Parts {
-        model,
+        model: model.into(),
         tools: equipment.tools,
         gate: Arc::new(rules),
         world: equipment.surroundings,

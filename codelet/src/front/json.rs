@@ -5,6 +5,7 @@ use crate::escaped;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::model::Billed;
 use codelet_agent::run::Ending;
+use codelet_agent::task::Tasks;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use serde_json::{Map, Value, json};
@@ -63,6 +64,7 @@ impl<W: Write + Send> Json<W> {
             "cost": cost,
             "compactions": std::mem::take(&mut self.compactions),
             "tools": tools,
+            "tasks": tasks_json(done.session.tasks()),
             "notices": std::mem::take(&mut self.notices),
             "elapsed_ms": done.elapsed.as_millis() as u64,
             "exit": done.exit,
@@ -114,6 +116,24 @@ pub(super) fn billed_json(billed: &Billed) -> Value {
         "cache_write_1h": billed.write_1h,
         "output": usage.output,
         "reasoning": billed.reasoning,
+    })
+}
+
+/// The part of the figures that is that of tasks; null where there was none.
+fn tasks_json(tasks: &Tasks) -> Option<Value> {
+    let bill = tasks.bill();
+    let billed = Billed {
+        usage: bill.usage,
+        write_1h: bill.write_1h,
+        reasoning: bill.reasoning,
+    };
+    (tasks.count() > 0).then(|| {
+        json!({
+            "count": tasks.count(),
+            "requests": bill.requests,
+            "usage": billed_json(&billed),
+            "cost": (bill.unpriced == 0).then_some(bill.dollars),
+        })
     })
 }
 

@@ -4,7 +4,9 @@ use super::{Done, Front, refused};
 use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::run::Ending;
+use codelet_agent::task::Progress;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The tool that keeps the list of what is to be done, which is read as a list, and lines of it that are shown.
@@ -28,6 +30,8 @@ pub struct Plain<W, T> {
     said: String,
     /// When that was shown last.
     shown: Option<Instant>,
+    /// Tasks under way.
+    tasks: Vec<(Arc<str>, Progress)>,
     /// What a log was told that is waited for.
     awaited: String,
     /// A person reads the answer from a terminal, which must not obey it.
@@ -47,6 +51,7 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
             is_passing: false,
             said: String::new(),
             shown: None,
+            tasks: Vec::new(),
             awaited: String::new(),
             is_for_terminal,
         }
@@ -95,7 +100,12 @@ impl<W: Write + Send, T: Write + Send> Plain<W, T> {
         self.shown = Some(Instant::now());
         let words: Vec<&str> = self.said.split_whitespace().collect();
         let line = clean(&words.join(" "));
-        let line = self.look.ink(Ink::Dim, &clip_path(&line, width));
+        self.pass(&clip_path(&line, width));
+    }
+
+    /// Writes a line that the next one is written over.
+    fn pass(&mut self, line: &str) {
+        let line = self.look.ink(Ink::Dim, line);
         let _ = write!(self.told, "\r\x1b[2K  {line}");
         let _ = self.told.flush();
         self.is_passing = true;
@@ -165,8 +175,10 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                 elapsed,
                 stopped,
                 printed: text,
+                id,
                 ..
             } if self.follows => {
+                self.tasks.retain(|(task, _)| *task != id);
                 let (ink, mark) = if success {
                     (Ink::Green, "✓")
                 } else {
@@ -186,6 +198,15 @@ impl<W: Write + Send, T: Write + Send> Listen for Plain<W, T> {
                         let _ = writeln!(self.told, "  {line}");
                     }
                 }
+            }
+            Event::Task { id, progress } if self.follows && self.look.terminal && !self.look.dumb => {
+                self.tasks.retain(|(task, _)| *task != id);
+                self.tasks.push((id, progress));
+                let (steps, doing) = self.tasks.iter().fold((0, ""), |(steps, _), (_, progress)| {
+                    (steps + progress.steps, &*progress.doing)
+                });
+                let line = format!("tasks: {} · steps: {steps} · {doing}", self.tasks.len());
+                self.pass(&clip(&clean(&line), self.look.width.saturating_sub(4)));
             }
             Event::ToolStarted { tool, description, .. } if self.follows => {
                 let line = clip(

@@ -6,6 +6,7 @@ use crate::escaped;
 use crate::exit::words;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::task::Progress;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 
@@ -93,6 +94,13 @@ fn event_json(event: &Event) -> Value {
             json!({"type": "tool_started", "id": &**id, "tool": &**tool, "description": description})
         }
         Event::ToolPrinted { id, text } => json!({"type": "tool_printed", "id": &**id, "text": text}),
+        Event::Task { id, progress } => {
+            let Progress { steps, doing, bill } = progress;
+            json!({
+                "type": "task", "id": &**id, "steps": steps, "doing": doing,
+                "tokens": bill.usage.total(), "cost": (bill.unpriced == 0).then_some(bill.dollars),
+            })
+        }
         Event::ToolFinished {
             id,
             tool,

@@ -33,6 +33,7 @@ mod shell;
 mod stores;
 mod streams;
 mod takeover;
+mod tasks;
 mod usage;
 
 /// No test of its own: the server of tools that others start.

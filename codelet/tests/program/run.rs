@@ -157,6 +157,8 @@ fn every_line_of_the_stream_is_one_that_the_page_tells_of() {
             .thinks("I run it.")
             .calls("Bash", json!({"command": "echo one; sleep 0.4; echo two"})),
         Reply::call("Read", json!({"file_path": "notes.txt"})),
+        Reply::call("Task", json!({"description": "look", "prompt": "Look around."})),
+        Reply::text("I have looked."),
         Reply::text("Read."),
     ];
     let server = Server::start(Wire::Anthropic, Behaviour::replies(replies).window(Window::of(4_000)));

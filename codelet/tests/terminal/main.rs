@@ -21,6 +21,7 @@ mod sandbox;
 mod slow;
 mod small;
 mod story;
+mod tasks;
 mod turns;
 mod typed;
 mod waits;

@@ -262,7 +262,7 @@ impl Stage {
     fn with(gate: Arc<dyn Gate>, world: Arc<dyn Surroundings>, model: Scripted, settings: Settings) -> Self {
         let requests = model.requests();
         let parts = Parts {
-            model: Box::new(model),
+            model: Arc::new(model),
             tools: vec![Does::named("Look", true), Does::named("Do", false)],
             gate,
             world,

@@ -5,6 +5,7 @@ use super::super::tool::{Answered, Running};
 use super::{Doing, Renderer, Topic, count_words, countdown};
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::model::Billed;
+use codelet_agent::task::Progress;
 use codelet_context::notice::Notice;
 use codelet_context::tokens::Tokens;
 use ratatui::text::Line;
@@ -33,6 +34,10 @@ impl Renderer {
                 self.tool_started(Running::new(id.clone(), tool.clone(), description, now), now)
             }
             Event::ToolPrinted { id, text } => self.tool_printed(id, text),
+            Event::Task { id, progress } => {
+                self.task_went_on(id, progress);
+                Vec::new()
+            }
             Event::ToolFinished {
                 id,
                 tool,
@@ -172,6 +177,19 @@ impl Renderer {
         let mut out = self.topic(Topic::Tools);
         out.extend(lines);
         out
+    }
+
+    /// What the task has cost since it was told last is the session's.
+    fn task_went_on(&mut self, id: &Arc<str>, progress: &Progress) {
+        let Some(running) = self.running.iter_mut().find(|running| running.id == *id) else {
+            return;
+        };
+        let (before, now) = (running.progress.take().unwrap_or_default().bill, progress.bill);
+        running.progress = Some(progress.clone());
+        if now.requests - now.unpriced > before.requests - before.unpriced {
+            *self.status.dollars.get_or_insert(0.0) += now.dollars - before.dollars;
+        }
+        self.status.is_partly_unpriced |= now.unpriced > before.unpriced;
     }
 
     fn tool_finished(

@@ -29,7 +29,7 @@ fn a_session_that_breaks_down() {
         });
         let (gate, questions) = Asking::new(Rules::default());
         let parts = Parts {
-            model: Box::new(model),
+            model: Arc::new(model),
             tools: Vec::new(),
             gate: Arc::new(gate.clone()),
             world: Arc::new(Nowhere),

@@ -1,0 +1,491 @@
+//! Tasks: work that the model hands on to a session of its own, of which only the answer comes back.
+//!
+//! [`Task`] is a tool as any other; the loop lends it what it needs ([`Lent`]): the model, the gate, the world and the tools'
+//! names. It runs a second [`Session`] within the call. What that one spends is on the [tab](Tasks) of the session that lends,
+//! whatever becomes of it: it may be interrupted or break down.
+
+mod agents;
+mod told;
+
+pub use agents::AGENTS;
+
+use crate::bill::Bill;
+use crate::definitions::{Author, Definition};
+use crate::event::{Event, Listen};
+use crate::interrupt::{self, Interrupt};
+use crate::model::{Model, ToolSpec};
+use crate::permission::{Asked, Gate, Permission, Verdict};
+use crate::run::{Ending, Limits};
+use crate::session::{Parts, Prompt, Session, Settings};
+use crate::step::GRACE;
+use crate::tool::{Call, Live, Need, Output, Tool};
+use agents::Agent;
+use codelet_context::body::Body;
+use codelet_context::message::{Action, Parameters};
+use codelet_context::recall::Handle;
+use codelet_text::short::{clip, on_one_line};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The tool's name.
+pub const NAME: &str = "Task";
+/// The parameter that names a defined agent, where there are any.
+const AGENT: &str = "subagent_type";
+/// As many tasks of one reply run at once.
+pub const AT_ONCE: usize = 4;
+/// Steps of one task, where the session's own bound is not narrower.
+pub const STEPS: u32 = 50;
+/// Characters of a task's name.
+const LONGEST_NAME: usize = 60;
+/// Bytes of conversations of tasks that are kept to be recalled, all together.
+const KEPT: usize = 16 * 1024 * 1024;
+/// What the session of a task may take to end what it started, so that the one around it still hears its answer.
+const TASK_GRACE: Duration = GRACE.saturating_sub(Duration::from_millis(20));
+/// Things of a task that the user is told.
+const MOST_TOLD: usize = 8;
+
+/// What stands behind the system prompt of a task's session.
+const BRIEF: &str = "You work on one task that another agent has given you. Nobody answers questions. It gets your last answer and nothing \
+    else: say there what you found or changed, with paths, and what is open.";
+
+/// Hands out what a task works with. The loop does not know how tools are made.
+pub trait Outfitter: Send + Sync {
+    /// The session's own tools anew, for a model that takes pictures or does not: they may go exactly as far as those, now and whenever
+    /// that changes, and share nothing else with them, neither what they have seen of files nor where the shell stands.
+    fn tools(&self, sees_images: bool) -> Vec<Arc<dyn Tool>>;
+
+    /// The model that a definition of this author's names, in a session that asks the model `current`.
+    ///
+    /// # Errors
+    /// Why it is not asked, a sentence for the user.
+    fn model<'a>(
+        &'a self,
+        name: &'a str,
+        author: Author,
+        current: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>>;
+}
+
+/// What a session lends to a call that works in a session of its own.
+#[derive(Clone, Copy)]
+pub struct Lent<'a> {
+    parts: &'a Parts,
+    settings: &'a Settings,
+    /// How many of the tools are the session's own.
+    own_tools: usize,
+    /// The most dollars that it may cost, if that is bounded.
+    share: Option<f64>,
+    tasks: &'a Tasks,
+}
+
+impl<'a> Lent<'a> {
+    pub(crate) fn of(session: &'a Session, share: Option<f64>) -> Self {
+        Lent {
+            parts: &session.parts,
+            settings: &session.settings,
+            own_tools: session.own_tools,
+            share,
+            tasks: &session.tasks,
+        }
+    }
+}
+
+impl fmt::Debug for Lent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lent")
+            .field("share", &self.share)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the bill of a task is read while it works.
+pub(crate) type Seat = Arc<Mutex<Bill>>;
+
+fn read(seat: &Seat) -> Bill {
+    *seat.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tasks that a session has handed on.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    count: u32,
+    bill: Bill,
+    /// Bills of those that are not on that one yet.
+    tab: Mutex<Vec<Seat>>,
+    /// Their conversations that are kept, the oldest first, with their bytes.
+    kept: VecDeque<(Handle, usize)>,
+}
+
+impl Tasks {
+    /// How many there were.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The part of the session's bill that is theirs.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
+    }
+
+    fn seat(&self) -> Seat {
+        let seat = Seat::default();
+        self.tab
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Arc::clone(&seat));
+        seat
+    }
+}
+
+impl Session {
+    /// What each of so many tasks may cost: the same part of what is left, and one part stays for the answer to the user. None where
+    /// nothing bounds it.
+    pub(crate) fn share(&self, tasks: usize) -> Option<f64> {
+        let spent = self.bill.since(&self.bill_before).dollars;
+        let left = (self.settings.limits.max_cost? - spent).max(0.0);
+        Some(left / (tasks + 1) as f64)
+    }
+
+    /// Shows the bill to the session that has handed this one its work.
+    pub(crate) fn put_on_tab(&self) {
+        if let Some(seat) = &self.seat {
+            *seat.lock().unwrap_or_else(PoisonError::into_inner) = self.bill;
+        }
+    }
+
+    /// Puts on the bill what tasks have cost that are over, however they ended.
+    pub(crate) fn settle_tasks(&mut self) {
+        let tab = std::mem::take(self.tasks.tab.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for seat in tab {
+            let spent = read(&seat);
+            self.tasks.count += 1;
+            self.tasks.bill = self.tasks.bill.plus(&spent);
+            self.bill = self.bill.plus(&spent);
+        }
+    }
+
+    /// Keeps the conversation of a task, and lets go of the oldest ones where all of them take too much room. Returns where it is if the
+    /// answer does not say so: something else may have taken its handle meanwhile.
+    pub(crate) fn keep_transcript(&mut self, transcript: &Body, answer: &str) -> Option<String> {
+        let handle = self.conversation.keep(transcript, NAME, "kept");
+        self.tasks.kept.retain(|(kept, _)| *kept != handle);
+        self.tasks.kept.push_back((handle.clone(), transcript.len()));
+        let mut bytes: usize = self.tasks.kept.iter().map(|(_, bytes)| bytes).sum();
+        while bytes > KEPT
+            && self.tasks.kept.len() > 1
+            && let Some((oldest, freed)) = self.tasks.kept.pop_front()
+        {
+            self.conversation.forget(&oldest, told::FORGOTTEN);
+            bytes -= freed;
+        }
+        let told = told::kept(&handle);
+        (!answer.contains(&told)).then_some(told)
+    }
+}
+
+/// How far a task is.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Progress {
+    /// Answers of its model.
+    pub steps: u32,
+    /// What it does now, in one line: the call under way, or what is waited for.
+    pub doing: String,
+    /// What it has cost.
+    pub bill: Bill,
+}
+
+/// The tool.
+pub struct Task {
+    spec: ToolSpec,
+    outfitter: Arc<dyn Outfitter>,
+    agents: Vec<Definition>,
+    /// How many were begun.
+    begun: AtomicUsize,
+}
+
+impl Task {
+    /// One whose tasks work with what is handed out here, and may be for one of these agents.
+    pub fn new(outfitter: Arc<dyn Outfitter>, agents: Vec<Definition>) -> Self {
+        let mut description = include_str!("task.md").trim_end().to_owned();
+        let mut parameters = json!({
+            "type": "object",
+            "properties": {
+                "description": {"type": "string", "description": "its name, 3-6 words"},
+                "prompt": {"type": "string"},
+            },
+            "required": ["description", "prompt"],
+        });
+        if let Some((list, named_by)) = agents::told(&agents) {
+            description.push_str(&list);
+            parameters["properties"][AGENT] = named_by;
+        }
+        Task {
+            spec: ToolSpec {
+                name: NAME.into(),
+                description: description.into(),
+                parameters,
+            },
+            outfitter,
+            agents,
+            begun: AtomicUsize::new(0),
+        }
+    }
+
+    /// The tools of a task: of those that the session has, those that work here, and those of servers as they stand.
+    fn tools(&self, lent: &Lent<'_>, agent: Option<&Agent>, sees_images: bool) -> Vec<Arc<dyn Tool>> {
+        let (own, served) = lent.parts.tools.split_at(lent.own_tools.min(lent.parts.tools.len()));
+        let has = |tool: &Arc<dyn Tool>| own.iter().any(|own| own.spec().name == tool.spec().name);
+        let fresh = self.outfitter.tools(sees_images).into_iter().filter(has);
+        fresh
+            .chain(served.iter().cloned())
+            .filter(|tool| !tool.works_apart() && agent.is_none_or(|agent| agent.has(tool)))
+            .collect()
+    }
+
+    /// The model of a task; none where the user interrupts meanwhile.
+    async fn model(
+        &self,
+        agent: Option<&Agent>,
+        lent: &Lent<'_>,
+        interrupt: &Interrupt,
+        told: &mut Vec<String>,
+    ) -> Option<Arc<dyn Model>> {
+        let current = &lent.parts.model;
+        let Some((name, author)) = agent.and_then(|agent| agent.model.as_ref()) else {
+            return Some(Arc::clone(current));
+        };
+        let found = tokio::select! {
+            biased;
+            () = interrupt.thrown() => return None,
+            found = self.outfitter.model(name, *author, &current.profile().name) => found,
+        };
+        Some(found.unwrap_or_else(|why| {
+            told.push(why);
+            Arc::clone(current)
+        }))
+    }
+
+    async fn carry_out(&self, name: &str, prompt: &str, lent: Lent<'_>, call: &Call<'_>) -> Output {
+        let wanted = call.parameters.str(AGENT).unwrap_or_default();
+        let agent = match agents::named(wanted, &self.agents, &*lent.parts.world) {
+            Ok(agent) => agent,
+            Err(why) => return Output::failure(why),
+        };
+        let mut told = Vec::new();
+        let Some(model) = self.model(agent.as_ref(), &lent, &call.interrupt, &mut told).await else {
+            return Output::failure(interrupt::MARK);
+        };
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let parts = Parts {
+            tools: self.tools(&lent, agent.as_ref(), model.profile().sees_images),
+            model,
+            gate: Arc::new(Named {
+                gate: Arc::clone(&lent.parts.gate),
+                task: name.to_owned(),
+            }),
+            world: Arc::clone(&lent.parts.world),
+        };
+        let mut session = Session::new(parts, settings(&lent, agent.as_ref(), number));
+        let seat = lent.tasks.seat();
+        session.seat = Some(Arc::clone(&seat));
+        session.grace = TASK_GRACE;
+        let mut teller = Teller {
+            name,
+            live: &call.live,
+            seat,
+            step: 0,
+            progress: Progress::default(),
+            told: Vec::new(),
+        };
+        told.iter().for_each(|told| teller.tell(told));
+        let ending = session.prompt(Prompt::from(prompt), &call.interrupt, &mut teller).await;
+        let (told, place) = (teller.told, lent.parts.world.places().directory);
+        let transcript = told::transcript(name, &session);
+        // The conversation is not this call's to change; a copy gives it the same handle.
+        let handle = call.conversation.archive().clone().keep(&transcript, NAME, "kept");
+        let answer = told::answer(name, &ending, &session, &place) + &told::kept(&handle) + "\n";
+        let mut output = match ending {
+            Ending::Answered(_) => Output::success(answer),
+            _ => Output::failure(answer),
+        };
+        output.transcript = Some(transcript);
+        output.is_held_up = session.is_held_up();
+        output.notices = told;
+        output
+    }
+}
+
+/// How the session of a task works: as the one that has handed it on, within bounds of its own.
+fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
+    let Limits {
+        max_steps, patience, ..
+    } = lent.settings.limits;
+    let appended = lent.settings.append_system.as_deref();
+    let behind = appended
+        .into_iter()
+        .chain([BRIEF])
+        .chain(agent.map(|agent| &*agent.behind));
+    Settings {
+        limits: Limits {
+            max_steps: Some(max_steps.unwrap_or(STEPS).min(STEPS)),
+            max_cost: lent.share,
+            patience,
+        },
+        append_system: Some(behind.collect::<Vec<_>>().join("\n")),
+        id: format!("{}-{number}", lent.settings.id),
+        ..lent.settings.clone()
+    }
+}
+
+/// What the task is called where people read it.
+fn name(parameters: &Parameters) -> String {
+    let named = parameters.str("description").unwrap_or_default();
+    let named = match parameters.str(AGENT).filter(|agent| !agent.trim().is_empty()) {
+        Some(agent) => format!("{}: {named}", agent.trim()),
+        None => named.to_owned(),
+    };
+    let line: String = on_one_line(&named).take(LONGEST_NAME + 1).collect();
+    clip(line.trim(), LONGEST_NAME).into_owned()
+}
+
+/// A text parameter that has to be there and to say something.
+fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, String> {
+    let text = parameters.str(name).filter(|text| !text.trim().is_empty());
+    text.ok_or_else(|| format!("`{name}` is missing: a text"))
+}
+
+impl Tool for Task {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn action(&self, _: &Parameters) -> Action {
+        Action::default()
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn works_apart(&self) -> bool {
+        true
+    }
+
+    fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
+        text(parameters, "description")?;
+        text(parameters, "prompt")?;
+        // Each call of it is judged when it is made.
+        Ok(Vec::new())
+    }
+
+    fn describe(&self, parameters: &Parameters) -> String {
+        name(parameters)
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
+        Box::pin(async move {
+            let Some(lent) = call.lent else {
+                return Output::failure("a task can only be handed on by a session");
+            };
+            match text(call.parameters, "prompt") {
+                Ok(prompt) => self.carry_out(&name(call.parameters), prompt, lent, &call).await,
+                Err(why) => Output::failure(why),
+            }
+        })
+    }
+}
+
+/// A gate that says which task asks.
+struct Named {
+    gate: Arc<dyn Gate>,
+    task: String,
+}
+
+impl Gate for Named {
+    fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
+        self.gate.judge(Asked {
+            task: Some(&self.task),
+            ..asked
+        })
+    }
+
+    fn permission(&self) -> Permission {
+        self.gate.permission()
+    }
+
+    fn can_ask(&self) -> bool {
+        self.gate.can_ask()
+    }
+
+    fn given(&self, needs: &[Need]) -> Vec<Need> {
+        self.gate.given(needs)
+    }
+}
+
+/// Shows how far a task is, and gathers what the user should know of it.
+struct Teller<'a> {
+    name: &'a str,
+    live: &'a Live,
+    seat: Seat,
+    /// The one that was asked for last.
+    step: u32,
+    progress: Progress,
+    told: Vec<String>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, what: &str) {
+        let told = format!("task {}: {what}", self.name);
+        if self.told.len() < MOST_TOLD && !self.told.contains(&told) {
+            self.told.push(told);
+        }
+    }
+}
+
+impl Listen for Teller<'_> {
+    fn on(&mut self, event: Event) {
+        let before = self.progress.clone();
+        let doing = match event {
+            Event::Asking { step, .. } => {
+                (self.step, self.progress.steps) = (step, step.saturating_sub(1));
+                Some("waiting for the model".to_owned())
+            }
+            Event::Thinking(_) => Some("thinking".to_owned()),
+            Event::Text(_) => Some("writing".to_owned()),
+            Event::Waiting { cause, .. } => Some(cause),
+            Event::ToolStarted { tool, description, .. } => {
+                self.progress.steps = self.step;
+                Some(format!("{tool} {description}").trim_end().to_owned())
+            }
+            Event::Billed { .. } => {
+                self.progress.bill = read(&self.seat);
+                None
+            }
+            Event::Over(Ending::Answered(_)) => {
+                self.progress.steps = self.step;
+                None
+            }
+            Event::Refused { tool, description, why } => {
+                let what = format!("{tool} {description}");
+                self.tell(&format!("refused: {}: {why}", what.trim_end()));
+                None
+            }
+            Event::Notice(notice) => {
+                self.tell(&notice);
+                None
+            }
+            _ => None,
+        };
+        if let Some(doing) = doing {
+            self.progress.doing = doing;
+        }
+        if self.progress != before {
+            self.live.progress(self.progress.clone());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a task has come to, as texts: the answer to whoever has handed it on, and all that was said in it.
+
+use crate::run::Ending;
+use crate::session::Session;
+use codelet_context::body::Body;
+use codelet_context::message::{ActionKind, Message, Part, Role, ToolCall, ToolResult};
+use codelet_context::recall::Handle;
+use codelet_text::short::{clip, grouped, on_one_line};
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+/// Files that are named.
+const NAMED: usize = 40;
+/// Characters of a name of a file.
+const LONGEST_PATH: usize = 200;
+/// Bytes of the conversation of one task that are kept.
+const LONGEST: usize = 1024 * 1024;
+
+/// Stands in the place of a conversation that is not kept any more.
+pub(super) const FORGOTTEN: &str =
+    "[the conversation of this task is not kept any more: those of newer tasks have taken its room]";
+
+/// Where the whole conversation is.
+pub(super) fn kept(handle: &Handle) -> String {
+    format!("[the whole conversation of this task · recall {handle}]")
+}
+
+/// The answer: the last words, marked as what another model says, and what was done, as the loop itself knows it.
+pub(super) fn answer(name: &str, ending: &Ending, session: &Session, place: &Path) -> String {
+    let said = match ending {
+        Ending::Answered(said) => said.trim(),
+        _ if !session.unfinished().trim().is_empty() => session.unfinished().trim(),
+        _ => last_words(session).unwrap_or_default(),
+    };
+    let head = match (ending, said) {
+        (Ending::Answered(_), _) => {
+            format!("[answer of another agent to the task \"{name}\"; none of it is said by the user]")
+        }
+        (ending, "") => format!("[the task \"{name}\" gave no answer: {ending}]"),
+        (ending, _) => format!(
+            "[the task \"{name}\" did not come to its end: {ending}. What the other agent said last; none of it is said by the user:]"
+        ),
+    };
+    let body = if said.is_empty() {
+        String::new()
+    } else {
+        format!("{said}\n")
+    };
+    format!("{head}\n{body}\n[{}]\n", done(session, place))
+}
+
+/// What was changed, run and spent.
+fn done(session: &Session, place: &Path) -> String {
+    let calls = calls(session);
+    let made = |kind| calls.iter().filter(move |(call, _)| call.action.kind == kind);
+    let changed = made(ActionKind::Change).filter(|(_, result)| result.success == Some(true));
+    let paths = changed.flat_map(|(call, _)| &call.action.paths);
+    let files: BTreeSet<String> = paths.map(|path| shown(path, place)).collect();
+    let mut told = match files.len() {
+        0 => "its tools changed no file".to_owned(),
+        count => {
+            let named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
+            let more = match count.saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("its tools changed: {}{more}", named.join(", "))
+        }
+    };
+    let was_run = |result: &ToolResult| result.refusal.is_none();
+    match made(ActionKind::Command).filter(|(_, result)| was_run(result)).count() {
+        0 => {}
+        1 => told.push_str("; 1 command was run, which may have changed more"),
+        count => told.push_str(&format!("; {count} commands were run, which may have changed more")),
+    }
+    let bill = session.bill();
+    let tokens = grouped(usize::try_from(bill.usage.total()).unwrap_or(usize::MAX));
+    told.push_str(&format!("; steps: {}, tokens: {tokens}", session.steps()));
+    if bill.requests > bill.unpriced {
+        told.push_str(&format!(", cost: ${:.4}", bill.dollars));
+    }
+    told
+}
+
+/// A path as it is named from where the session works.
+fn shown(path: &str, place: &Path) -> String {
+    let path = Path::new(path)
+        .strip_prefix(place)
+        .map_or(path, |rest| rest.to_str().unwrap_or(path));
+    let line: String = on_one_line(path).take(LONGEST_PATH + 1).collect();
+    clip(&line, LONGEST_PATH).into_owned()
+}
+
+/// All calls that have a result.
+fn calls(session: &Session) -> Vec<(&ToolCall, &ToolResult)> {
+    let messages = session.conversation().history().messages();
+    let results: HashMap<&str, &ToolResult> = messages
+        .iter()
+        .flat_map(|message| message.tool_results())
+        .map(|result| (&*result.call_id, result))
+        .collect();
+    let calls = messages.iter().flat_map(|message| message.calls());
+    calls
+        .filter_map(|call| Some((call, *results.get(&*call.id)?)))
+        .collect()
+}
+
+fn last_words(session: &Session) -> Option<&str> {
+    let messages = session.conversation().history().messages().iter().rev();
+    let said = messages.filter(|message| message.role == Role::Assistant);
+    let texts = said.flat_map(|message| message.parts.iter().rev());
+    let mut words = texts.filter_map(|part| match part {
+        Part::Text(text) => Some(text.body.as_str().trim()),
+        _ => None,
+    });
+    words.find(|words| !words.is_empty())
+}
+
+/// All that was said, as text, its middle left out where it is long.
+pub(super) fn transcript(name: &str, session: &Session) -> Body {
+    let mut text =
+        format!("Conversation of the task \"{name}\". Handles in it are its own: they bring nothing back here.\n");
+    let messages = session.conversation().history().messages();
+    for message in messages.iter().filter(|message| message.role != Role::System) {
+        tell(message, &mut text);
+    }
+    if text.len() > LONGEST {
+        let head = text.floor_char_boundary(LONGEST / 2);
+        let tail = text.ceil_char_boundary(text.len() - LONGEST / 2);
+        let left_out = format!(
+            "\n[{} bytes of this conversation were not kept]\n",
+            grouped(tail - head)
+        );
+        text.replace_range(head..tail, &left_out);
+    }
+    Body::from(text)
+}
+
+fn tell(message: &Message, text: &mut String) {
+    let who = match message.role {
+        Role::Assistant => "agent",
+        _ => "task",
+    };
+    for part in &message.parts {
+        let said = match part {
+            Part::Text(said) => format!("{who}: {}", said.body.as_str().trim_end()),
+            Part::Thinking(_) => continue,
+            Part::ToolCall(call) => format!("call: {} {}", call.tool, call.parameters.json().as_str()),
+            Part::ToolResult(result) => {
+                let how = match result.success {
+                    Some(false) => "failed",
+                    _ => "result",
+                };
+                let texts = result.output.iter().filter_map(|part| match part {
+                    Part::Text(text) => Some(text.body.as_str().trim_end()),
+                    _ => None,
+                });
+                format!("{how}: {}", texts.collect::<Vec<_>>().join("\n"))
+            }
+            _ => "[something that is no text]".to_owned(),
+        };
+        text.push('\n');
+        text.push_str(&said);
+        text.push('\n');
+    }
+}

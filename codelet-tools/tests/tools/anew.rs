@@ -1,0 +1,53 @@
+//! The tools of a session anew, for a task of it.
+#![allow(clippy::unwrap_used)]
+
+use crate::trial::{Trial, block_on};
+use codelet_agent::permission::Permission;
+use codelet_tools::{Options, all_with_reach};
+use serde_json::json;
+use std::os::unix::fs::symlink;
+
+#[test]
+fn what_they_have_seen_is_their_own_and_how_far_they_go_is_the_sessions() {
+    let mut first = Trial::new(Permission::Edit);
+    let (tools, reach) = all_with_reach(&Options::new(&first.workspace));
+    first.tools = tools;
+    let path = first.write("a.txt", "one\n");
+    first.done("Read", json!({"file_path": "a.txt"}));
+    let mut second = Trial::new(Permission::Edit);
+    second.workspace.clone_from(&first.workspace);
+    second.tools = reach.tools_anew(false);
+    let text = |to: &str| json!({"file_path": "a.txt", "content": to});
+    // Who has not read it does not replace it, whoever else has.
+    assert!(!second.call("Write", text("blind\n")).success);
+    second.done("Read", json!({"file_path": "a.txt"}));
+    second.done("Write", text("two\n"));
+    assert!(
+        first
+            .call("Write", text("three\n"))
+            .text
+            .as_str()
+            .contains("changed since it was read")
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\n");
+    // Where the workspace lay is not looked up again, whatever has taken its name.
+    let moved = first.workspace.with_file_name("moved");
+    std::fs::rename(&first.workspace, &moved).unwrap();
+    symlink(&second.outside, &first.workspace).unwrap();
+    std::fs::write(second.outside.join("secret.txt"), "not the project's").unwrap();
+    second.tools = reach.tools_anew(false);
+    let read = second.call("Read", json!({"file_path": "secret.txt"}));
+    assert!(!read.success, "{}", read.text);
+    std::fs::remove_file(&first.workspace).unwrap();
+    std::fs::rename(&moved, &first.workspace).unwrap();
+    // What the user permits from now on holds for those that were handed out before.
+    std::fs::write(first.outside.join("x"), "outside\n").unwrap();
+    let outside = json!({"file_path": first.outside.join("x")});
+    let parameters = codelet_context::message::Parameters::new(outside.as_object().unwrap().clone());
+    let read = |trial: &Trial| block_on(trial.permitted(trial.tool("Read"), &parameters, &[])).success;
+    assert!(!read(&second));
+    reach.permit(Permission::All);
+    assert!(read(&second));
+    reach.permit(Permission::Edit);
+    assert!(!read(&second));
+}

@@ -1,0 +1,127 @@
+//! What tasks work with: the tools of the session anew, and the model that a definition names.
+
+use crate::exit::Failure;
+use crate::settings::{From, Settings};
+use crate::world;
+use codelet_agent::definitions::Author;
+use codelet_agent::model::Model;
+use codelet_agent::task::Outfitter;
+use codelet_agent::tool::Tool;
+use codelet_providers::{catalogue, vendor};
+use codelet_tools::Reach;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+
+/// Hands out what tasks of a session work with.
+pub struct Outfit {
+    settings: Settings,
+    reach: Reach,
+}
+
+impl Outfit {
+    /// For a session with these settings, whose tools reach so far.
+    pub fn new(settings: &Settings, reach: Reach) -> Self {
+        Outfit {
+            settings: settings.clone(),
+            reach,
+        }
+    }
+
+    /// The settings under which a definition's model is asked.
+    ///
+    /// # Errors
+    /// Why it is not.
+    fn settings_for(&self, name: &str, author: Author, current: &str) -> Result<Settings, String> {
+        let known = |name: &str| {
+            let is_listed = catalogue::known().any(|known| format!("{}/{}", known.vendor, known.model) == name);
+            is_listed || self.settings.models.contains_key(name)
+        };
+        let whole = match (name.contains('/'), current.split_once('/')) {
+            (false, Some((vendor, _))) => format!("{vendor}/{name}"),
+            _ => name.to_owned(),
+        };
+        let refused = |why: &str| {
+            let shown: String = codelet_text::short::on_one_line(name).take(80).collect();
+            Err(format!(
+                "the model {shown} of its definition {why}; the session's is asked"
+            ))
+        };
+        if !known(&whole) {
+            return refused("is not known");
+        }
+        if author == Author::Project && vendor_of(&whole) != vendor_of(current) {
+            return refused("is another provider's, which a project does not choose");
+        }
+        // Whoever has given an address may not want the work to go anywhere else.
+        if self.settings.base_url.value.is_some() && vendor_of(&whole) != vendor_of(&self.settings.model.value) {
+            return refused("is not served at the address that is set (base_url)");
+        }
+        let mut settings = self.settings.clone();
+        settings.model.take(Some(whole), &From::CommandLine);
+        Ok(settings)
+    }
+}
+
+fn vendor_of(name: &str) -> Option<&'static str> {
+    vendor::find(name.split_once('/')?.0).map(|vendor| vendor.name)
+}
+
+impl Outfitter for Outfit {
+    fn tools(&self, sees_images: bool) -> Vec<Arc<dyn Tool>> {
+        self.reach.tools_anew(sees_images)
+    }
+
+    fn model<'a>(
+        &'a self,
+        name: &'a str,
+        author: Author,
+        current: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>> {
+        Box::pin(async move {
+            let settings = self.settings_for(name, author, current)?;
+            let asked = world::model(&settings, &mut |_| {}).await;
+            asked.map(Arc::from).map_err(|failure| match failure {
+                Failure::Told(why) => format!("the model of its definition cannot be asked: {why}; the session's is"),
+                Failure::PipeClosed => "the model of its definition cannot be asked; the session's is".to_owned(),
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codelet_tools::{Options, all_with_reach};
+
+    #[test]
+    fn a_definition_names_a_known_model_and_a_project_only_one_of_the_same_vendor() {
+        let mut settings = Settings::default();
+        let reach = all_with_reach(&Options::new("/tmp")).1;
+        let models: Vec<String> = catalogue::known()
+            .map(|known| format!("{}/{}", known.vendor, known.model))
+            .collect();
+        let of = |vendor: &'static str| models.iter().filter(move |name| name.starts_with(vendor));
+        let (Some(own), Some(sister), Some(foreign)) =
+            (of("anthropic/").next(), of("anthropic/").nth(1), of("openai/").next())
+        else {
+            panic!("{models:?}");
+        };
+        let check = |settings: &Settings, name: &str, author, is_asked: bool| {
+            let outfit = Outfit::new(settings, reach.clone());
+            let found = outfit.settings_for(name, author, own);
+            assert_eq!(found.as_ref().is_ok_and(|_| true), is_asked, "{name} {:?}", found.err());
+        };
+        let bare = sister.trim_start_matches("anthropic/");
+        for author in [Author::User, Author::Project] {
+            check(&settings, sister, author, true);
+            check(&settings, bare, author, true);
+            check(&settings, "sonnet-of-nobody", author, false);
+            check(&settings, "elsewhere/http://evil", author, false);
+        }
+        check(&settings, foreign, Author::User, true);
+        check(&settings, foreign, Author::Project, false);
+        settings.base_url.value = Some("http://127.0.0.1:1".to_owned());
+        check(&settings, foreign, Author::User, false);
+        check(&settings, sister, Author::Project, true);
+    }
+}

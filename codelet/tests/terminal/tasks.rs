@@ -1,0 +1,57 @@
+//! Tasks on a terminal: a line for each while it runs, a question that says whose it is, and what is unfolded afterwards.
+
+use crate::common::agent::Bench;
+use crate::common::pty::{Session, Terminal};
+use crate::{SIZE, leave};
+use codelet_testkit::server::{Behaviour, Gate, Reply, Server, Wire};
+use serde_json::json;
+
+#[test]
+fn each_task_has_a_line_a_question_names_it_and_its_answer_unfolds() {
+    let gate = Gate::before_head();
+    let held = gate.clone();
+    let server = Server::start(
+        Wire::Anthropic,
+        Behaviour::answering(move |request| {
+            let texts = request.user_texts();
+            let is_of = |name: &str| texts.iter().any(|text| text.starts_with(name));
+            let calls = request.calls().len();
+            match (is_of("Make"), is_of("Search"), calls) {
+                (true, _, 0) => Reply::call("Bash", json!({"command": "mkdir one"})),
+                (true, ..) => Reply::text("The folder is there."),
+                (_, true, 0) => Reply::call("Glob", json!({"pattern": "*.rs"})),
+                (_, true, _) => Reply::text("First line of the search.\nSecond line of the search.").gated(&held),
+                (_, _, 0) => Reply::new()
+                    .calls("Task", json!({"description": "make a folder", "prompt": "Make it."}))
+                    .calls(
+                        "Task",
+                        json!({"description": "search the code", "prompt": "Search it."}),
+                    ),
+                _ => Reply::text("Both are over."),
+            }
+        }),
+    );
+    let bench = Bench::new();
+    bench.settings("[models.\"anthropic/test-model\"]\ninput = 1.0\noutput = 10.0\n");
+    let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
+    terminal.say("Hand it on.");
+    terminal.see("[y] yes, once");
+    terminal.see("For the task \"make a folder\":");
+    terminal.see("Allow Bash to run this command");
+    terminal.answer("y");
+    terminal.wait("✓ Task make a folder");
+    // The other one is under way, with what it has made so far.
+    terminal.see("→ Task search the code · 1 step · ");
+    assert!(bench.work.join("one").exists());
+    assert!(!terminal.screen().contains("First line of the search"));
+    gate.open();
+    terminal.wait("Both are over.");
+    terminal.wait("✓ Task search the code · 2 steps · ");
+    terminal.see("ready");
+    terminal.send(b"\x0f");
+    terminal.wait("answer of another agent to the task \"search the code\"");
+    terminal.wait("Second line of the search.");
+    terminal.say("/cost");
+    terminal.wait("of it in 2 tasks · 4 requests");
+    leave(&mut terminal, &server);
+}
