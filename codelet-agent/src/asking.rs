@@ -80,8 +80,10 @@ pub struct Question {
     pub tool: String,
     /// The call in one line.
     pub description: String,
-    /// What is not permitted yet.
+    /// What is not permitted yet; all of it where a hook wants a person asked.
     pub needs: Vec<Need>,
+    /// Why a person is asked whatever the rules permit, as a hook says; texts as they came.
+    pub wary: Option<String>,
     /// What [`Word::Always`] permits.
     pub grants: Vec<Grant>,
     /// The patterns that could be kept for the project, as a text to be changed; `None` where none can be.
@@ -93,7 +95,7 @@ pub struct Question {
 impl Question {
     /// Whether nobody needs the answer any more: the call was interrupted, or what it needs was permitted meanwhile.
     pub fn is_moot(&self) -> bool {
-        self.answer.is_closed() || lock(&self.state).open(&self.needs).is_empty()
+        self.answer.is_closed() || self.wary.is_none() && lock(&self.state).open(&self.needs).is_empty()
     }
 
     /// Answers.
@@ -267,17 +269,23 @@ impl Gate for Asking {
             if let Some(denial) = asked.needs.iter().find_map(denial) {
                 return Verdict::No(denial);
             }
-            let needs = lock(&self.state).open(asked.needs);
-            if needs.is_empty() {
+            let open = lock(&self.state).open(asked.needs);
+            if open.is_empty() && asked.wary.is_none() {
                 return Verdict::Yes;
             }
+            // A word that is given because of a hook permits this once, or the next such call would pass by the hook.
+            let needs = match asked.wary {
+                Some(_) => asked.needs.to_vec(),
+                None => open,
+            };
             let (answer, answered) = oneshot::channel();
             let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
-                proposal: permission::proposal(&needs).filter(|_| can_keep),
+                proposal: permission::proposal(&needs).filter(|_| can_keep && asked.wary.is_none()),
+                wary: asked.wary.map(str::to_owned),
                 tool: asked.tool.to_owned(),
                 description: asked.description.to_owned(),
-                grants: grants(&needs),
+                grants: asked.wary.map_or_else(|| grants(&needs), |_| Vec::new()),
                 needs,
                 state: Arc::clone(&self.state),
                 answer,
@@ -367,6 +375,7 @@ mod tests {
             tool: "Bash",
             description: "something",
             needs,
+            wary: None,
         }
     }
 

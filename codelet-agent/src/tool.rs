@@ -219,6 +219,8 @@ pub struct Output {
     pub lack: Option<Lack>,
     /// What the user should know, whatever the model makes of it.
     pub notices: Vec<String>,
+    /// What hooks say of it, for the model, marked as theirs. The loop sets it.
+    pub hooks: Vec<String>,
 }
 
 /// The most of one output that is kept in memory, in bytes.
@@ -241,6 +243,7 @@ impl Output {
             images: Vec::new(),
             lack: None,
             notices: Vec::new(),
+            hooks: Vec::new(),
         }
     }
 
