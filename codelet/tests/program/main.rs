@@ -11,6 +11,8 @@ mod corpus;
 mod doctor;
 #[cfg(unix)]
 mod gateway;
+#[cfg(target_os = "linux")]
+mod hooks;
 #[cfg(unix)]
 mod inherited;
 mod inspect;

@@ -6,6 +6,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod endings;
+#[cfg(target_os = "linux")]
+mod hooks;
 mod kept;
 mod keys;
 mod lines;
