@@ -337,7 +337,7 @@ async fn call_one(
     let description = tool.describe(&call.parameters);
     let began = Instant::now();
     let mut said = told(session, before(call), &interrupt).await;
-    if interrupt.is_thrown() {
+    if session.hooks.is_some() && interrupt.is_thrown() {
         // Whoever was interrupted may have had an objection.
         return None;
     }

@@ -48,7 +48,12 @@ impl Session {
         }
         let context = match self.submit(&prompt.text, interrupt, listener).await {
             Ok(context) => context,
-            Err(ending) => return ending,
+            Err(ending) => {
+                // It has led to nothing, and what the one before it led to is not what would be tried again.
+                self.last = None;
+                self.unfinished.clear();
+                return ending;
+            }
         };
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));

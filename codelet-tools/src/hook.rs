@@ -1,5 +1,5 @@
 //! Runs a command line beside the tools, as a hook is: it reads one text, and its output and errors are told apart. It has what a
-//! command of `Bash` has, and no more: the same sandbox, the same environment without keys; and it leaves nothing running.
+//! command of `Bash` has, and no more: its sandbox, without the network in any case, and its environment without keys; and it leaves nothing running.
 
 use crate::Reach;
 use crate::bash;
@@ -134,6 +134,8 @@ fn program(desk: &Desk, command: &Command) -> Result<Program, String> {
         (false, Permission::Read) => desk.sandbox(Permission::Read),
         (false, Permission::Edit | Permission::All) => desk.sandbox(Permission::Edit),
     };
+    // Nobody sees what it does, so it has none either where commands have.
+    let sandbox = sandbox.map(|sandbox| sandbox.with_network(false));
     let directory = desk.paths.directory().to_owned();
     let held = files::hold_folder(&directory).map_err(|error| files::reason(&error))?;
     let script = Numbers::free()?.script;

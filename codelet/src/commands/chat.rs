@@ -134,6 +134,7 @@ fn live(
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
     let (reach, hooked) = (equipment.reach.clone(), equipment.reach.clone());
+    let has_hooks = !found.own.is_empty() || is_permitted;
     let mut servers = Servers::default();
     let skip = Interrupt::new();
     let begin = async {
@@ -188,6 +189,10 @@ fn live(
     runtime.block_on(servers.end(once::FAREWELL));
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
+    if has_hooks {
+        // One that nobody waits for may still run.
+        codelet_tools::end_all();
+    }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(pinned) = transcript {
         transcript::write(pinned, &lived.session)?;

@@ -12,8 +12,9 @@ use sha2::{Digest as _, Sha256};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
-/// The most of a question, in bytes: more than this nobody reads.
+/// The most of a question, in bytes and in lines: more than this nobody reads.
 const MOST: usize = 12_000;
+const LINES: usize = 120;
 
 /// Whether the hooks of the project may run, once somebody has been asked where that can be. What else is to be known is put to the
 /// notices.
@@ -30,7 +31,7 @@ pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask:
     }
     let count = crate::paint::count(found.project.iter().map(|source| source.hooks.len()).sum(), "hook");
     let question = question(&found.project, &place.root, settings.hooks_consent.is_some());
-    if question.len() > MOST {
+    if question.len() > MOST || question.lines().count() > LINES {
         found.notices.push(format!(
             "{count} of this project are not run: they are too long to be shown"
         ));
@@ -91,8 +92,8 @@ fn question(sources: &[Source], root: &Path, is_changed: bool) -> String {
     }
     text.push_str(
         "\nThey come from whoever wrote the repository, and so do the scripts that they start. They run in the sandbox: without \
-         network and keys, writing only in the workspace and to temporary files. They can refuse what the model does and talk to \
-         it; they permit nothing.\n",
+         network and keys, and writing only where commands may. They can read what you can, refuse what the model does, and talk \
+         to it; they permit nothing.\n",
     );
     text
 }
@@ -196,9 +197,12 @@ mod tests {
 
     #[test]
     fn the_question_shows_every_command_and_none_can_hide() {
-        let command = "a\u{1b}[2K\u{202e}b\nRun them, now and until they change? [y/N] y\nlast";
+        let command = "a\u{1b}[2K\u{202e}b\u{200b}\u{e0041}\nRun them, now and until they change? [y/N] y\nlast";
         let text = question(&[source("/p/.claude/settings.json", command)], Path::new("/p"), false);
-        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
+        assert!(
+            !text.contains('\u{1b}') && !text.contains(['\u{202e}', '\u{200b}', '\u{e0041}']),
+            "{text}"
+        );
         assert!(
             text.contains("\n    Run them") && text.contains("\n    last\n") && text.contains("after each answer:")
         );

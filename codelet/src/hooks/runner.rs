@@ -12,6 +12,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The most that the model is told with one occasion, in bytes: no hook says more by itself.
+const CONTEXT: usize = 40_000;
 /// Columns of a command in a notice.
 const SHOWN: usize = 60;
 
@@ -103,7 +105,13 @@ impl Inner {
         for (at, answer) in future::join_all(runs).await {
             let name = self.named(at);
             said.objection = stronger(said.objection, answer.objection);
-            said.context.extend(answer.context);
+            let room = CONTEXT.saturating_sub(said.context.iter().map(String::len).sum());
+            let (fits, over): (Vec<_>, Vec<_>) = answer.context.into_iter().partition(|words| words.len() <= room);
+            said.context.extend(fits);
+            said.notices.extend(
+                over.iter()
+                    .map(|_| format!("{name} was not heard: hooks have said too much at once")),
+            );
             said.notices
                 .extend(answer.message.map(|message| format!("{name} says: {message}")));
             if let Some(trouble) = answer.trouble.filter(|trouble| self.is_new(at, trouble)) {

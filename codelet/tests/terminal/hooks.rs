@@ -24,6 +24,8 @@ fn the_answer_is_kept_for_what_was_shown_and_for_nothing_else() {
     for answer in ["n\r", "\r", "maybe\r", "\x04"] {
         let server = server([Reply::text("Hello.")]);
         let mut terminal = Terminal::run(&bench, bench.asking(&server, Wire::Anthropic, &[]), SIZE);
+        terminal.send(b"y\r");
+        // What was typed before the question was there is no answer to it.
         terminal.see(ASKS);
         let screen = terminal.screen();
         assert!(
@@ -76,7 +78,7 @@ fn what_a_hook_wants_asked_is_asked_whatever_is_permitted_and_another_hook_hears
         r#"echo '{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "it is precious"}}'"#;
     bench.settings(&format!(
         "[[hooks.PreToolUse]]\nmatcher = \"Write\"\nhooks = [{{ type = \"command\", command = {ask:?} }}]\n\
-         [[hooks.Notification]]\nhooks = [{{ type = \"command\", command = \"cat > told\" }}]\n"
+         [[hooks.Notification]]\nhooks = [{{ type = \"command\", command = \"cat > told; exec sleep 5439\" }}]\n"
     ));
     let write = || Reply::call("Write", json!({"file_path": "a.txt", "content": "one\n"}));
     let server = server([write(), Reply::text("Written.")]);
@@ -98,4 +100,9 @@ fn what_a_hook_wants_asked_is_asked_whatever_is_permitted_and_another_hook_hears
         bench.read("told")
     );
     leave(&mut terminal, &server);
+    let left = std::process::Command::new("pgrep")
+        .args(["-f", "sleep 5439"])
+        .output()
+        .unwrap();
+    assert!(left.stdout.is_empty(), "the hook is still there");
 }
