@@ -116,9 +116,7 @@ impl Found {
         let mut written = written::read(value)?;
         for unsupported in &written.unsupported {
             let (file, what) = (file.display(), clean(unsupported));
-            self.notices.push(format!(
-                "{file}: hooks: {what}; this is not supported, so it is not run"
-            ));
+            self.notices.push(format!("{file}: {what}"));
         }
         for hook in written.hooks.iter_mut().filter(|hook| is_shut_in && hook.wants_freedom) {
             hook.wants_freedom = false;

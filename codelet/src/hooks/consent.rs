@@ -90,10 +90,12 @@ fn question(sources: &[Source], root: &Path, is_changed: bool) -> String {
             }
         }
     }
+    // Short lines: those of commands are broken anywhere.
     text.push_str(
-        "\nThey come from whoever wrote the repository, and so do the scripts that they start. They run in the sandbox: without \
-         network and keys, and writing only where commands may. They can read what you can, refuse what the model does, and talk \
-         to it; they permit nothing.\n",
+        "\nThey come from whoever wrote the repository, and so do the scripts that they\n\
+         start. They run in the sandbox: without network and keys, and writing only\n\
+         where commands may. They can read what you can, refuse what the model does,\n\
+         and talk to it; they permit nothing.\n",
     );
     text
 }

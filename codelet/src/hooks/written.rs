@@ -45,7 +45,7 @@ pub struct Hook {
 pub struct Written {
     /// Those that can be run.
     pub hooks: Vec<Hook>,
-    /// What of the others is not supported here, each in a fragment.
+    /// What of the others is not supported here, each in a sentence without its end.
     pub unsupported: Vec<String>,
 }
 
@@ -58,7 +58,9 @@ pub fn read(hooks: &Value) -> Result<Written, String> {
     for (name, groups) in object(hooks, "hooks")? {
         let at = format!("hooks.{name}");
         let Some(event) = EVENTS.into_iter().find(|event| event == name) else {
-            written.unsupported.push(format!("there is no event {name}"));
+            written
+                .unsupported
+                .push(format!("hooks of {name} are not supported and do not run"));
             continue;
         };
         for group in list(groups, &at)? {
@@ -80,7 +82,9 @@ fn take(event: &'static str, group: &Map<String, Value>, written: &mut Written) 
     for hook in list(hooks, "hooks")? {
         match one(event, matcher, object(hook, "hooks")?)? {
             Ok(hook) => written.hooks.push(hook),
-            Err(why) => written.unsupported.push(format!("a hook of {event} {why}")),
+            Err(why) => written
+                .unsupported
+                .push(format!("a hook of {event} {why}; it does not run")),
         }
     }
     Ok(())
@@ -90,10 +94,10 @@ fn take(event: &'static str, group: &Map<String, Value>, written: &mut Written) 
 fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<Result<Hook, String>, String> {
     let kind = hook.get("type").and_then(Value::as_str).ok_or("expected a `type`")?;
     if kind != "command" {
-        return Ok(Err(format!("is of the type {kind:?}, and only \"command\" is run")));
+        return Ok(Err(format!("is of the type {kind:?}, which is not supported")));
     }
     if let Some(other) = hook.keys().find(|key| !FIELDS.contains(&key.as_str())) {
-        return Ok(Err(format!("has the field `{other}`")));
+        return Ok(Err(format!("has `{other}`, which is not supported")));
     }
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
     if command.trim().is_empty() || command.contains('\0') {
@@ -235,7 +239,10 @@ mod tests {
             assert!(of(hook.clone()).is_err(), "{hook}");
         }
         let other = read(&json!({"SessionEnd": [{"hooks": []}]})).unwrap();
-        assert_eq!(other.unsupported, ["there is no event SessionEnd"]);
+        assert_eq!(
+            other.unsupported,
+            ["hooks of SessionEnd are not supported and do not run"]
+        );
         assert!(read(&json!([])).is_err() && read(&json!({"Stop": {}})).is_err());
         let many = vec![json!({"type": "command", "command": "x"}); 41];
         assert!(read(&json!({"Stop": [{"hooks": many}]})).is_err());

@@ -289,8 +289,8 @@ fn hooks_of_another_agent_run_only_where_the_user_says_so_and_in_the_sandbox() {
         assert_eq!(bench.work.join("ran").exists(), ran, "{settings}");
         for told in [
             "only your own settings can say",
-            "there is no event SessionEnd",
-            "only \"command\" is run",
+            "hooks of SessionEnd are not supported",
+            "is of the type \"prompt\", which is not supported",
         ] {
             assert_eq!(stderr(&output).contains(told), ran, "{settings}: {}", stderr(&output));
         }
