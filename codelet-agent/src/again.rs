@@ -3,6 +3,7 @@
 use crate::interrupt::Interrupt;
 use crate::permission::{Asked, Verdict};
 use crate::session::Session;
+use crate::step;
 use crate::tool::{Lack, Need, Output};
 use codelet_context::body::Body;
 use codelet_text::short::clip;
@@ -39,10 +40,11 @@ pub(crate) async fn asked(
         tool,
         description: &description,
         needs: std::slice::from_ref(need),
+        wary: None,
     };
     let verdict = tokio::select! {
         biased;
-        verdict = gate.judge(asked) => verdict,
+        verdict = step::judged(session, asked) => verdict,
         () = interrupt.thrown() => return Verdict::No(String::new()),
     };
     if let Verdict::No(why) = &verdict {

@@ -86,8 +86,10 @@ pub struct Question {
     pub tool: String,
     /// The call in one line.
     pub description: String,
-    /// What is not permitted yet.
+    /// What is not permitted yet; all of it where a hook wants a person asked.
     pub needs: Vec<Need>,
+    /// Why a person is asked whatever the rules permit, as a hook says; texts as they came.
+    pub wary: Option<String>,
     /// What [`Word::Always`] permits.
     pub grants: Vec<Grant>,
     /// The patterns that could be kept for the project, as a text to be changed; `None` where none can be.
@@ -99,7 +101,7 @@ pub struct Question {
 impl Question {
     /// Whether nobody needs the answer any more: the call was interrupted, or what it needs was permitted meanwhile.
     pub fn is_moot(&self) -> bool {
-        self.answer.is_closed() || lock(&self.state).open(&self.needs).is_empty()
+        self.answer.is_closed() || self.wary.is_none() && lock(&self.state).open(&self.needs).is_empty()
     }
 
     /// Answers.
@@ -313,8 +315,8 @@ impl Gate for Asking {
             if let Some(denial) = asked.needs.iter().find_map(denial) {
                 return Verdict::No(denial);
             }
-            let mut needs = lock(&self.state).open(asked.needs);
-            if needs.is_empty() {
+            let open = lock(&self.state).open(asked.needs);
+            if open.is_empty() && asked.wary.is_none() {
                 return Verdict::Yes;
             }
             let objection = |need: &Need| {
@@ -324,18 +326,24 @@ impl Gate for Asking {
                     .then(|| state.rules.objection(need))
                     .flatten()
             };
-            if let Some(objection) = needs.iter().find_map(objection) {
+            if let Some(objection) = open.iter().find_map(objection) {
                 return Verdict::No(objection);
             }
+            // A word that is given because of a hook permits this once, or the next such call would pass by the hook.
+            let mut needs = match asked.wary {
+                Some(_) => asked.needs.to_vec(),
+                None => open,
+            };
             lock(&self.state).compare(&mut needs);
             let (answer, answered) = oneshot::channel();
             let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
-                proposal: permission::proposal(&needs).filter(|_| can_keep),
+                proposal: permission::proposal(&needs).filter(|_| can_keep && asked.wary.is_none()),
                 task: asked.task.map(str::to_owned),
+                wary: asked.wary.map(str::to_owned),
                 tool: asked.tool.to_owned(),
                 description: asked.description.to_owned(),
-                grants: grants(&needs),
+                grants: asked.wary.map_or_else(|| grants(&needs), |_| Vec::new()),
                 needs,
                 state: Arc::clone(&self.state),
                 answer,
@@ -426,6 +434,7 @@ mod tests {
             tool: "Bash",
             description: "something",
             needs,
+            wary: None,
         }
     }
 

@@ -3,11 +3,13 @@
 use crate::account::{account_answer, account_part, report};
 use crate::ask::{self, Asked};
 use crate::event::{Event, Listen};
+use crate::hooks;
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::{Bearing, words};
 use crate::session::{Session, SummaryBy};
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
+use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_context::summary_request::{Answer, SummaryRequest, Tries, accept};
@@ -19,14 +21,48 @@ use tokio::time::Instant;
 /// bills, the whole prompt.
 const GIVEN_UP: u32 = 2;
 
-/// Makes the edit that is due, and tells the listener what came of it. Where that fails, the conversation stands as it was; what
-/// ends the run by that is for the caller to tell.
+/// Makes the edit that is due, unless a hook objects, and tells the listener and the hooks what came of it.
 pub(crate) async fn compact(
     session: &mut Session,
     due: Due,
     interrupt: &Interrupt,
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
+    told(session, due, None, interrupt, listener).await
+}
+
+/// The same, where the user may have said what the summary is to hold.
+async fn told(
+    session: &mut Session,
+    due: Due,
+    instructions: Option<&str>,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Result<(), Refusal> {
+    let reason = due.reason();
+    if !hooks::tells_of(due.kind()) {
+        return edit(session, due, interrupt, listener).await.map(|_| ());
+    }
+    if let Some(why) = hooks::on_compacting(session, reason, instructions, interrupt, listener).await {
+        let told = format!("a PreCompact hook blocked the compaction; the conversation is unchanged: {why}");
+        listener.on(Event::Notice(told));
+        return Ok(());
+    }
+    let notice = edit(session, due, interrupt, listener).await?;
+    if let Some(notice) = notice {
+        hooks::on_compacted(session, reason, &notice, interrupt, listener).await;
+    }
+    Ok(())
+}
+
+/// Makes the edit that is due, and tells the listener what came of it; returns the figures where it was made. Where that fails, the conversation stands as it was; what
+/// ends the run by that is for the caller to tell.
+async fn edit(
+    session: &mut Session,
+    due: Due,
+    interrupt: &Interrupt,
+    listener: &mut dyn Listen,
+) -> Result<Option<Notice>, Refusal> {
     let before = session.unwritten;
     let answer = match session.settings.summary {
         SummaryBy::Template => None,
@@ -41,7 +77,7 @@ pub(crate) async fn compact(
     if answer == Some(Answer::Interrupted) {
         let told = "compaction interrupted; the conversation is unchanged";
         listener.on(Event::Notice(told.to_owned()));
-        return Ok(());
+        return Ok(None);
     }
     let gives_up = session.unwritten == GIVEN_UP && session.unwritten > before;
     let began = Instant::now();
@@ -53,8 +89,11 @@ pub(crate) async fn compact(
         Ok(notice) => {
             let notice = notice.took(began.elapsed());
             let reason = due.reason();
-            listener.on(Event::Compacted { reason, notice });
-            Ok(())
+            listener.on(Event::Compacted {
+                reason,
+                notice: notice.clone(),
+            });
+            Ok(Some(notice))
         }
         Err(refusal) => {
             // Where the run cannot go on, it ends with the same words.
@@ -80,7 +119,7 @@ pub(crate) async fn compact_as_asked(
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
     let pinned = instruct(&mut session.conversation, instructions);
-    let came = compact(session, Due::whole(Reason::Asked), interrupt, listener).await;
+    let came = told(session, Due::whole(Reason::Asked), instructions, interrupt, listener).await;
     // The instructions are of this summary; the next one is built without them.
     session.conversation.attend_to(None);
     if let Some(pin) = pinned {

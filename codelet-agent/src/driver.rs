@@ -5,6 +5,7 @@ use crate::answer::{self, Verdict};
 use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
+use crate::hooks;
 use crate::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply, Stop};
@@ -37,6 +38,7 @@ pub(crate) async fn drive(
     session.bill_before = bill_before;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let mut owed: Option<Cow<'static, str>> = None;
+    let mut held = 0;
     let ending = loop {
         session.keep(listener);
         if interrupt.is_thrown() {
@@ -92,6 +94,15 @@ pub(crate) async fn drive(
                 run.on_results();
                 if !is_whole {
                     break Ending::Interrupted;
+                }
+            }
+            Step::Finish(Ending::Answered(answer)) => {
+                match hooks::on_stop(session, &answer, &mut held, interrupt, listener).await {
+                    Some(words) => {
+                        run.go_on();
+                        owed = Some(Cow::Owned(words));
+                    }
+                    None => break Ending::Answered(answer),
                 }
             }
             Step::Finish(ending) => break ending,

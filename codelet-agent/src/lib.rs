@@ -48,6 +48,7 @@ pub mod effort;
 pub mod essence;
 pub mod event;
 pub mod glance;
+pub mod hooks;
 pub mod instructions;
 pub mod interrupt;
 mod keep_alive;

@@ -100,6 +100,8 @@ pub struct Asked<'a> {
     pub description: &'a str,
     /// What it needs.
     pub needs: &'a [Need],
+    /// Why a person is to be asked whatever the rules permit; none where they decide.
+    pub wary: Option<&'a str>,
 }
 
 /// What a gate says.
@@ -256,6 +258,8 @@ impl Gate for Rules {
 
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
         let objection = asked.needs.iter().find_map(|need| self.objection(need));
+        let unasked = || Some(format!("{}, and nobody can be asked", asked.wary?));
+        let objection = objection.or_else(unasked);
         Box::pin(future::ready(objection.map_or(Verdict::Yes, Verdict::No)))
     }
 }

@@ -87,6 +87,8 @@ pub enum Ending {
     Provider(ModelError),
     /// The conversation cannot be made to fit.
     TooLong(String),
+    /// A hook has refused the prompt, for this reason; nobody was asked, and nothing was said.
+    Blocked(String),
     /// The user interrupted.
     Interrupted,
 }
@@ -135,6 +137,7 @@ impl fmt::Display for Ending {
             Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
             Ending::Provider(error) => error.fmt(f),
             Ending::TooLong(why) => f.write_str(why),
+            Ending::Blocked(why) => write!(f, "a UserPromptSubmit hook blocked the prompt: {why}"),
             Ending::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -391,6 +394,13 @@ impl Run {
         match &self.phase {
             Phase::Over(Ending::Answered(answer)) => Some(answer),
             _ => None,
+        }
+    }
+
+    /// The model is to be asked again although its final answer was taken.
+    pub fn go_on(&mut self) {
+        if self.answer().is_some() {
+            self.phase = Phase::Ask;
         }
     }
 

@@ -5,6 +5,7 @@ use crate::bill::Bill;
 use crate::effort::{CacheAfter, Effort};
 use crate::event::{Event, Listen, Witness};
 use crate::glance::Glances;
+use crate::hooks::Hooks;
 use crate::instructions::Nearer;
 use crate::model::{Model, Profile, ToolSpec};
 use crate::permission::Gate;
@@ -165,6 +166,10 @@ pub struct Session {
     pub(crate) witness: Option<Box<dyn Witness>>,
     /// Who keeps what is said.
     keeper: Option<Box<dyn Keep>>,
+    /// Who is told what happens, and may object.
+    pub(crate) hooks: Option<Arc<dyn Hooks>>,
+    /// How the conversation came about, until hooks are told of its first prompt.
+    pub(crate) begins: Option<&'static str>,
     /// Who wants to look while it works.
     pub(crate) glances: Glances<Session>,
     /// What was handed on to sessions of their own.
@@ -220,6 +225,8 @@ impl Session {
             answer_check: None,
             witness: None,
             keeper: None,
+            hooks: None,
+            begins: Some("startup"),
             glances: Glances::default(),
             tasks: Tasks::default(),
             seat: None,
@@ -270,6 +277,11 @@ impl Session {
     /// The tools, as the model is told of them.
     pub fn tools(&self) -> &[ToolSpec] {
         &self.specs
+    }
+
+    /// The session's name towards a provider.
+    pub fn id(&self) -> &str {
+        &self.settings.id
     }
 
     /// The most that one answer is asked to be, in tokens.
@@ -421,6 +433,7 @@ impl Session {
             self.conversation.append(message);
         }
         self.begin_anew();
+        self.begins = Some("resume");
         self.tell(told);
     }
 
@@ -438,6 +451,7 @@ impl Session {
         self.asked = None;
         self.kept_alive = 0;
         self.last = None;
+        self.begins = Some("clear");
         self.beside.clear();
         self.begin_anew();
         if let Some(witness) = &mut self.witness {
@@ -453,6 +467,11 @@ impl Session {
     /// Has all that is said told to somebody who keeps it: each prompt, answer and output once it is there.
     pub fn kept_by(&mut self, keeper: Box<dyn Keep>) {
         self.keeper = Some(keeper);
+    }
+
+    /// Has hooks told of what happens, from here on.
+    pub fn hooked_by(&mut self, hooks: Arc<dyn Hooks>) {
+        self.hooks = Some(hooks);
     }
 
     /// Has what was said until now kept.

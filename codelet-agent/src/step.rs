@@ -3,6 +3,7 @@
 use crate::again;
 use crate::essence::essence;
 use crate::event::{Event, Listen, Stopped};
+use crate::hooks::{self, Objection, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
 use crate::nearer;
@@ -106,7 +107,7 @@ pub(crate) async fn call_tools(
     let mut tried = HashSet::new();
     for (call, output) in calls.iter().zip(outputs) {
         let was_run = output.is_some();
-        let output = output.unwrap_or_else(|| match unbegun.contains(&call.id) {
+        let mut output = output.unwrap_or_else(|| match unbegun.contains(&call.id) {
             true => Output::failure(refusal::NOT_RUN),
             false => Output::failure(interrupt::MARK),
         });
@@ -140,7 +141,8 @@ pub(crate) async fn call_tools(
         };
         let transcript = output.transcript.as_ref();
         let kept = transcript.and_then(|transcript| session.keep_transcript(transcript, output.text.as_str()));
-        let mut result = answer(&mut session.conversation, call, output, bound, note);
+        let notes = note.into_iter().chain(std::mem::take(&mut output.hooks)).collect();
+        let mut result = answer(&mut session.conversation, call, output, bound, notes);
         result
             .output
             .extend(kept.map(|kept| Part::text_from(Origin::Notice, kept)));
@@ -363,24 +365,37 @@ async fn call_one(
         Err(why) => return refused(why),
     };
     let description = tool.describe(&call.parameters);
+    let began = Instant::now();
+    let mut said = told(session, before(call), &interrupt).await;
+    if session.hooks.is_some() && interrupt.is_thrown() {
+        // Whoever was interrupted may have had an objection.
+        return None;
+    }
+    let wary = match said.objection.take() {
+        Some(Objection::Deny(why)) => {
+            let mut made = not_permitted(&hooks::refused(PRE, &why), began.elapsed());
+            made.output.notices = said.notices;
+            return Some(made);
+        }
+        Some(Objection::Ask(why)) => Some(format!("a {PRE} hook wants you to be asked: {}", why.trim())),
+        None => None,
+    };
     let asked = Asked {
         task: None,
         tool: &call.tool,
         description: &description,
         needs: &needs,
+        wary: wary.as_deref(),
     };
-    let began = Instant::now();
     let verdict = tokio::select! {
         biased;
-        verdict = parts.gate.judge(asked) => verdict,
+        verdict = judged(session, asked) => verdict,
         () = interrupt.thrown() => return None,
     };
     let mut waited = began.elapsed();
     if let Verdict::No(why) = verdict {
-        let answer = refusal::answer(&why);
-        let refusal = refusal::told_in(&answer);
-        let mut made = Made::refused(answer, waited);
-        made.output.refusal = Some(refusal);
+        let mut made = not_permitted(&why, waited);
+        made.output.notices = said.notices;
         return Some(made);
     }
     let make = |permitted: Vec<Need>| {
@@ -425,6 +440,16 @@ async fn call_one(
             if !output.success && refusal::is_posed(output.text.as_str()) {
                 output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
             }
+            let began = Instant::now();
+            let after = match output.success {
+                true => told(session, after(call, &output), &interrupt).await,
+                false => Said::default(),
+            };
+            waited += began.elapsed();
+            output.hooks.extend(words(PRE, said.context, None));
+            output.hooks.extend(words(POST, after.context, after.objection));
+            output.notices.splice(0..0, said.notices);
+            output.notices.extend(after.notices);
             let (diff, files) = match output.success {
                 true => (diff_of(&needs), files_of(needs)),
                 false => (Arc::from(""), Vec::new()),
@@ -442,6 +467,65 @@ async fn call_one(
             waited,
         )),
     }
+}
+
+const PRE: &str = "PreToolUse";
+const POST: &str = "PostToolUse";
+
+/// What hooks say of a call; nothing where there are none.
+async fn told(session: &Session, occasion: Occasion<'_>, interrupt: &Interrupt) -> Said {
+    match &session.hooks {
+        Some(hooks) => hooks.tell(occasion, interrupt).await,
+        None => Said::default(),
+    }
+}
+
+fn before(call: &ToolCall) -> Occasion<'_> {
+    Occasion::PreToolUse {
+        tool: &call.tool,
+        id: &call.id,
+        parameters: &call.parameters,
+    }
+}
+
+fn after<'a>(call: &'a ToolCall, output: &'a Output) -> Occasion<'a> {
+    Occasion::PostToolUse {
+        tool: &call.tool,
+        id: &call.id,
+        parameters: &call.parameters,
+        output,
+    }
+}
+
+/// What the model is told of what hooks have said. The call is made: an objection is no more than words then.
+fn words(name: &str, context: Vec<String>, objection: Option<Objection>) -> Vec<String> {
+    let objection = objection.map(|objection| match objection {
+        Objection::Deny(why) | Objection::Ask(why) => why,
+    });
+    let all = objection.into_iter().chain(context);
+    all.map(|said| hooks::marked(name, &said)).collect()
+}
+
+/// Whether a call may be made. Hooks are told where a person is asked.
+pub(crate) async fn judged(session: &Session, asked: Asked<'_>) -> Verdict {
+    let mut judged = session.parts.gate.judge(asked);
+    // Who decides by rules does so at once; who does not is asking somebody.
+    if let Some(verdict) = (&mut judged).now_or_never() {
+        return verdict;
+    }
+    if let Some(hooks) = &session.hooks {
+        let message = format!("Codelet asks: {} {}", asked.tool, asked.description);
+        hooks.notify(Occasion::Notification { message: &message });
+    }
+    judged.await
+}
+
+fn not_permitted(why: &str, waited: Duration) -> Made {
+    let answer = refusal::answer(why);
+    let refusal = refusal::told_in(&answer);
+    let mut made = Made::refused(answer, waited);
+    made.output.refusal = Some(refusal);
+    made
 }
 
 /// What it takes to make a call again that the sandbox has stopped; none where nothing speaks for that.
@@ -524,7 +608,7 @@ fn answer(
     call: &ToolCall,
     output: Output,
     bound: usize,
-    note: Option<String>,
+    notes: Vec<String>,
 ) -> ToolResult {
     let whole = if output.text.is_blank() && output.images.is_empty() {
         // Vendors refuse blank text, and a model reads silence as a fault.
@@ -547,7 +631,7 @@ fn answer(
             Some(why) => Part::text_from(Origin::Notice, format!("[a picture was left out: {why}]")),
         });
     }
-    shown.extend(note.map(|note| Part::text_from(Origin::Notice, note)));
+    shown.extend(notes.into_iter().map(|note| Part::text_from(Origin::Notice, note)));
     let mut result = ToolResult::new(call.id.clone(), Some(output.success), "");
     result.bare = matches!(shown.as_slice(), [Part::Text(_)]);
     result.output = shown;

@@ -12,6 +12,7 @@ pub use agents::AGENTS;
 use crate::bill::Bill;
 use crate::definitions::{Author, Definition};
 use crate::event::{Event, Listen};
+use crate::hooks::{Hooks, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Model, ToolSpec};
 use crate::permission::{Asked, Gate, Permission, Verdict};
@@ -81,6 +82,7 @@ pub struct Lent<'a> {
     /// The most dollars that it may cost, if that is bounded.
     share: Option<f64>,
     tasks: &'a Tasks,
+    hooks: Option<&'a Arc<dyn Hooks>>,
 }
 
 impl<'a> Lent<'a> {
@@ -91,6 +93,7 @@ impl<'a> Lent<'a> {
             own_tools: session.own_tools,
             share,
             tasks: &session.tasks,
+            hooks: session.hooks.as_ref(),
         }
     }
 }
@@ -294,6 +297,9 @@ impl Task {
         let seat = lent.tasks.seat();
         session.seat = Some(Arc::clone(&seat));
         session.grace = TASK_GRACE;
+        if let Some(hooks) = lent.hooks {
+            session.hooked_by(Arc::new(OfCalls(Arc::clone(hooks))));
+        }
         let mut teller = Teller {
             name,
             live: &call.live,
@@ -397,6 +403,25 @@ impl Tool for Task {
                 Err(why) => Output::failure(why),
             }
         })
+    }
+}
+
+/// Hooks of the session that a task was handed on by, as far as they are about calls and compactions: its prompt and its answer are
+/// the model's affair.
+struct OfCalls(Arc<dyn Hooks>);
+
+impl Hooks for OfCalls {
+    fn tell<'a>(&'a self, occasion: Occasion<'a>, interrupt: &'a Interrupt) -> BoxFuture<'a, Said> {
+        match occasion {
+            Occasion::SessionStart { .. } | Occasion::UserPromptSubmit { .. } | Occasion::Stop { .. } => {
+                Box::pin(std::future::ready(Said::default()))
+            }
+            occasion => self.0.tell(occasion, interrupt),
+        }
+    }
+
+    fn notify(&self, occasion: Occasion<'_>) {
+        self.0.notify(occasion);
     }
 }
 

@@ -236,6 +236,8 @@ pub struct Output {
     pub transcript: Option<Body>,
     /// The last thing that it wanted to do there, beyond looking, was not permitted.
     pub is_held_up: bool,
+    /// What hooks say of it, for the model, marked as theirs. The loop sets it.
+    pub hooks: Vec<String>,
 }
 
 /// The most of one output that is kept in memory, in bytes.
@@ -260,6 +262,7 @@ impl Output {
             notices: Vec::new(),
             transcript: None,
             is_held_up: false,
+            hooks: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::compaction;
 use crate::driver;
 use crate::event::{Event, Listen};
+use crate::hooks::{self, Objection, Occasion};
 use crate::instructions::{self, Nearer};
 use crate::interrupt::Interrupt;
 use crate::run::Ending;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 /// force.
 const NO_INSTRUCTIONS: &str =
     "There are no such instructions any more. What an earlier reminder of this type says is void.";
+const SUBMIT: &str = "UserPromptSubmit";
 const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
 
 impl Session {
@@ -31,6 +33,9 @@ impl Session {
         self.is_held_up = false;
         *self.asked_again.get_mut() = 0;
         self.refresh_tools(interrupt, listener).await;
+        if let Some(source) = self.begins.take() {
+            hooks::on_start(self, source, interrupt, listener).await;
+        }
         let (before, messages) = (
             self.conversation.earlier(),
             self.conversation.history().messages().len(),
@@ -41,14 +46,48 @@ impl Session {
             listener.on(Event::Notice(told.to_owned()));
             prompt.text = hidden;
         }
+        let context = match self.submit(&prompt.text, interrupt, listener).await {
+            Ok(context) => context,
+            Err(ending) => {
+                // It has led to nothing, and what the one before it led to is not what would be tried again.
+                self.last = None;
+                self.unfinished.clear();
+                return ending;
+            }
+        };
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
         let said = Message::new(Role::User, parts);
         self.remind(estimate_message(&said), interrupt, listener).await;
+        hooks::append(self, SUBMIT, context);
         self.conversation.append(said);
         let ending = driver::drive(self, &before, interrupt, listener).await;
         self.last = Some((prompt, before, messages));
         ending
+    }
+
+    /// Tells hooks of a prompt, and returns what they say to the model.
+    ///
+    /// # Errors
+    /// When one of them has refused it, or the user has interrupted.
+    async fn submit(
+        &mut self,
+        prompt: &str,
+        interrupt: &Interrupt,
+        listener: &mut dyn Listen,
+    ) -> Result<Vec<String>, Ending> {
+        let occasion = Occasion::UserPromptSubmit { prompt };
+        let Some(said) = hooks::tell(self, occasion, interrupt, listener).await else {
+            return Ok(Vec::new());
+        };
+        let ending = match said.objection {
+            // The prompt stands where it was typed; a model that never saw it needs no word of it.
+            Some(Objection::Deny(why)) => Ending::Blocked(why),
+            _ if interrupt.is_thrown() => Ending::Interrupted,
+            _ => return Ok(said.context),
+        };
+        listener.on(Event::Over(ending.clone()));
+        Err(ending)
     }
 
     /// Discards what the last prompt has led to and sends that prompt again, behind what the user has added since; `None` where

@@ -217,6 +217,7 @@ mod tests {
             tool: "Bash",
             description: command.unwrap_or_default(),
             needs: &needs,
+            wary: None,
         }));
         let mut now = Instant::now();
         if command.is_some() {

@@ -23,6 +23,7 @@ pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<
         tool: &asked.tool,
         description: &asked.description,
         needs: &asked.needs,
+        wary: asked.wary.as_deref(),
     };
     question(asked, directory, look)
 }

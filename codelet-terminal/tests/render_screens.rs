@@ -545,6 +545,7 @@ fn what_a_call_asks_to_do() {
             tool: "Bash",
             description: "curl …",
             needs: &needs,
+            wary: None,
         };
         let mut lines = question(asked, Path::new("/home/user/project"), &look);
         lines.extend(choices(Some("curl *"), true, &look));

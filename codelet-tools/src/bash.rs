@@ -135,35 +135,14 @@ impl Bash {
         // Never an argument: what looks for a process by its command line (`pkill -f`, `pgrep -f`, `ps | grep`) would find the shell
         // that runs this very line.
         handed.push(handed::hand(handed::script(&line)?, numbers.script));
-        let mut environment: Vec<(OsString, OsString)> = desk
-            .secrets
-            .environment(&desk.options.env, &desk.options.env_allowed)
-            .filter(|(name, _)| !DROPPED.iter().any(|dropped| name == dropped))
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
-        if !environment.iter().any(|(name, _)| name == "PATH") {
-            environment.push(("PATH".into(), PATH.into()));
-        }
-        if !reads_utf8(&environment) {
-            environment.retain(|(name, _)| name != LC_ALL);
-            environment.push((LC_ALL.into(), "C.UTF-8".into()));
-        }
-        if sandbox.as_ref().is_some_and(Sandbox::only_looks) {
-            environment.retain(|(name, _)| is_for_looks(&name.to_string_lossy()));
-            environment.extend(LOOKING.map(|(name, value)| (name.into(), value.into())));
-        }
-        environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
-        environment.push(("PWD".into(), directory.clone().into()));
-        if let Some(sandbox) = sandbox.as_ref().filter(|sandbox| !sandbox.only_looks())
-            && let Some(caches) = desk.caches()
-        {
-            caches::redirect(&mut environment, caches, desk.options.home.as_deref(), sandbox);
-        }
+        let environment = environment(desk, sandbox.as_ref(), &directory);
         let program = Program {
             program: self.shell.clone().into(),
             arguments: vec![handed::name(numbers.script).into()],
             directory,
             held: Some(held),
+            input: None,
+            errors: None,
             environment,
             handed,
             sandbox,
@@ -400,6 +379,35 @@ impl Tool for Bash {
             answer.unwrap_or_else(|_| Output::failure("the command could not be watched"))
         })
     }
+}
+
+/// What a command of the shell's has for an environment in this sandbox, or outside of any, and in this folder.
+pub(crate) fn environment(desk: &Desk, sandbox: Option<&Sandbox>, directory: &Path) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<(OsString, OsString)> = desk
+        .secrets
+        .environment(&desk.options.env, &desk.options.env_allowed)
+        .filter(|(name, _)| !DROPPED.iter().any(|dropped| name == dropped))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    if !environment.iter().any(|(name, _)| name == "PATH") {
+        environment.push(("PATH".into(), PATH.into()));
+    }
+    if !reads_utf8(&environment) {
+        environment.retain(|(name, _)| name != LC_ALL);
+        environment.push((LC_ALL.into(), "C.UTF-8".into()));
+    }
+    if sandbox.is_some_and(Sandbox::only_looks) {
+        environment.retain(|(name, _)| is_for_looks(&name.to_string_lossy()));
+        environment.extend(LOOKING.map(|(name, value)| (name.into(), value.into())));
+    }
+    environment.extend(MANNERS.map(|(name, value)| (name.into(), value.into())));
+    environment.push(("PWD".into(), directory.to_owned().into()));
+    if let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.only_looks())
+        && let Some(caches) = desk.caches()
+    {
+        caches::redirect(&mut environment, caches, desk.options.home.as_deref(), sandbox);
+    }
+    environment
 }
 
 /// Where a command was begun that is run again.
@@ -647,7 +655,7 @@ fn quoted(text: &str) -> String {
 
 /// Bash, where there is one that no command can put another program in place of: by the name that it has without links, since
 /// any of those may lead elsewhere later.
-fn bash(desk: &Desk) -> Option<PathBuf> {
+pub(crate) fn bash(desk: &Desk) -> Option<PathBuf> {
     let sandbox = desk.widest();
     let folders = desk.program_folders(&sandbox).chain(["/bin".into(), "/usr/bin".into()]);
     folders

@@ -382,6 +382,8 @@ mod tests {
             arguments: vec!["-c".into(), command.into()],
             directory: "/".into(),
             held: None,
+            input: None,
+            errors: None,
             handed: Vec::new(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             sandbox: None,

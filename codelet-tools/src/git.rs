@@ -244,6 +244,8 @@ impl Git {
             arguments: quiet.iter().chain(arguments).map(OsString::from).collect(),
             directory: self.directory.clone(),
             held: None,
+            input: None,
+            errors: None,
             environment: self.environment.clone(),
             handed: Vec::new(),
             sandbox: Some(Sandbox::new([])),

@@ -35,6 +35,7 @@ mod git;
 mod glob;
 mod grep;
 mod handed;
+pub mod hook;
 mod ignored;
 #[cfg(target_os = "linux")]
 mod lack;
@@ -172,6 +173,11 @@ impl Reach {
     /// They may go as far as this from now on: commands that begin afterwards run in a sandbox, or without one.
     pub fn permit(&self, permission: Permission) {
         self.0.permit(permission);
+    }
+
+    /// How far they may go now.
+    pub fn permission(&self) -> Permission {
+        self.0.permission()
     }
 
     /// Another model is asked from now on, which takes pictures or does not.

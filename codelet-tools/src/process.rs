@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, PipeReader, Read};
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -40,6 +40,10 @@ pub(crate) struct Program {
     pub held: Option<OwnedFd>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// What it reads as its input; nothing where there is none.
+    pub input: Option<OwnedFd>,
+    /// Where its errors go; else to its output.
+    pub errors: Option<PipeWriter>,
     /// Descriptors that it gets besides its input and outputs. It gets no others.
     pub handed: Vec<FdMapping>,
     pub sandbox: Option<Sandbox>,
@@ -213,7 +217,7 @@ fn watch(
 }
 
 /// Starts it. Restrictions hold for a thread and what it starts, so it is started by a thread that then ends.
-fn start(program: Program, mark: &str, output: io::PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
+fn start(program: Program, mark: &str, output: PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
     hand_on_nothing();
     let mut command = Command::new(&program.program);
     command
@@ -228,8 +232,11 @@ fn start(program: Program, mark: &str, output: io::PipeWriter) -> Result<(Pid, O
         .env_clear()
         .env(MARK, mark)
         .envs(program.environment)
-        .stdin(Stdio::null())
-        .stderr(output.try_clone()?)
+        .stdin(program.input.map_or_else(Stdio::null, Stdio::from))
+        .stderr(match program.errors {
+            Some(errors) => Stdio::from(errors),
+            None => Stdio::from(output.try_clone()?),
+        })
         .stdout(output);
     command.fd_mappings(program.handed).map_err(io::Error::other)?;
     let mut command = CommandWrap::from(command);

@@ -7,6 +7,7 @@ mod escaped;
 mod exit;
 mod explain;
 mod front;
+mod hooks;
 mod incoming;
 mod input;
 mod live_page;

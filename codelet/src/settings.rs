@@ -125,6 +125,14 @@ pub struct Settings {
     pub notify: Set<Option<NotifyBy>>,
     /// The ports at which servers of models are looked for on this machine.
     pub local_ports: Set<Vec<u16>>,
+    /// Hooks of the user's own file, as they are written.
+    pub hooks: Option<serde_json::Value>,
+    /// Whose hooks run besides, where the user says so.
+    pub hooks_from: Set<HooksFrom>,
+    /// Hooks of the project's file, as they are written.
+    pub project_hooks: Option<serde_json::Value>,
+    /// The name of what the project's hooks said when the user permitted them.
+    pub hooks_consent: Option<String>,
     /// Keys by vendor, from the user's own file.
     pub keys: BTreeMap<String, Key>,
     /// What is known of models that no catalogue lists, or better than it.
@@ -210,6 +218,10 @@ impl Default for Settings {
             background: Set::default(None),
             notify: Set::default(None),
             local_ports: Set::default(crate::local::USUAL.iter().map(|(port, ..)| *port).collect()),
+            hooks: None,
+            hooks_from: Set::default(HooksFrom::default()),
+            project_hooks: None,
+            hooks_consent: None,
             keys: BTreeMap::new(),
             models: BTreeMap::new(),
             mcp: BTreeMap::new(),
@@ -248,6 +260,7 @@ impl Settings {
                 return Err(Failure::at(path_shown, problem));
             }
             let of_project = kept::allowed_in(&written, &places.root);
+            settings.hooks_consent = kept::consent_in(&written, &places.root);
             let from = From::File(path.clone());
             settings
                 .project_allow
@@ -297,6 +310,8 @@ impl Settings {
         self.background.take(written.background.map(Some), from);
         self.notify.take(written.notify.map(Some), from);
         self.local_ports.take(written.local_ports, from);
+        self.hooks = written.hooks.or(self.hooks.take());
+        self.hooks_from.take(written.hooks_from, from);
         self.keys.extend(written.keys);
         self.models.extend(written.models);
         self.mcp.extend(written.mcp);
@@ -352,6 +367,9 @@ impl Settings {
         refuse(&mut written.background, |_| true, "background", &mut refused);
         refuse(&mut written.notify, |_| true, "notify", &mut refused);
         refuse(&mut written.local_ports, |_| true, "local_ports", &mut refused);
+        refuse(&mut written.hooks_from, |_| true, "hooks_from", &mut refused);
+        // They run only with the user's consent.
+        self.project_hooks = written.hooks.take();
         // A model's summary is one more request each time.
         let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
         refuse(&mut written.summary, asks_more, "summary", &mut refused);
@@ -577,6 +595,37 @@ pub fn notify(name: &str) -> Result<NotifyBy, String> {
         .into_iter()
         .find(|by| by.name() == name)
         .ok_or_else(|| format!("unknown notify {name:?}, expected off, bell or osc9"))
+}
+
+/// Whose hooks run besides those of Codelet's own settings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HooksFrom {
+    /// Nobody's.
+    #[default]
+    Nowhere,
+    /// Those that the user has set up for Claude Code.
+    Claude,
+}
+
+impl HooksFrom {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            HooksFrom::Nowhere => "off",
+            HooksFrom::Claude => "claude",
+        }
+    }
+}
+
+/// Whose hooks run besides, by name.
+///
+/// # Errors
+/// When it has no such name.
+pub fn hooks_from(name: &str) -> Result<HooksFrom, String> {
+    [HooksFrom::Nowhere, HooksFrom::Claude]
+        .into_iter()
+        .find(|from| from.name() == name)
+        .ok_or_else(|| format!("unknown hooks_from {name:?}, expected off or claude"))
 }
 
 /// How readily history is edited, by name.

@@ -6,6 +6,7 @@ mod changing_tools;
 mod common;
 mod compaction;
 mod goes_on;
+mod hooks;
 mod idle;
 mod limits;
 mod refused;

@@ -18,6 +18,8 @@ const CHANGED: usize = 400;
 const ROWS: usize = 12;
 const FIRST: usize = 6;
 const LAST: usize = 5;
+/// Columns of what a hook says with a question.
+const WARY: usize = 400;
 /// How the rest is had.
 const UNFOLD: &str = "Press Ctrl-O to see all of it before you answer.";
 
@@ -140,6 +142,9 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
     }
     if asked.needs.is_empty() {
         titled(&format!("{title}: {}?", asked.description), look, &mut out);
+    }
+    if let Some(wary) = asked.wary {
+        warning(&clip(&clean(wary, 1), WARY), look, &mut out);
     }
     out
 }
@@ -389,6 +394,7 @@ mod tests {
             tool: "Edit",
             description: "a",
             needs: &needs,
+            wary: None,
         };
         let lines: Vec<String> = question(asked, Path::new("/work"), &look)
             .iter()
@@ -473,6 +479,7 @@ mod tests {
             tool: "Bash",
             description: "a",
             needs: &needs,
+            wary: None,
         };
         let rows = question(asked, Path::new("/work"), look);
         (rows.iter().map(line_text).collect(), rest(&needs, look))

@@ -213,6 +213,7 @@ fn kept_question(
         tool: "Bash",
         description: "cargo test",
         needs: &needs,
+        wary: None,
     }));
     let mut context = Context::from_waker(Waker::noop());
     assert!(judged.as_mut().poll(&mut context).is_pending());
@@ -456,6 +457,7 @@ fn a_reason_whose_question_is_gone_is_what_is_being_written() {
             tool: "Bash",
             description: "cargo test",
             needs: &needs,
+            wary: None,
         }));
         let mut context = Context::from_waker(Waker::noop());
         assert!(judged.as_mut().poll(&mut context).is_pending());

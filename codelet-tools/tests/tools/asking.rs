@@ -33,6 +33,7 @@ impl Watched {
             tool,
             description: "something",
             needs: &needs,
+            wary: None,
         });
         block_on(async {
             tokio::select! {

@@ -3,6 +3,8 @@
 use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
+use crate::hooks::runner::{About, Runner};
+use crate::hooks::{Found, consent};
 use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
@@ -75,8 +77,13 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
+    let mut found = Found::look(&settings, &place)?;
+    // Before anything else hears signals, or reads what is typed.
+    let is_permitted = consent::permitted(&mut found, &settings, &place, true)?;
+    settings.notices.append(&mut found.notices);
+    let hooks = (found, is_permitted);
     let lived = guarded(world::secrets(&settings, &place), || {
-        live(chat, &settings, &place, opening, (transcript.as_ref(), recorded))
+        live(chat, &settings, &place, opening, hooks, (transcript.as_ref(), recorded))
     });
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
@@ -97,6 +104,7 @@ fn live(
     settings: &Settings,
     place: &Place,
     opening: Option<String>,
+    (found, is_permitted): (Found, bool),
     (transcript, recorded): (Option<&Arc<Pinned>>, Option<Recorded>),
 ) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
@@ -125,7 +133,8 @@ fn live(
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
-    let reach = equipment.reach.clone();
+    let (reach, hooked) = (equipment.reach.clone(), equipment.reach.clone());
+    let has_hooks = !found.own.is_empty() || is_permitted;
     let mut servers = Servers::default();
     let skip = Interrupt::new();
     let begin = async {
@@ -146,6 +155,15 @@ fn live(
             (toolset.source(connected.offers), prompts, told),
         );
         begun.opening = opening;
+        let about = About {
+            session: begun.session.id().to_owned(),
+            transcript: once::transcript_file(chat, place),
+            directory: place.directory.clone(),
+            reach: hooked,
+        };
+        if let Some(runner) = Runner::new(found, is_permitted, about) {
+            begun.session.hooked_by(Arc::new(runner));
+        }
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
@@ -171,6 +189,10 @@ fn live(
     runtime.block_on(servers.end(once::FAREWELL));
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
+    if has_hooks {
+        // One that nobody waits for may still run.
+        codelet_tools::end_all();
+    }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(pinned) = transcript {
         transcript::write(pinned, &lived.session)?;

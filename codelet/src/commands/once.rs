@@ -3,6 +3,8 @@
 use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
+use crate::hooks::runner::{About, Runner};
+use crate::hooks::{Found, consent};
 use crate::incoming::Incoming;
 use crate::output::Pinned;
 use crate::paint::{Ink, Look, clean};
@@ -26,6 +28,7 @@ use codelet_providers::{address, catalogue};
 use codelet_text::near;
 use rustix::process::{Resource, Signal, getrlimit};
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -42,6 +45,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut place = Place::find(chat.directory.as_deref())?;
     let mut settings = settings(chat, &place)?;
     place.widen(&mut settings, &chat.add_dir)?;
+    let mut found = Found::look(&settings, &place)?;
+    let is_permitted = consent::permitted(&mut found, &settings, &place, false)?;
+    settings.notices.append(&mut found.notices);
     let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
     let mut said = match chat.input {
         InputForm::Text => Some(prompt(chat, &place)?),
@@ -118,6 +124,15 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let mut session = Session::new(parts, session_settings(&settings));
     session.served_by(toolset.source(servers.offers));
+    let about = About {
+        session: session.id().to_owned(),
+        transcript: transcript_file(chat, &place),
+        directory: place.directory.clone(),
+        reach: equipment.reach,
+    };
+    if let Some(runner) = Runner::new(found, is_permitted, about) {
+        session.hooked_by(Arc::new(runner));
+    }
     if let Some(schema) = &schema {
         session.check_answers(schema.clone());
     }
@@ -165,6 +180,13 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
     done
+}
+
+/// The file that a session is written to, by its whole name.
+pub fn transcript_file(chat: &Chat, place: &Place) -> Option<PathBuf> {
+    let file = chat.transcript.as_ref().filter(|file| file.as_os_str() != "-")?;
+    let begin = std::env::current_dir().unwrap_or_else(|_| place.directory.clone());
+    Some(begin.join(file))
 }
 
 /// Open files that a session may need at once: pipes of commands, connections, files under work.
@@ -611,6 +633,7 @@ impl Exit {
             | Ending::StepLimit(_)
             | Ending::CostLimit(_)
             | Ending::Loop { .. }
+            | Ending::Blocked(_)
             | Ending::Stale { .. } => Exit::Failed,
             Ending::Unfit { .. } | Ending::Unchecked(_) => Exit::Unfit,
             Ending::NoAnswer(_) | Ending::Provider(_) => Exit::Provider,

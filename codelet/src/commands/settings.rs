@@ -2,6 +2,7 @@
 
 use crate::args;
 use crate::exit::Failure;
+use crate::hooks::{Found, consent};
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, width};
@@ -22,8 +23,11 @@ pub fn run(args: &args::Place) -> Result<(), Failure> {
     let place = Place::find(args.directory.as_deref())?;
     let mut settings = Settings::read(&place.settings())?;
     settings.heed(&variable);
+    let found = Found::look(&settings, &place)?;
+    settings.notices.extend(found.notices.iter().cloned());
     let secrets = Secrets::new(&world::secrets(&settings, &place));
     let mut rows = rows(&settings, &place);
+    rows.extend(hooks(&found, &settings, &place));
     for [_, value, _] in &mut rows {
         *value = secrets.hide(value).into_owned();
     }
@@ -131,6 +135,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
         }),
     ]);
+    rows.push(row("hooks_from", &settings.hooks_from, |from| from.name().to_owned()));
     rows.extend(network());
     for vendor in codelet_providers::vendor::vendors() {
         let (value, from) = match crate::world::key(settings, vendor) {
@@ -155,6 +160,27 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         rows.push([name.to_owned(), there.to_owned(), clean(&path.display().to_string())]);
     }
     rows
+}
+
+/// Each hook, and of the project's whether it runs.
+fn hooks(found: &Found, settings: &Settings, place: &Place) -> Vec<[String; 3]> {
+    let digest = consent::digest(&found.project, &place.root);
+    let is_permitted = settings.hooks_consent.as_ref() == Some(&digest);
+    let of_project = if is_permitted { "" } else { ", not permitted yet" };
+    let own = found.own.iter().map(|source| (source, ""));
+    let sources = own.chain(found.project.iter().map(|source| (source, of_project)));
+    let rows = sources.flat_map(|(source, told)| {
+        source.hooks.iter().map(move |hook| {
+            let free = if hook.wants_freedom { " (no sandbox)" } else { "" };
+            let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
+            [
+                format!("hooks.{}", hook.event),
+                clean(&format!("{matcher}: {}{free}", hook.command)),
+                clean(&format!("{}{told}", source.file.display())),
+            ]
+        })
+    });
+    rows.collect()
 }
 
 /// The addresses that variables name for the models of a vendor, other than the one that is asked.

@@ -1,4 +1,4 @@
-//! Keeps what somebody permits for a project: in the user's own settings, under the project's folder, and never in the project.
+//! Keeps what somebody permits for a project, commands and hooks: in the user's own settings, under the project's folder, and never in the project.
 
 use super::written::{MOST, Written, parse};
 use super::{Places, has_another_name};
@@ -14,6 +14,42 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 /// # Errors
 /// Says why they cannot be kept; the file is as it was then.
 pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<String, String> {
+    let (file, root) = kept(places, fenced, &Kept::Patterns(patterns))?;
+    let file = file.display();
+    Ok(format!(
+        "kept in {file}; remove it there, under [projects.\"{root}\"], to take it back"
+    ))
+}
+
+/// Notes that the user has permitted hooks of the project with this root that have this name.
+///
+/// # Errors
+/// Says why it cannot be noted; the file is as it was then.
+pub fn keep_consent(places: &Places, fenced: &[PathBuf], digest: &str) -> Result<(), String> {
+    kept(places, fenced, &Kept::Hooks(digest)).map(|_| ())
+}
+
+/// What is kept for a project.
+enum Kept<'a> {
+    /// Patterns that permit something, besides those that are there.
+    Patterns(&'a [String]),
+    /// The name of its hooks, in the place of the one that is there.
+    Hooks(&'a str),
+}
+
+impl Kept<'_> {
+    fn is_in(&self, written: &Written, root: &Path) -> bool {
+        match self {
+            Kept::Patterns(patterns) => {
+                let allowed = allowed_in(written, root);
+                patterns.iter().all(|pattern| allowed.contains(pattern))
+            }
+            Kept::Hooks(digest) => consent_in(written, root).as_deref() == Some(digest),
+        }
+    }
+}
+
+fn kept<'a>(places: &'a Places, fenced: &[PathBuf], kept: &Kept<'_>) -> Result<(&'a Path, &'a str), String> {
     let file = places
         .user
         .as_deref()
@@ -22,17 +58,14 @@ pub fn keep(places: &Places, fenced: &[PathBuf], patterns: &[String]) -> Result<
         .root
         .to_str()
         .ok_or("the name of the project's folder is not valid UTF-8")?;
-    add(file, (root, &places.root), fenced, patterns).map_err(|failure| match failure {
+    add(file, (root, &places.root), fenced, kept).map_err(|failure| match failure {
         Failure::Told(why) => why,
         Failure::PipeClosed => "the file cannot be written".to_owned(),
     })?;
-    let file = file.display();
-    Ok(format!(
-        "kept in {file}; remove it there, under [projects.\"{root}\"], to take it back"
-    ))
+    Ok((file, root))
 }
 
-fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], patterns: &[String]) -> Result<(), Failure> {
+fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], kept: &Kept<'_>) -> Result<(), Failure> {
     if let Some(folder) = file.parent() {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|error| Failure::io(folder, &error))?;
@@ -49,11 +82,10 @@ fn add(file: &Path, (root, key): (&str, &Path), fenced: &[PathBuf], patterns: &[
         None if pinned.exists() => return Err(Failure::at(file.display(), "it cannot be read")),
         None => String::new(),
     };
-    let after = with(&before, root, patterns).map_err(|why| Failure::at(file.display(), why))?;
+    let after = with(&before, root, kept).map_err(|why| Failure::at(file.display(), why))?;
     // Whatever was made of it, the next session must be able to read it, and to find what was added.
     let read = parse(file, &after)?;
-    let allowed = allowed_in(&read, key);
-    if !patterns.iter().all(|pattern| allowed.contains(pattern)) {
+    if !kept.is_in(&read, key) {
         return Err(Failure::at(
             file.display(),
             "what it says of projects is written in a way that takes no more",
@@ -71,8 +103,13 @@ pub(super) fn allowed_in(written: &Written, root: &Path) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The text of a file with these patterns in it.
-fn with(text: &str, root: &str, patterns: &[String]) -> Result<String, String> {
+/// The name of the hooks that a file permits for the project with this root.
+pub(super) fn consent_in(written: &Written, root: &Path) -> Option<String> {
+    written.projects.get(root)?.hooks.clone()
+}
+
+/// The text of a file with this in it.
+fn with(text: &str, root: &str, kept: &Kept<'_>) -> Result<String, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut document: DocumentMut = text
         .parse()
@@ -86,13 +123,20 @@ fn with(text: &str, root: &str, patterns: &[String]) -> Result<String, String> {
     let projects = projects.as_table_like_mut().ok_or("`projects` is not a table there")?;
     let project = projects.entry(root).or_insert_with(toml_edit::table);
     let project = project.as_table_like_mut().ok_or("the project is not a table there")?;
-    let allow = project.entry("allow").or_insert(toml_edit::value(Array::new()));
-    let allow = allow
-        .as_array_mut()
-        .ok_or("`allow` of the project is not a list there")?;
-    for pattern in patterns {
-        if !allow.iter().any(|held| held.as_str() == Some(pattern)) {
-            allow.push(pattern.as_str());
+    match kept {
+        Kept::Patterns(patterns) => {
+            let allow = project.entry("allow").or_insert(toml_edit::value(Array::new()));
+            let allow = allow
+                .as_array_mut()
+                .ok_or("`allow` of the project is not a list there")?;
+            for pattern in *patterns {
+                if !allow.iter().any(|held| held.as_str() == Some(pattern)) {
+                    allow.push(pattern.as_str());
+                }
+            }
+        }
+        Kept::Hooks(digest) => {
+            project.insert("hooks", toml_edit::value(*digest));
         }
     }
     if is_new {

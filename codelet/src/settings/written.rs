@@ -1,6 +1,6 @@
 //! A settings file as it is written: read with bounds, and what is wrong in it told in plain words with its place.
 
-use super::{Key, NotifyBy, SMALLEST_WINDOW};
+use super::{HooksFrom, Key, NotifyBy, SMALLEST_WINDOW};
 use crate::exit::Failure;
 use crate::input;
 use crate::paint::clean;
@@ -72,6 +72,9 @@ pub(super) struct Written {
     #[serde(deserialize_with = "notify")]
     pub notify: Option<NotifyBy>,
     pub local_ports: Option<Vec<u16>>,
+    pub hooks: Option<serde_json::Value>,
+    #[serde(deserialize_with = "hooks_from")]
+    pub hooks_from: Option<HooksFrom>,
     #[serde(deserialize_with = "keys")]
     pub keys: BTreeMap<String, Key>,
     pub models: BTreeMap<String, ModelFile>,
@@ -90,6 +93,8 @@ pub struct ProjectFile {
     /// What may be run and called there besides.
     #[serde(deserialize_with = "project_allow")]
     pub allow: Vec<String>,
+    /// The name of what the project's hooks said when they were permitted.
+    pub hooks: Option<String>,
 }
 
 /// What a settings file says of a model.
@@ -496,4 +501,5 @@ names! {
     economics: Preset;
     background: Background;
     notify: NotifyBy;
+    hooks_from: HooksFrom;
 }

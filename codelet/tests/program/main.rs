@@ -13,6 +13,8 @@ mod corpus;
 mod doctor;
 #[cfg(unix)]
 mod gateway;
+#[cfg(target_os = "linux")]
+mod hooks;
 #[cfg(unix)]
 mod inherited;
 mod inspect;

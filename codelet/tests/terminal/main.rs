@@ -7,6 +7,8 @@
 mod common;
 mod diff;
 mod endings;
+#[cfg(target_os = "linux")]
+mod hooks;
 mod kept;
 mod keys;
 mod lines;

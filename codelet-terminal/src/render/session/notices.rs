@@ -136,6 +136,7 @@ impl Renderer {
             | Ending::StepLimit(_)
             | Ending::CostLimit(_)
             | Ending::Loop { .. }
+            | Ending::Blocked(_)
             | Ending::Stale { .. } => {
                 out.extend(self.labelled(
                     Role::Warning,

@@ -1,0 +1,295 @@
+//! Hooks: programs of the user's and of the project's that are told what happens in a session, and may object. Here they are found
+//! and chosen; [`runner`] runs them when the loop tells of something, and [`consent`] asks about those of a project.
+
+mod answer;
+pub mod consent;
+mod occasion;
+pub mod runner;
+pub mod written;
+
+use crate::exit::{Failure, words};
+use crate::input;
+use crate::paint::clean;
+use crate::place::Place;
+use crate::settings::{HooksFrom, Settings};
+use serde_json::Value;
+use std::io;
+use std::path::{Path, PathBuf};
+use written::Hook;
+
+/// The largest file of another agent's settings that is read, in bytes.
+const MOST: u64 = 1024 * 1024;
+/// Where other agents keep the settings of a project, from its folder.
+const OTHERS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// The hooks of one file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Source {
+    /// The file.
+    pub file: PathBuf,
+    /// What it says, as it is written.
+    pub value: Value,
+    /// The hooks in it.
+    pub hooks: Vec<Hook>,
+}
+
+/// The hooks of a session.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Found {
+    /// The user's own, from the user's settings.
+    pub own: Vec<Source>,
+    /// Those of the project, which run only with the user's consent.
+    pub project: Vec<Source>,
+    /// What the user should know.
+    pub notices: Vec<String>,
+}
+
+impl Found {
+    /// Looks for the hooks of a session at this place.
+    ///
+    /// # Errors
+    /// When those in the user's own settings file are not as they have to be: one that is left out may guard something.
+    pub fn look(settings: &Settings, place: &Place) -> Result<Found, Failure> {
+        let mut found = Found::default();
+        if let (Some(value), Some(file)) = (&settings.hooks, &settings.user_file) {
+            let source = found.read(file, value, false);
+            let source = source.map_err(|why| Failure::at(file.display(), why))?;
+            found.own.push(source);
+        }
+        let others = place.home.as_ref().map(|home| home.join(OTHERS[0]));
+        if let Some(file) = others
+            .as_ref()
+            .filter(|_| settings.hooks_from.value == HooksFrom::Claude)
+        {
+            let source = found.of_file(file);
+            found.own.extend(source);
+        }
+        if let Some(value) = &settings.project_hooks {
+            let file = place.settings().project;
+            let source = match is_plain(&file, &place.root) {
+                true => found.read(&file, value, true).map_err(|why| unusable(&file, &why)),
+                false => Err(linked(&file)),
+            };
+            found.take(source);
+        }
+        for folder in folders(&place.root, &place.directory) {
+            for file in OTHERS.map(|name| folder.join(name)) {
+                // In a home that is the workspace this is the user's own file.
+                if others.as_ref() != Some(&file) && file.symlink_metadata().is_ok() {
+                    let source = match is_plain(&file, &place.root) {
+                        true => found.of_file(&file),
+                        false => {
+                            found.notices.push(linked(&file));
+                            None
+                        }
+                    };
+                    found.project.extend(source);
+                }
+            }
+        }
+        found.project.retain(|source| !source.hooks.is_empty());
+        Ok(found)
+    }
+
+    fn take(&mut self, source: Result<Source, String>) {
+        match source {
+            Ok(source) => self.project.push(source),
+            Err(told) => self.notices.push(told),
+        }
+    }
+
+    /// The hooks in another agent's settings file; none where there is none or it is none.
+    fn of_file(&mut self, file: &Path) -> Option<Source> {
+        let value = match hooks_of(file) {
+            Ok(value) => value?,
+            Err(why) => {
+                self.notices.push(unusable(file, &why));
+                return None;
+            }
+        };
+        let source = self.read(file, &value, true);
+        source.map_err(|why| self.notices.push(unusable(file, &why))).ok()
+    }
+
+    /// The hooks of a file. What is not supported is noticed, and so is a wish to be free where it is not the user's.
+    fn read(&mut self, file: &Path, value: &Value, is_shut_in: bool) -> Result<Source, String> {
+        let mut written = written::read(value)?;
+        for unsupported in &written.unsupported {
+            let (file, what) = (file.display(), clean(unsupported));
+            self.notices.push(format!("{file}: {what}"));
+        }
+        for hook in written.hooks.iter_mut().filter(|hook| is_shut_in && hook.wants_freedom) {
+            hook.wants_freedom = false;
+            self.notices.push(format!(
+                "{}: a hook of {} has `sandbox = false`, which only your own settings can say; it runs in the sandbox",
+                file.display(),
+                hook.event
+            ));
+        }
+        Ok(Source {
+            file: file.to_owned(),
+            value: value.clone(),
+            hooks: written.hooks,
+        })
+    }
+}
+
+/// What another agent's settings file says of hooks; nothing where it says nothing or is not there.
+fn hooks_of(file: &Path) -> Result<Option<Value>, String> {
+    let bytes = match input::regular(file, MOST) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(words(&error)),
+    };
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let settings: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    Ok(settings.get("hooks").filter(|hooks| !hooks.is_null()).cloned())
+}
+
+/// The folders from a project's root down to where a session works.
+fn folders(root: &Path, directory: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = directory
+        .ancestors()
+        .take_while(|folder| folder.starts_with(root))
+        .map(Path::to_owned)
+        .collect();
+    folders.reverse();
+    folders
+}
+
+/// Whether a file of the project lies there itself, and no link leads elsewhere: what is asked about is the project's.
+fn is_plain(file: &Path, root: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let below = file.strip_prefix(root).ok();
+    matches!((real(file), real(root), below), (Some(file), Some(root), Some(below)) if file == root.join(below))
+}
+
+fn unusable(file: &Path, why: &str) -> String {
+    format!("{}: {}; its hooks are not run", file.display(), clean(why))
+}
+
+fn linked(file: &Path) -> String {
+    format!("{}: it is behind a link; its hooks are not run", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    const HOOKS: &str = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#;
+
+    fn place(root: &Path, directory: &str, home: &str) -> Place {
+        Place {
+            directory: root.join(directory),
+            root: root.to_owned(),
+            home: Some(root.join(home)),
+            config: None,
+            added: Vec::new(),
+            write: Vec::new(),
+        }
+    }
+
+    fn files(place: &Place, settings: &Settings) -> (Vec<PathBuf>, Vec<PathBuf>, Vec<String>) {
+        let Ok(found) = Found::look(settings, place) else {
+            panic!()
+        };
+        let names = |sources: Vec<Source>| -> Vec<PathBuf> {
+            let names = sources.into_iter();
+            names
+                .map(|source| source.file.strip_prefix(&place.root).unwrap().to_owned())
+                .collect()
+        };
+        (names(found.own), names(found.project), found.notices)
+    }
+
+    #[test]
+    fn files_down_to_the_working_folder_are_the_projects_and_those_behind_links_are_nobodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for at in [
+            ".claude",
+            "app/.claude",
+            "app/deep",
+            "other/.claude",
+            "home/.claude",
+            "linked",
+        ] {
+            fs::create_dir_all(root.join(at)).unwrap();
+        }
+        for at in [
+            ".claude/settings.json",
+            "app/.claude/settings.local.json",
+            "other/.claude/settings.json",
+            "home/.claude/settings.json",
+        ] {
+            fs::write(root.join(at), HOOKS).unwrap();
+        }
+        symlink("../home/.claude", root.join("linked/.claude")).unwrap();
+        symlink(
+            "../../home/.claude/settings.json",
+            root.join("app/.claude/settings.json"),
+        )
+        .unwrap();
+        let (own, project, notices) = files(&place(&root, "app/deep", "home"), &Settings::default());
+        assert!(own.is_empty());
+        assert_eq!(
+            project,
+            [".claude/settings.json", "app/.claude/settings.local.json"].map(PathBuf::from)
+        );
+        assert!(
+            notices.len() == 1 && notices[0].contains("app/.claude/settings.json: it is behind a link"),
+            "{notices:?}"
+        );
+        let (_, project, notices) = files(&place(&root, "linked", "home"), &Settings::default());
+        assert_eq!((project.len(), notices.len()), (1, 1), "{notices:?}");
+        // The user's own file is read where the user says so, and is not the project's where both are one.
+        let settings = Settings {
+            hooks_from: crate::settings::Set {
+                value: HooksFrom::Claude,
+                from: crate::settings::From::CommandLine,
+            },
+            ..Settings::default()
+        };
+        let (own, project, _) = files(&place(&root, "", "."), &settings);
+        assert_eq!((own.len(), project.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_file_that_is_no_settings_file_runs_nothing_and_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".claude")).unwrap();
+        let file = root.join(".claude/settings.json");
+        for (text, told) in [
+            ("{", 1),
+            (r#"{"hooks": 3}"#, 1),
+            (r#"{"hooks": null}"#, 0),
+            ("{}", 0),
+            (HOOKS, 0),
+        ] {
+            fs::write(&file, text).unwrap();
+            let (_, project, notices) = files(&place(&root, "", "home"), &Settings::default());
+            assert_eq!(
+                (notices.len(), project.len()),
+                (told, usize::from(text == HOOKS)),
+                "{text}: {notices:?}"
+            );
+        }
+        fs::remove_file(&file).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &file,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        assert_eq!(files(&place(&root, "", "home"), &Settings::default()).2.len(), 1);
+    }
+}

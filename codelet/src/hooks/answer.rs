@@ -1,0 +1,246 @@
+//! What a hook has answered: by its exit status, and by JSON on its output.
+
+use crate::paint::{clean, clip};
+use codelet_agent::hooks::Objection;
+use codelet_text::printed::Cleaner;
+use codelet_tools::hook::{Ended, Status};
+use serde_json::Value;
+
+/// The most of its words that a model is told, in characters: as context, and as a reason.
+const CONTEXT: usize = 10_000;
+const REASON: usize = 4_000;
+/// The most of its words that a person is told, in columns.
+const SHOWN: usize = 300;
+/// The exit status that objects.
+const BLOCKS: i32 = 2;
+
+/// One hook's answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Answer {
+    /// What it has against it.
+    pub objection: Option<Objection>,
+    /// Its words for the model.
+    pub context: Option<String>,
+    /// Its words for the user, each time.
+    pub message: Option<String>,
+    /// What the user should know of it once: a fragment behind the name of the hook.
+    pub trouble: Option<String>,
+}
+
+/// What this hook of the event has answered.
+pub fn read(event: &str, ended: &Ended) -> Answer {
+    match ended.status {
+        Status::Exited(0) if !ended.is_whole => {
+            trouble("printed more than 256 KiB, so its answer is ignored".to_owned())
+        }
+        Status::Exited(0) => of_output(event, ended.output.trim()),
+        Status::Exited(BLOCKS) => {
+            let said = [&ended.errors, &ended.output].into_iter().map(|text| text.trim());
+            let why = said
+                .into_iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or("it gave no reason");
+            denied(event, why)
+        }
+        Status::Exited(status) => trouble(format!("failed with status {status}{}", behind(&ended.errors))),
+        Status::Killed(signal) => trouble(format!("was ended by signal {signal}{}", behind(&ended.errors))),
+        Status::TimedOut => trouble("took too long and was ended".to_owned()),
+        Status::Unknown => trouble("ended in a way that is not known".to_owned()),
+        Status::Interrupted => Answer::default(),
+    }
+}
+
+fn trouble(what: String) -> Answer {
+    Answer {
+        trouble: Some(what),
+        ..Answer::default()
+    }
+}
+
+/// What it objects to; where nothing is left to object to, the user is told.
+fn denied(event: &str, why: &str) -> Answer {
+    match event {
+        "SessionStart" | "PostCompact" | "Notification" => trouble(format!(
+            "has an objection, which has no effect at this event: {}",
+            shown(why)
+        )),
+        _ => Answer {
+            objection: Some(Objection::Deny(words(why, REASON))),
+            ..Answer::default()
+        },
+    }
+}
+
+fn of_output(event: &str, output: &str) -> Answer {
+    let is_context = matches!(event, "UserPromptSubmit" | "SessionStart");
+    if output.starts_with('{') {
+        match serde_json::from_str::<Value>(output) {
+            Ok(said) => return of_json(event, &said),
+            Err(_) if is_context => {}
+            Err(error) => {
+                return trouble(format!(
+                    "printed JSON that cannot be read, so its answer is ignored: {error}"
+                ));
+            }
+        }
+    }
+    Answer {
+        context: (is_context && !output.is_empty()).then(|| words(output, CONTEXT)),
+        ..Answer::default()
+    }
+}
+
+fn of_json(event: &str, said: &Value) -> Answer {
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let specific = said.get("hookSpecificOutput").unwrap_or(&Value::Null);
+    let reason = text(specific, "permissionDecisionReason").or_else(|| text(said, "reason"));
+    let reason = reason.unwrap_or_else(|| "it gave no reason".to_owned());
+    let decision = text(specific, "permissionDecision").or_else(|| text(said, "decision"));
+    let stops = said.get("continue") == Some(&Value::Bool(false));
+    let mut answer = match decision.as_deref() {
+        Some("deny" | "block") => denied(event, &reason),
+        Some("ask") if event == "PreToolUse" => Answer {
+            objection: Some(Objection::Ask(words(&reason, REASON))),
+            ..Answer::default()
+        },
+        Some("allow" | "approve") if event == "PreToolUse" => {
+            trouble("permits a call, which has no effect: only you and your settings permit calls".to_owned())
+        }
+        Some("approve" | "allow") | None => Answer::default(),
+        Some(other) => trouble(format!("answered `{}`, which has no effect here", shown(other))),
+    };
+    match event {
+        "UserPromptSubmit" | "PreToolUse" if stops => {
+            let why = text(said, "stopReason").unwrap_or(reason);
+            answer.objection = Some(Objection::Deny(words(&why, REASON)));
+        }
+        // The turn ends, as nobody objects.
+        "Stop" if stops => answer.objection = None,
+        _ if stops => answer.trouble = Some("wants the session to stop, which has no effect at this event".to_owned()),
+        _ => {}
+    }
+    if let Some(other) = specific
+        .get("updatedInput")
+        .filter(|_| !matches!(answer.objection, Some(Objection::Deny(_))))
+    {
+        // The call was not meant to be made as it is, and what is made is what was permitted.
+        let why = format!("the call is wanted with these parameters instead, so make that one: {other}");
+        answer.objection = Some(Objection::Deny(words(&why, REASON)));
+    }
+    let context = text(specific, "additionalContext").or_else(|| text(said, "additionalContext"));
+    answer.context = context
+        .filter(|words| !words.trim().is_empty())
+        .map(|said| words(&said, CONTEXT));
+    answer.message = text(said, "systemMessage").map(|said| shown(&said));
+    answer
+}
+
+/// Words for a model: without what a terminal obeys, and no more than so many characters.
+fn words(said: &str, most: usize) -> String {
+    let mut cleaner = Cleaner::default();
+    let text = cleaner.push(said.as_bytes()) + &cleaner.finish();
+    match text.char_indices().nth(most) {
+        None => text,
+        Some((at, _)) => format!("{}\n[{} more bytes were left out]", &text[..at], text.len() - at),
+    }
+}
+
+/// Words for a person, on one line.
+fn shown(said: &str) -> String {
+    clip(&clean(said.trim()), SHOWN)
+}
+
+fn behind(errors: &str) -> String {
+    match errors.trim().lines().next_back() {
+        Some(line) => format!(": {}", shown(line)),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ended(status: Status, output: &str, errors: &str) -> Ended {
+        Ended {
+            status,
+            output: output.to_owned(),
+            errors: errors.to_owned(),
+            is_whole: true,
+        }
+    }
+
+    fn of(event: &str, output: &str) -> Answer {
+        read(event, &ended(Status::Exited(0), output, ""))
+    }
+
+    fn deny(why: &str) -> Option<Objection> {
+        Some(Objection::Deny(why.to_owned()))
+    }
+
+    #[test]
+    fn status_2_objects_and_another_one_does_not() {
+        let blocked = read("PreToolUse", &ended(Status::Exited(2), "out", "no rm\n"));
+        assert_eq!(blocked.objection, deny("no rm"));
+        let failed = read("PreToolUse", &ended(Status::Exited(1), "", "one\ntwo\n"));
+        assert_eq!(
+            (failed.objection, failed.trouble.unwrap()),
+            (None, "failed with status 1: two".to_owned())
+        );
+        assert!(
+            read("SessionStart", &ended(Status::Exited(2), "", "x"))
+                .objection
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn json_decides_in_both_of_its_forms() {
+        let new = |decision: &str| {
+            let said = format!(
+                r#"{{"hookSpecificOutput": {{"permissionDecision": "{decision}", "permissionDecisionReason": "why"}}}}"#
+            );
+            of("PreToolUse", &said)
+        };
+        assert_eq!(new("deny").objection, deny("why"));
+        assert_eq!(new("ask").objection, Some(Objection::Ask("why".to_owned())));
+        assert!(new("allow").objection.is_none() && new("allow").trouble.is_some());
+        assert_eq!(
+            of("Stop", r#"{"decision": "block", "reason": "tests"}"#).objection,
+            deny("tests")
+        );
+        assert_eq!(of("PreToolUse", r#"{"decision": "approve"}"#).objection, None);
+        assert_eq!(
+            of("UserPromptSubmit", r#"{"continue": false, "stopReason": "late"}"#).objection,
+            deny("late")
+        );
+        let other = of(
+            "PreToolUse",
+            r#"{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "ls"}}}"#,
+        );
+        assert!(matches!(other.objection, Some(Objection::Deny(why)) if why.contains(r#"{"command":"ls"}"#)));
+    }
+
+    #[test]
+    fn plain_output_is_context_where_others_take_it_so_and_bounded() {
+        assert_eq!(of("UserPromptSubmit", "on call: Ada").context.unwrap(), "on call: Ada");
+        assert_eq!(of("SessionStart", "{ not json").context.unwrap(), "{ not json");
+        assert_eq!(of("PostToolUse", "fine"), Answer::default());
+        assert!(of("PostToolUse", "{ not json").trouble.is_some());
+        let long = of("SessionStart", &"é".repeat(20_000)).context.unwrap();
+        assert!(long.chars().count() < 10_050 && long.contains("left out"));
+        assert_eq!(of("SessionStart", "a\u{1b}[31mb").context.unwrap(), "ab");
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_is_too_odd(output in "(\\{|\\}|\"[a-zA-Z]{0,20}\"|:|,|true|null|\\PC|\n){0,30}") {
+            for event in super::super::written::EVENTS {
+                of(event, &output);
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The user's consent to the hooks of a project: asked once for what they say, kept in the user's own settings, and asked again
+//! when they say something else.
+
+use super::{Found, Source};
+use crate::exit::Failure;
+use crate::paint::{Ink, Look, clean};
+use crate::place::Place;
+use crate::settings::{Settings, kept};
+use crate::world;
+use rustix::termios::{QueueSelector, tcflush};
+use sha2::{Digest as _, Sha256};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+/// The most of a question, in bytes and in lines: more than this nobody reads.
+const MOST: usize = 12_000;
+const LINES: usize = 120;
+
+/// Whether the hooks of the project may run, once somebody has been asked where that can be. What else is to be known is put to the
+/// notices.
+///
+/// # Errors
+/// When the question cannot be put.
+pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask: bool) -> Result<bool, Failure> {
+    if found.project.is_empty() {
+        return Ok(false);
+    }
+    let digest = digest(&found.project, &place.root);
+    if settings.hooks_consent.as_deref() == Some(&*digest) {
+        return Ok(true);
+    }
+    let count = crate::paint::count(found.project.iter().map(|source| source.hooks.len()).sum(), "hook");
+    let question = question(&found.project, &place.root, settings.hooks_consent.is_some());
+    if question.len() > MOST || question.lines().count() > LINES {
+        found.notices.push(format!(
+            "{count} of this project are not run: they are too long to be shown"
+        ));
+        return Ok(false);
+    }
+    if !can_ask || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        found.notices.push(format!(
+            "{count} of this project are not run: nobody has permitted them. Start `codelet` in a terminal here, which shows them and asks"
+        ));
+        return Ok(false);
+    }
+    if !asked(&question).map_err(|error| Failure::Told(crate::exit::words(&error)))? {
+        found
+            .notices
+            .push(format!("{count} of this project are not run in this session"));
+        return Ok(false);
+    }
+    let fenced = world::written_by_commands(place);
+    if let Err(why) = kept::keep_consent(&place.settings(), &fenced, &digest) {
+        found.notices.push(format!(
+            "the project's hooks run in this session only: your answer could not be saved: {why}"
+        ));
+    }
+    Ok(true)
+}
+
+/// A name for all that these files say of hooks. Files count by where they lie in the project.
+pub fn digest(sources: &[Source], root: &Path) -> String {
+    let mut hash = Sha256::new();
+    for source in sources {
+        let file = source.file.strip_prefix(root).unwrap_or(&source.file);
+        for text in [file.as_os_str().as_encoded_bytes(), source.value.to_string().as_bytes()] {
+            // Its length first, so that nothing can be moved from one to the next.
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+    }
+    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// Every command that would run, and when.
+fn question(sources: &[Source], root: &Path, is_changed: bool) -> String {
+    let mut text = match is_changed {
+        true => "The hooks of this project have changed since you permitted them. It wants to run these commands:\n"
+            .to_owned(),
+        false => "This project has hooks: it wants to run these commands by itself.\n".to_owned(),
+    };
+    for source in sources {
+        let file = source.file.strip_prefix(root).unwrap_or(&source.file);
+        text.push_str(&format!("\n{}\n", clean(&file.display().to_string())));
+        for hook in &source.hooks {
+            text.push_str(&format!("  {}\n", when(hook.event, &hook.matcher)));
+            for line in hook.command.lines() {
+                text.push_str(&format!("    {}\n", clean(line)));
+            }
+        }
+    }
+    // Short lines: those of commands are broken anywhere.
+    text.push_str(
+        "\nThey come from whoever wrote the repository, and so do the scripts that they\n\
+         start. They run in the sandbox: without network and keys, and writing only\n\
+         where commands may. They can read what you can, refuse what the model does,\n\
+         and talk to it; they permit nothing.\n",
+    );
+    text
+}
+
+fn when(event: &str, matcher: &str) -> String {
+    let of = match matcher.trim() {
+        "" | "*" => String::new(),
+        matcher => format!(" ({})", clean(matcher)),
+    };
+    let when = match event {
+        "PreToolUse" => "before each tool call",
+        "PostToolUse" => "after each tool call",
+        "UserPromptSubmit" => "with each prompt",
+        "Stop" => "after each answer",
+        "SessionStart" => "at the start of a session",
+        "PreCompact" => "before a compaction",
+        "PostCompact" => "after a compaction",
+        _ => "when a question waits",
+    };
+    format!("{when}{of}:")
+}
+
+/// Puts the question before the session begins. Only `y` is a yes.
+fn asked(question: &str) -> std::io::Result<bool> {
+    let look = Look::stderr();
+    let mut err = std::io::stderr();
+    writeln!(err, "{}", wrapped(question, look.width))?;
+    write!(
+        err,
+        "{}",
+        look.ink(Ink::Yellow, "Run them, now and until they change? [y/N] ")
+    )?;
+    err.flush()?;
+    let input = std::io::stdin();
+    // What was typed before the question was there does not answer it.
+    let _ = tcflush(&input, QueueSelector::IFlush);
+    let mut line = String::new();
+    let read = input.lock().read_line(&mut line);
+    // A line that is no text is no yes.
+    let is_yes = read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes");
+    if !line.ends_with('\n') {
+        writeln!(err)?;
+    }
+    Ok(is_yes)
+}
+
+/// Lines broken where a terminal would, with what they begin with: a command must not look like a line of ours.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let indent: String = line.chars().take_while(|c| *c == ' ').collect();
+        let mut used = 0;
+        for c in line.chars() {
+            let wide = crate::paint::width(c.encode_utf8(&mut [0; 4]));
+            if used + wide > width && used > indent.len() {
+                out.push('\n');
+                out.push_str(&indent);
+                used = indent.len();
+            }
+            out.push(c);
+            used += wide;
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn source(file: &str, command: &str) -> Source {
+        let value = json!({"Stop": [{"hooks": [{"type": "command", "command": command}]}]});
+        let hooks = super::super::written::read(&value).unwrap_or_default().hooks;
+        Source {
+            file: file.into(),
+            value,
+            hooks,
+        }
+    }
+
+    #[test]
+    fn whatever_changes_in_it_changes_its_name() {
+        let root = Path::new("/p");
+        let of = |sources: &[Source]| digest(sources, root);
+        let one = [source("/p/.claude/settings.json", "a")];
+        assert_eq!(of(&one), of(&one.clone()));
+        assert_eq!(
+            digest(&one, root),
+            digest(&[source("/q/.claude/settings.json", "a")], Path::new("/q"))
+        );
+        for other in [
+            vec![source("/p/.claude/settings.json", "b")],
+            vec![source("/p/.codelet/settings.toml", "a")],
+            vec![one[0].clone(), one[0].clone()],
+        ] {
+            assert_ne!(of(&one), of(&other));
+        }
+    }
+
+    #[test]
+    fn the_question_shows_every_command_and_none_can_hide() {
+        let command = "a\u{1b}[2K\u{202e}b\u{200b}\u{e0041}\nRun them, now and until they change? [y/N] y\nlast";
+        let text = question(&[source("/p/.claude/settings.json", command)], Path::new("/p"), false);
+        assert!(
+            !text.contains('\u{1b}') && !text.contains(['\u{202e}', '\u{200b}', '\u{e0041}']),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n    Run them") && text.contains("\n    last\n") && text.contains("after each answer:")
+        );
+        let narrow = wrapped(&text, 40);
+        assert!(
+            narrow.lines().all(|line| line.len() <= 40 && !line.starts_with("Run")),
+            "{narrow}"
+        );
+    }
+}

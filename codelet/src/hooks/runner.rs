@@ -1,0 +1,225 @@
+//! Runs the hooks of a session when the loop tells of something, and takes together what they say.
+
+use super::written::{Hook, Matcher};
+use super::{Found, answer, occasion};
+use crate::paint::{clean, clip};
+use codelet_agent::hooks::{Hooks, Objection, Occasion, Said};
+use codelet_agent::interrupt::Interrupt;
+use codelet_tools::Reach;
+use codelet_tools::hook::Command;
+use futures_util::future::{self, BoxFuture};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most that the model is told with one occasion, in bytes: no hook says more by itself.
+const CONTEXT: usize = 40_000;
+/// Columns of a command in a notice.
+const SHOWN: usize = 60;
+
+/// What hooks are to know of their session.
+#[derive(Clone)]
+pub struct About {
+    /// Its name.
+    pub session: String,
+    /// Where it is written, if it is.
+    pub transcript: Option<PathBuf>,
+    /// Where it works.
+    pub directory: PathBuf,
+    /// Says how far its tools may go, and runs hooks as they run commands.
+    pub reach: Reach,
+}
+
+/// The hooks of a session.
+pub struct Runner(Arc<Inner>);
+
+struct Inner {
+    hooks: Vec<(Hook, Matcher)>,
+    about: About,
+    /// What the user was told of.
+    told: Mutex<HashSet<(usize, String)>>,
+    /// What the user is to be told at the next occasion.
+    pending: Mutex<Vec<String>>,
+}
+
+impl Runner {
+    /// Those that were found; those of the project only where they are permitted. `None` where there are none.
+    pub fn new(found: Found, is_permitted: bool, about: About) -> Option<Self> {
+        let project = found.project.into_iter().filter(|_| is_permitted);
+        let mut hooks: Vec<(Hook, Matcher)> = Vec::new();
+        for hook in found.own.into_iter().chain(project).flat_map(|source| source.hooks) {
+            // What makes no matcher was told when it was read.
+            if let Ok(matcher) = Matcher::new(&hook.matcher) {
+                hooks.push((hook, matcher));
+            }
+        }
+        (!hooks.is_empty()).then(|| {
+            Runner(Arc::new(Inner {
+                hooks,
+                about,
+                told: Mutex::default(),
+                pending: Mutex::default(),
+            }))
+        })
+    }
+}
+
+impl Inner {
+    /// The hooks that want to be told of something, each command once.
+    fn chosen(&self, occasion: &Occasion<'_>) -> Vec<usize> {
+        let (event, kind) = (occasion.name(), occasion::kind(occasion));
+        let mut chosen: Vec<usize> = Vec::new();
+        for (at, (hook, matcher)) in self.hooks.iter().enumerate() {
+            let fits = hook.event == event && (!occasion::has_kinds(event) || matcher.fits(&kind));
+            let is_same = |other: &usize| {
+                let (other, _) = &self.hooks[*other];
+                (&other.command, other.wants_freedom) == (&hook.command, hook.wants_freedom)
+            };
+            if fits && !chosen.iter().any(is_same) {
+                chosen.push(at);
+            }
+        }
+        chosen
+    }
+
+    /// What a hook reads.
+    fn input(&self, occasion: &Occasion<'_>) -> String {
+        let about = &self.about;
+        let mut fields = occasion::fields(occasion);
+        fields.insert("session_id".to_owned(), about.session.as_str().into());
+        if let Some(transcript) = &about.transcript {
+            fields.insert("transcript_path".to_owned(), transcript.to_string_lossy().into());
+        }
+        fields.insert("cwd".to_owned(), about.directory.to_string_lossy().into());
+        fields.insert(
+            "permission_mode".to_owned(),
+            occasion::mode(about.reach.permission()).into(),
+        );
+        fields.insert("hook_event_name".to_owned(), occasion.name().into());
+        serde_json::Value::Object(fields).to_string()
+    }
+
+    async fn run(&self, event: &'static str, chosen: &[usize], input: String, interrupt: &Interrupt) -> Said {
+        let runs = chosen.iter().map(|&at| self.one(event, at, input.clone(), interrupt));
+        let mut said = Said::default();
+        for (at, answer) in future::join_all(runs).await {
+            let name = self.named(at);
+            said.objection = stronger(said.objection, answer.objection);
+            let room = CONTEXT.saturating_sub(said.context.iter().map(String::len).sum());
+            let (fits, over): (Vec<_>, Vec<_>) = answer.context.into_iter().partition(|words| words.len() <= room);
+            said.context.extend(fits);
+            said.notices.extend(
+                over.iter()
+                    .map(|_| format!("{name} was not heard: hooks have said too much at once")),
+            );
+            said.notices
+                .extend(answer.message.map(|message| format!("{name} says: {message}")));
+            if let Some(trouble) = answer.trouble.filter(|trouble| self.is_new(at, trouble)) {
+                said.notices.push(format!("{name} {trouble}"));
+            }
+        }
+        said
+    }
+
+    async fn one(
+        &self,
+        event: &'static str,
+        at: usize,
+        input: String,
+        interrupt: &Interrupt,
+    ) -> (usize, answer::Answer) {
+        let (hook, _) = &self.hooks[at];
+        let command = Command {
+            line: hook.command.clone(),
+            input,
+            timeout: hook.timeout,
+            is_free: hook.wants_freedom,
+        };
+        let answer = match self.about.reach.run_hook(command, interrupt).await {
+            Ok(ended) => answer::read(event, &ended),
+            Err(why) => answer::Answer {
+                trouble: Some(format!("was not run: {}", clean(&why))),
+                ..answer::Answer::default()
+            },
+        };
+        (at, answer)
+    }
+
+    /// Whether this kind of trouble with a hook was not told yet.
+    fn is_new(&self, at: usize, trouble: &str) -> bool {
+        let kind: String = trouble.chars().take_while(|c| *c != ':').collect();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert((at, kind))
+    }
+
+    fn named(&self, at: usize) -> String {
+        let (hook, _) = &self.hooks[at];
+        format!("the {} hook `{}`", hook.event, clip(&clean(&hook.command), SHOWN))
+    }
+
+    fn pending(&self) -> Vec<String> {
+        std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The stronger of two objections, of equals the first.
+fn stronger(one: Option<Objection>, other: Option<Objection>) -> Option<Objection> {
+    match (one, other) {
+        (Some(Objection::Ask(_)) | None, deny @ Some(Objection::Deny(_))) => deny,
+        (None, other) => other,
+        (one, _) => one,
+    }
+}
+
+impl Hooks for Runner {
+    fn tell<'a>(&'a self, occasion: Occasion<'a>, interrupt: &'a Interrupt) -> BoxFuture<'a, Said> {
+        Box::pin(async move {
+            let chosen = self.0.chosen(&occasion);
+            let mut said = match chosen.is_empty() {
+                true => Said::default(),
+                false => {
+                    self.0
+                        .run(occasion.name(), &chosen, self.0.input(&occasion), interrupt)
+                        .await
+                }
+            };
+            said.notices.splice(0..0, self.0.pending());
+            said
+        })
+    }
+
+    fn notify(&self, occasion: Occasion<'_>) {
+        let chosen = self.0.chosen(&occasion);
+        if chosen.is_empty() {
+            return;
+        }
+        let (inner, event, input) = (Arc::clone(&self.0), occasion.name(), self.0.input(&occasion));
+        tokio::spawn(async move {
+            let said = inner.run(event, &chosen, input, &Interrupt::new()).await;
+            let mut pending = inner.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            pending.extend(said.notices);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_says_no_wins_over_who_wants_to_ask() {
+        let (deny, ask) = (
+            || Some(Objection::Deny("no".into())),
+            || Some(Objection::Ask("?".into())),
+        );
+        for (one, other, wins) in [
+            (None, None, None),
+            (ask(), None, ask()),
+            (None, ask(), ask()),
+            (ask(), deny(), deny()),
+            (deny(), ask(), deny()),
+        ] {
+            assert_eq!(stronger(one, other), wins);
+        }
+    }
+}

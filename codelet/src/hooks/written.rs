@@ -1,0 +1,250 @@
+//! Hooks as they are written, in the schema that other agents read too: events, matchers, commands.
+
+use fancy_regex::Regex;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// The events that hooks can be told of here.
+pub const EVENTS: [&str; 8] = [
+    "PreToolUse",
+    "PostToolUse",
+    "UserPromptSubmit",
+    "Stop",
+    "SessionStart",
+    "PreCompact",
+    "PostCompact",
+    "Notification",
+];
+
+/// How long a hook may take where it does not say, and at most.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(600);
+/// The most hooks of one file, and bytes of one command: more than this nobody reads before saying yes.
+const MOST: usize = 40;
+const LINE: usize = 2_000;
+/// What a hook may say of itself. `statusMessage` is shown by others while it runs, and means nothing here.
+const FIELDS: [&str; 5] = ["type", "command", "timeout", "sandbox", "statusMessage"];
+
+/// One hook.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hook {
+    /// What it is told of, one of [`EVENTS`].
+    pub event: &'static str,
+    /// Of what kind that has to be, as it is written.
+    pub matcher: String,
+    /// The command line.
+    pub command: String,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// It wants to run outside of the sandbox.
+    pub wants_freedom: bool,
+}
+
+/// The hooks of one file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    /// Those that can be run.
+    pub hooks: Vec<Hook>,
+    /// What of the others is not supported here, each in a sentence without its end.
+    pub unsupported: Vec<String>,
+}
+
+/// Takes the value of `hooks` in a settings file apart.
+///
+/// # Errors
+/// Says what is not as it has to be, and where.
+pub fn read(hooks: &Value) -> Result<Written, String> {
+    let mut written = Written::default();
+    for (name, groups) in object(hooks, "hooks")? {
+        let at = format!("hooks.{name}");
+        let Some(event) = EVENTS.into_iter().find(|event| event == name) else {
+            written
+                .unsupported
+                .push(format!("hooks of {name} are not supported and do not run"));
+            continue;
+        };
+        for group in list(groups, &at)? {
+            take(event, object(group, &at)?, &mut written).map_err(|why| format!("{at}: {why}"))?;
+        }
+    }
+    match written.hooks.len() {
+        0..=MOST => Ok(written),
+        count => Err(format!("there are {count} hooks, and at most {MOST} are taken")),
+    }
+}
+
+fn take(event: &'static str, group: &Map<String, Value>, written: &mut Written) -> Result<(), String> {
+    let matcher = match group.get("matcher") {
+        None => "",
+        Some(matcher) => matcher.as_str().ok_or("expected `matcher` to be a text")?,
+    };
+    let hooks = group.get("hooks").ok_or("expected a list `hooks`")?;
+    for hook in list(hooks, "hooks")? {
+        match one(event, matcher, object(hook, "hooks")?)? {
+            Ok(hook) => written.hooks.push(hook),
+            Err(why) => written
+                .unsupported
+                .push(format!("a hook of {event} {why}; it does not run")),
+        }
+    }
+    Ok(())
+}
+
+/// A hook, or what of it is not supported.
+fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<Result<Hook, String>, String> {
+    let kind = hook.get("type").and_then(Value::as_str).ok_or("expected a `type`")?;
+    if kind != "command" {
+        return Ok(Err(format!("is of the type {kind:?}, which is not supported")));
+    }
+    if let Some(other) = hook.keys().find(|key| !FIELDS.contains(&key.as_str())) {
+        return Ok(Err(format!("has `{other}`, which is not supported")));
+    }
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    if command.trim().is_empty() || command.contains('\0') {
+        return Err("expected a `command`".to_owned());
+    }
+    if command.len() > LINE {
+        return Err(format!(
+            "a command has {} bytes, and at most {LINE} are taken: put it into a script",
+            command.len()
+        ));
+    }
+    if let Err(why) = Matcher::new(matcher) {
+        return Ok(Err(format!("has the matcher {matcher:?}, {why}")));
+    }
+    let timeout = match hook.get("timeout") {
+        None => TIMEOUT,
+        Some(seconds) => seconds
+            .as_f64()
+            .filter(|seconds| *seconds > 0.0)
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .ok_or("expected `timeout` to be seconds, more than 0")?
+            .min(LONGEST),
+    };
+    let is_sandboxed = match hook.get("sandbox") {
+        None => true,
+        Some(sandbox) => sandbox.as_bool().ok_or("expected `sandbox` to be true or false")?,
+    };
+    Ok(Ok(Hook {
+        event,
+        matcher: matcher.to_owned(),
+        command: command.to_owned(),
+        timeout,
+        wants_freedom: !is_sandboxed,
+    }))
+}
+
+fn object<'a>(value: &'a Value, at: &str) -> Result<&'a Map<String, Value>, String> {
+    value.as_object().ok_or_else(|| format!("{at}: expected a table"))
+}
+
+fn list<'a>(value: &'a Value, at: &str) -> Result<&'a [Value], String> {
+    value
+        .as_array()
+        .map(Vec::as_slice)
+        .ok_or_else(|| format!("{at}: expected a list"))
+}
+
+/// Which tools, or which kinds of an event, a hook is told of.
+#[derive(Clone, Debug)]
+pub enum Matcher {
+    /// All.
+    All,
+    /// Those of these names.
+    Names(Vec<String>),
+    /// Those in whose name this is found.
+    Pattern(Regex),
+}
+
+impl Matcher {
+    /// The matcher as it is written: nothing or `*` for all, names with `|` between them, or a regular expression.
+    ///
+    /// # Errors
+    /// Says that it is none.
+    pub fn new(written: &str) -> Result<Self, &'static str> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '|' | '-');
+        if matches!(written.trim(), "" | "*") {
+            return Ok(Matcher::All);
+        }
+        if written.chars().all(is_plain) {
+            return Ok(Matcher::Names(written.split('|').map(str::to_owned).collect()));
+        }
+        Regex::new(written)
+            .map(Matcher::Pattern)
+            .map_err(|_| "which is no regular expression")
+    }
+
+    /// Whether that is one of them. A pattern that takes too long to compare counts as one: it may guard something.
+    pub fn fits(&self, name: &str) -> bool {
+        match self {
+            Matcher::All => true,
+            Matcher::Names(names) => names.iter().any(|known| known == name),
+            Matcher::Pattern(pattern) => pattern.is_match(name).unwrap_or(true),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_matcher_is_names_or_a_pattern_or_everything() {
+        for (written, name, fits) in [
+            ("", "Bash", true),
+            ("*", "Bash", true),
+            ("Bash", "Bash", true),
+            ("Bash", "BashOutput", false),
+            ("Edit|Write", "Write", true),
+            ("Edit|Write", "MultiEdit", false),
+            ("mcp__.*", "mcp__files__stat", true),
+            ("^Notebook", "NotebookEdit", true),
+            ("^(?!Read$).*", "Read", false),
+            ("^(?!Read$).*", "Bash", true),
+        ] {
+            assert_eq!(Matcher::new(written).unwrap().fits(name), fits, "{written}: {name}");
+        }
+        assert!(Matcher::new("Ba(sh").is_err());
+    }
+
+    #[test]
+    fn what_is_not_supported_is_listed_and_what_is_wrong_is_told() {
+        let of = |hook: Value| read(&json!({"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}));
+        let hook = of(json!({"type": "command", "command": "./check", "timeout": 5}))
+            .unwrap()
+            .hooks;
+        assert_eq!(
+            (hook[0].timeout, hook[0].wants_freedom),
+            (Duration::from_secs(5), false)
+        );
+        for hook in [
+            json!({"type": "prompt", "prompt": "Is it fine?"}),
+            json!({"type": "command", "command": "x", "async": true}),
+            json!({"type": "command", "command": "x", "if": "Bash(rm *)"}),
+        ] {
+            let written = of(hook.clone()).unwrap();
+            assert_eq!((written.hooks.len(), written.unsupported.len()), (0, 1), "{hook}");
+        }
+        for hook in [
+            json!("x"),
+            json!({"command": "x"}),
+            json!({"type": "command"}),
+            json!({"type": "command", "command": " "}),
+            json!({"type": "command", "command": "x", "timeout": -1}),
+            json!({"type": "command", "command": "x".repeat(3_000)}),
+        ] {
+            assert!(of(hook.clone()).is_err(), "{hook}");
+        }
+        let other = read(&json!({"SessionEnd": [{"hooks": []}]})).unwrap();
+        assert_eq!(
+            other.unsupported,
+            ["hooks of SessionEnd are not supported and do not run"]
+        );
+        assert!(read(&json!([])).is_err() && read(&json!({"Stop": {}})).is_err());
+        let many = vec![json!({"type": "command", "command": "x"}); 41];
+        assert!(read(&json!({"Stop": [{"hooks": many}]})).is_err());
+    }
+}
