@@ -1,7 +1,9 @@
 //! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
 
 use crate::orders;
-use crate::permission::{self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, pattern_for};
+use crate::permission::{
+    self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, allows_fetch, pattern_for,
+};
 use crate::tool::{Lack, Looking, Need};
 use codelet_context::refusal;
 use futures_util::future::BoxFuture;
@@ -36,6 +38,8 @@ pub enum Grant {
     Change(PathBuf),
     /// Calling this tool of a server, with whatever parameters.
     Tool(String),
+    /// Fetching from this host at addresses that are not long.
+    Host(String),
     /// Running command lines with what the sandbox does not give: those that these patterns fit together.
     With(Vec<String>, Lack),
     /// The same for this command line and no other.
@@ -50,6 +54,7 @@ impl Grant {
             // Who may change a folder's files may not therefore change what git, or a shell, does there.
             (Grant::Change(folder), Need::Change { path, owner, .. }) => path.starts_with(folder) && owner.is_none(),
             (Grant::Tool(granted), Need::Call { tool, .. }) => granted == tool,
+            (Grant::Host(granted), Need::Fetch { host, is_long, .. }) => granted == host && !is_long,
             (Grant::With(patterns, given), Need::RunWith { command, folder, lack }) => {
                 given == lack
                     && allows(patterns, command, !folder.is_empty(), true)
@@ -171,6 +176,7 @@ impl State {
                     && orders::changed_by(command, folder).is_none()
             }
             Need::Call { tool, .. } => allows_call(&patterns, tool),
+            Need::Fetch { host, .. } => allows_fetch(&patterns, host),
             _ => false,
         }
     }
@@ -325,6 +331,8 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
             Need::Change { owner: Some(_), .. } => Vec::new(),
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
             Need::Call { tool, .. } => vec![Grant::Tool(tool.clone())],
+            Need::Fetch { is_long: true, .. } => Vec::new(),
+            Need::Fetch { host, .. } => vec![Grant::Host(host.clone())],
         };
         for grant in more {
             if !grants.contains(&grant) {

@@ -93,7 +93,11 @@ pub struct Settings {
     pub write: Set<Vec<PathBuf>>,
     /// Whether commands reach the network.
     pub network: Set<bool>,
-    /// Patterns of commands and servers' tools that are never run or called; each place adds its own.
+    /// Whether pages of the web can be fetched.
+    pub web: Set<bool>,
+    /// Hosts that may lead to private addresses.
+    pub web_private: Set<Vec<String>>,
+    /// Patterns of commands, servers' tools and hosts that are never run, called or fetched from; each place adds its own.
     pub deny: Set<Vec<String>>,
     /// The most steps of a run.
     pub max_steps: Set<Option<u32>>,
@@ -193,6 +197,8 @@ impl Default for Settings {
             add_dirs: Set::default(Vec::new()),
             write: Set::default(Vec::new()),
             network: Set::default(false),
+            web: Set::default(true),
+            web_private: Set::default(Vec::new()),
             max_steps: Set::default(None),
             max_cost: Set::default(None),
             window: Set::default(None),
@@ -274,6 +280,8 @@ impl Settings {
         self.add_dirs.take(written.add_dirs, from);
         self.write.take(written.write, from);
         self.network.take(written.network, from);
+        self.web.take(written.web, from);
+        self.web_private.take(written.web_private, from);
         self.deny(written.deny.unwrap_or_default(), from);
         self.max_steps.take(written.max_steps.map(Some), from);
         self.max_cost.take(written.max_cost.map(Some), from);
@@ -339,6 +347,8 @@ impl Settings {
             "network",
             &mut refused,
         );
+        refuse(&mut written.web, |web| *web && !self.web.value, "web", &mut refused);
+        refuse(&mut written.web_private, |_| true, "web_private", &mut refused);
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
