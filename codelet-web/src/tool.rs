@@ -126,3 +126,22 @@ impl Tool for WebFetch {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use codelet_context::tokens::estimate_bytes;
+    use codelet_network::Network;
+
+    #[test]
+    fn its_definition_weighs_little() {
+        let tool = WebFetch::new(Options::new(Network::default()), fetch::system_lookup());
+        let ToolSpec {
+            name,
+            description,
+            parameters,
+        } = tool.spec();
+        let bytes = name.len() + description.len() + parameters.to_string().len();
+        assert!(estimate_bytes(bytes) <= 70, "{}", estimate_bytes(bytes));
+    }
+}

@@ -32,6 +32,7 @@ mod stores;
 mod streams;
 mod takeover;
 mod usage;
+mod web;
 
 /// No test of its own: the server of tools that others start.
 #[cfg(unix)]

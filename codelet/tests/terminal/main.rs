@@ -22,6 +22,7 @@ mod story;
 mod turns;
 mod typed;
 mod waits;
+mod web;
 
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, usage};
