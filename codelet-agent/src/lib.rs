@@ -46,6 +46,7 @@ mod driver;
 pub mod effort;
 pub mod essence;
 pub mod event;
+pub mod fallback;
 pub mod glance;
 pub mod instructions;
 pub mod interrupt;

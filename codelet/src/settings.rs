@@ -77,6 +77,8 @@ impl<T> Set<T> {
 pub struct Settings {
     /// `vendor/name`.
     pub model: Set<String>,
+    /// Who is asked where the provider stays overloaded, by `vendor/name`.
+    pub fallback: Set<Option<String>>,
     /// Another address than the vendor's own.
     pub base_url: Set<Option<String>>,
     /// How much the model is to think; none leaves it to the provider.
@@ -188,6 +190,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             model: Set::default(vendor::vendors().next().map_or(String::new(), usual_model)),
+            fallback: Set::default(None),
             base_url: Set::default(None),
             effort: Set::default(None),
             permission: Set::default(Permission::default()),
@@ -273,6 +276,7 @@ impl Settings {
             return Err(Failure::Told(format!("{}{nonsense}", path.display())));
         }
         self.model.take(written.model, from);
+        self.fallback.take(written.fallback.map(Some), from);
         self.base_url.take(written.base_url.map(Some), from);
         self.effort.take(written.effort.map(Some), from);
         self.permission.take(written.permission, from);
@@ -323,6 +327,8 @@ impl Settings {
         let vendor = |model: &str| model.split_once('/').map(|(vendor, _)| vendor.to_owned());
         let leaves = |model: &String| self.model.from != From::Default && vendor(model) != vendor(&self.model.value);
         refuse(&mut written.model, leaves, "model", &mut refused);
+        // The whole conversation would go there.
+        refuse(&mut written.fallback, |_| true, "fallback", &mut refused);
         refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
         refuse(&mut written.effort, |_| true, "effort", &mut refused);
         if !std::mem::take(&mut written.keys).is_empty() {

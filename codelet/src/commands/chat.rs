@@ -3,6 +3,7 @@
 use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
+use crate::fallback::Standby;
 use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
@@ -103,10 +104,12 @@ fn live(
     super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
     let ready = unless_signalled(&runtime, async {
         let mut told = loading::Told::default();
-        world::model(settings, &mut |loading| told.on(&loading)).await
+        let mut waits = |loading| told.on(&loading);
+        let model = world::model(settings, &mut waits).await?;
+        Ok((model, Standby::connect(settings, &mut waits).await?))
     });
-    let model = match ready {
-        Ok(model) => model?,
+    let (model, standby) = match ready {
+        Ok(models) => models?,
         Err(status) => return Ok(status.into()),
     };
     let greeting = format!(
@@ -125,7 +128,7 @@ fn live(
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
-    let reach = equipment.reach.clone();
+    let (reach, tools) = (equipment.reach.clone(), equipment.reach.clone());
     let mut servers = Servers::default();
     let skip = Interrupt::new();
     let begin = async {
@@ -146,6 +149,7 @@ fn live(
             (toolset.source(connected.offers), prompts, told),
         );
         begun.opening = opening;
+        begun.notices.extend(standby.serve(&mut begun.session, tools));
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());

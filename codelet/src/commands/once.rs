@@ -2,6 +2,7 @@
 
 use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
+use crate::fallback::Standby;
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::incoming::Incoming;
 use crate::output::Pinned;
@@ -64,10 +65,13 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         tokio::select! {
             biased;
             () = interrupt.thrown() => Ok(None),
-            model = world::model(&settings, &mut waits) => model.map(Some),
+            models = async {
+                let model = world::model(&settings, &mut waits).await?;
+                Ok((model, Standby::connect(&settings, &mut waits).await?))
+            } => models.map(Some),
         }
     })?;
-    let Some(model) = model else {
+    let Some((model, standby)) = model else {
         return Ok(Exit::Interrupted);
     };
     let transcript = chat
@@ -117,6 +121,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let mut session = Session::new(parts, session_settings(&settings));
     session.served_by(toolset.source(servers.offers));
+    if let Some(notice) = standby.serve(&mut session, equipment.reach) {
+        front.on(Event::Notice(notice));
+    }
     if let Some(schema) = &schema {
         session.check_answers(schema.clone());
     }
@@ -381,6 +388,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     let mut settings = Settings::read(&place.settings())?;
     let from = &From::CommandLine;
     settings.model.take(chat.model.clone(), from);
+    settings.fallback.take(chat.fallback.clone().map(Some), from);
     settings.base_url.take(chat.base_url.clone().map(Some), from);
     settings.effort.take(chat.effort.map(Some), from);
     settings.permission.take(chat.permission, from);

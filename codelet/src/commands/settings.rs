@@ -52,6 +52,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     }
     let mut rows = vec![
         row("model", &settings.model, String::clone),
+        row("fallback", &settings.fallback, or("none")),
         row("base_url", &settings.base_url, |url| {
             url.as_deref().map_or("the vendor's".to_owned(), address::shown)
         }),

@@ -33,6 +33,8 @@ pub(super) struct Written {
     #[serde(deserialize_with = "filled")]
     pub model: Option<String>,
     #[serde(deserialize_with = "filled")]
+    pub fallback: Option<String>,
+    #[serde(deserialize_with = "filled")]
     pub base_url: Option<String>,
     #[serde(deserialize_with = "effort")]
     pub effort: Option<Effort>,

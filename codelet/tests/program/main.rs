@@ -9,6 +9,7 @@ mod common;
 mod compact;
 mod corpus;
 mod doctor;
+mod fallback;
 #[cfg(unix)]
 mod gateway;
 #[cfg(unix)]
