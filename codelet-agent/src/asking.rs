@@ -2,7 +2,7 @@
 
 use crate::orders;
 use crate::permission::{
-    self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, allows_other, pattern_for,
+    self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, allows_fetch, allows_other, pattern_for,
 };
 use crate::tool::{Lack, Looking, Need};
 use codelet_context::refusal;
@@ -38,6 +38,8 @@ pub enum Grant {
     Change(PathBuf),
     /// Calling this tool of a server, with whatever parameters, as long as it has this definition.
     Tool(String, String),
+    /// Fetching from this host at addresses that are not long.
+    Host(String),
     /// Running command lines with what the sandbox does not give: those that these patterns fit together.
     With(Vec<String>, Lack),
     /// The same for this command line and no other.
@@ -54,6 +56,7 @@ impl Grant {
             (Grant::Tool(granted, known), Need::Call { tool, definition, .. }) => {
                 granted == tool && known == definition
             }
+            (Grant::Host(granted), Need::Fetch { host, is_long, .. }) => granted == host && !is_long,
             (Grant::With(patterns, given), Need::RunWith { command, folder, lack }) => {
                 given == lack
                     && allows(patterns, command, !folder.is_empty(), true)
@@ -169,7 +172,8 @@ impl State {
 
     /// Whether nobody can permit this now: in plan mode all but a look.
     fn is_out_of_question(&self, need: &Need) -> bool {
-        self.rules.permission == Permission::Plan && !need.only_looks()
+        let is_look = need.only_looks() || matches!(need, Need::Fetch { .. });
+        self.rules.permission == Permission::Plan && !is_look
     }
 
     /// A line of several commands may fit several patterns together.
@@ -186,6 +190,7 @@ impl State {
                     && orders::changed_by(command, folder).is_none()
             }
             Need::Call { tool, definition, .. } => allows_call(&patterns, tool, definition),
+            Need::Fetch { host, .. } => allows_fetch(&patterns, host),
             _ => false,
         }
     }
@@ -391,6 +396,8 @@ fn grants(needs: &[Need]) -> Vec<Grant> {
             Need::Change { owner: Some(_), .. } => Vec::new(),
             Need::Change { path, .. } => vec![Grant::Change(folder(path))],
             Need::Call { tool, definition, .. } => vec![Grant::Tool(tool.clone(), definition.clone())],
+            Need::Fetch { is_long: true, .. } => Vec::new(),
+            Need::Fetch { host, .. } => vec![Grant::Host(host.clone())],
         };
         for grant in more {
             if !grants.contains(&grant) {

@@ -5,6 +5,7 @@ use crate::answer::{self, Verdict};
 use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
+use crate::fallback;
 use crate::hooks;
 use crate::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
@@ -108,6 +109,7 @@ pub(crate) async fn drive(
             Step::Finish(ending) => break ending,
         }
     };
+    session.returns_from_fallback();
     session.unfinished = match ending {
         // Whoever interrupts has had enough of it.
         Ending::Answered(_) | Ending::Interrupted => String::new(),
@@ -149,6 +151,7 @@ async fn take(
     let mut owed = None;
     let prompt = session.conversation.state("", 0).current;
     account_answer(session, &reply, prompt, listener);
+    session.trusts_model();
     session.replies += 1;
     let is_thinking = |part: &Part| matches!(part, Part::Thinking(_));
     session.has_thought |= reply.billed.reasoning > 0 || reply.message.parts.iter().any(is_thinking);
@@ -290,7 +293,9 @@ fn fail(
     if let ModelError::Rewritten { how, said } = &error {
         listener.on(Event::Notice(format!("{how}, as the provider requires: {said}")));
     }
-    run.on_error(error, silence, fastrand::f64());
+    fallback::on_error(session, run, error, listener, |run, error| {
+        run.on_error(error, silence, fastrand::f64());
+    });
 }
 
 /// The words that the user saw stay; what was begun beside them does not.

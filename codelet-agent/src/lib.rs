@@ -47,6 +47,7 @@ mod driver;
 pub mod effort;
 pub mod essence;
 pub mod event;
+pub mod fallback;
 pub mod glance;
 pub mod hooks;
 pub mod instructions;

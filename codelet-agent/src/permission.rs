@@ -10,9 +10,9 @@ mod word;
 
 use denied::denies;
 pub use looks::{Looks, looks};
-use pattern::CALL;
+use pattern::{CALL, WEB, denies_fetch};
 pub use pattern::{allows, fits, is_of_calls};
-pub(crate) use pattern::{allows_call, allows_other};
+pub(crate) use pattern::{allows_call, allows_fetch, allows_other};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
 use crate::orders;
@@ -118,11 +118,11 @@ pub enum Verdict {
 pub struct Rules {
     /// How far the tools may go.
     pub permission: Permission,
-    /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be called
-    /// under any permission.
+    /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be called, and
+    /// hosts on the web that may be fetched from, under any permission.
     pub allow: Vec<String>,
-    /// Command lines and tools of servers that are never run or called, whatever permits them: patterns as for `allow`, of which one of a
-    /// line's commands fits one.
+    /// Command lines, tools of servers and hosts that are never run, called or fetched from, whatever permits them: patterns as for
+    /// `allow`, of which one of a line's commands fits one.
     pub deny: Vec<String>,
 }
 
@@ -132,6 +132,7 @@ impl Rules {
         let denies = |pattern: &&String| match need {
             Need::Run { command, .. } | Need::RunWith { command, .. } => denies(pattern, command),
             Need::Call { tool, definition, .. } => allows_call(std::slice::from_ref(*pattern), tool, definition),
+            Need::Fetch { host, .. } => denies_fetch(pattern, host),
             _ => false,
         };
         let pattern = self.deny.iter().find(denies)?;
@@ -215,6 +216,11 @@ impl Rules {
                 format!(
                     "{tool} is a tool of the server {server}{changed}: calling it needs the permission `all`, or a pattern that \
                      allows it, such as `{CALL}{tool}` or `{CALL}{server}__*`"
+                )
+            }),
+            (_, Need::Fetch { host, .. }) => (!allows_fetch(&self.allow, host)).then(|| {
+                format!(
+                    "fetching from {host} needs the permission `all`, or a pattern that allows it, such as `{WEB}{host}`"
                 )
             }),
         }
@@ -312,6 +318,12 @@ mod tests {
                 is_changed: false,
                 parameters: "{}".to_owned(),
             },
+            Need::Fetch {
+                host: "docs.rs".to_owned(),
+                url: "https://docs.rs/".to_owned(),
+                remarks: Vec::new(),
+                is_long: false,
+            },
         ];
         let verdicts = |permission, allow: &[&str]| -> String {
             let allow = allow.iter().map(|&p| p.to_owned()).collect();
@@ -325,19 +337,74 @@ mod tests {
                 .map(|need| if rules.objection(need).is_none() { '+' } else { '-' })
                 .collect()
         };
-        assert_eq!(verdicts(Permission::Plan, &["*", "mcp:files__*"]), "+------");
-        assert_eq!(verdicts(Permission::Read, &["*"]), "+------");
-        assert_eq!(verdicts(Permission::Read, &["mcp:files__*"]), "+-----+");
-        assert_eq!(verdicts(Permission::Edit, &[]), "+-+----");
-        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+--+-");
-        assert_eq!(verdicts(Permission::Edit, &["*", "mcp:other__*"]), "+-+--+-");
-        assert_eq!(verdicts(Permission::Edit, &["mcp:files__stat"]), "+-+---+");
-        assert_eq!(verdicts(Permission::Edit, &["mcp:files__*#d1"]), "+-+---+");
+        assert_eq!(verdicts(Permission::Plan, &["*", "mcp:files__*"]), "+-------");
+        assert_eq!(verdicts(Permission::Read, &["*"]), "+-------");
+        assert_eq!(verdicts(Permission::Read, &["mcp:files__*"]), "+-----+-");
+        assert_eq!(verdicts(Permission::Edit, &[]), "+-+-----");
+        assert_eq!(verdicts(Permission::Edit, &["cargo *"]), "+-+--+--");
+        assert_eq!(verdicts(Permission::Edit, &["*", "mcp:other__*"]), "+-+--+--");
+        assert_eq!(verdicts(Permission::Edit, &["mcp:files__stat"]), "+-+---+-");
+        assert_eq!(verdicts(Permission::Edit, &["mcp:files__*#d1"]), "+-+---+-");
         assert_eq!(
             verdicts(Permission::Edit, &["mcp:files__stat#d2", "mcp:files__stat#"]),
-            "+-+----"
+            "+-+-----"
         );
-        assert_eq!(verdicts(Permission::All, &[]), "+++++++");
+        assert_eq!(verdicts(Permission::Read, &["web:docs.rs"]), "+------+");
+        assert_eq!(verdicts(Permission::Plan, &["web:docs.rs"]), "+------+");
+        assert_eq!(verdicts(Permission::All, &[]), "++++++++");
+    }
+
+    #[test]
+    fn a_pattern_names_a_host_with_its_port_and_denies_it_at_every_port() {
+        let objection = |permission, allow: &str, deny: &str, host: &str| {
+            let list = |pattern: &str| Some(pattern.to_owned()).filter(|p| !p.is_empty()).into_iter().collect();
+            let rules = Rules {
+                permission,
+                allow: list(allow),
+                deny: list(deny),
+            };
+            let need = Need::Fetch {
+                host: host.to_owned(),
+                url: format!("https://{host}/"),
+                remarks: Vec::new(),
+                is_long: false,
+            };
+            rules.objection(&need)
+        };
+        for (allow, host, may) in [
+            ("web:docs.rs", "docs.rs", true),
+            ("web:Docs.RS", "docs.rs", true),
+            ("web:*.python.org", "docs.python.org", true),
+            ("web:localhost:3000", "localhost:3000", true),
+            ("web:*", "anything.example", true),
+            ("web:*.python.org", "python.org", false),
+            ("web:*.python.org", "docs.python.org.evil.example", false),
+            ("web:docs.rs", "docs.rs:8080", false),
+            ("web:docs.rs", "evil-docs.rs", false),
+            ("*", "docs.rs", false),
+            ("docs.rs", "docs.rs", false),
+            ("mcp:*", "docs.rs", false),
+        ] {
+            assert_eq!(
+                objection(Permission::Edit, allow, "", host).is_none(),
+                may,
+                "{allow}: {host}"
+            );
+        }
+        for (deny, host, may) in [
+            ("web:evil.example", "evil.example", false),
+            ("web:evil.example", "evil.example:8080", false),
+            ("web:[::1]", "[::1]:8080", false),
+            ("web:*", "docs.rs", false),
+            ("web:evil.example:1", "evil.example:2", true),
+            ("*", "docs.rs", true),
+        ] {
+            assert_eq!(
+                objection(Permission::All, "", deny, host).is_none(),
+                may,
+                "{deny}: {host}"
+            );
+        }
     }
 
     #[test]

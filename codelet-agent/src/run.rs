@@ -549,6 +549,22 @@ impl Run {
         };
     }
 
+    /// What an overloaded provider said, where the run ends because of that.
+    pub(crate) fn given_up_busy(&self) -> Option<&str> {
+        match &self.phase {
+            Phase::Over(Ending::Provider(ModelError::Busy { said, .. })) => Some(said),
+            _ => None,
+        }
+    }
+
+    /// Another model is asked instead, which knows nothing of earlier failures and may have a smaller window.
+    pub(crate) fn on_other_model(&mut self) {
+        self.phase = Phase::Ask;
+        self.retries = Retries::default();
+        (self.is_known, self.acted) = (false, false);
+        (self.refusals, self.output_limits, self.left_out, self.rewritten) = (0, 0, 0, 0);
+    }
+
     /// A tool has answered. What is returned is to be told to the model with the answer.
     pub fn on_result(
         &mut self,

@@ -4,6 +4,7 @@ use crate::answer::AnswerCheck;
 use crate::bill::Bill;
 use crate::effort::{CacheAfter, Effort};
 use crate::event::{Event, Listen, Witness};
+use crate::fallback::Fallback;
 use crate::glance::Glances;
 use crate::hooks::Hooks;
 use crate::instructions::Nearer;
@@ -164,6 +165,8 @@ pub struct Session {
     pub(crate) answer_check: Option<Arc<dyn AnswerCheck>>,
     /// Who keeps figures of the requests.
     pub(crate) witness: Option<Box<dyn Witness>>,
+    /// Who is asked where the provider stays overloaded.
+    pub(crate) fallback: Option<Fallback>,
     /// Who keeps what is said.
     keeper: Option<Box<dyn Keep>>,
     /// Who is told what happens, and may object.
@@ -224,6 +227,7 @@ impl Session {
             has_told_of_estimate: false,
             answer_check: None,
             witness: None,
+            fallback: None,
             keeper: None,
             hooks: None,
             begins: Some("startup"),
@@ -291,14 +295,21 @@ impl Session {
 
     /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
     pub fn change_model(&mut self, model: Box<dyn Model>) {
+        self.exchange_model(model.into());
+        self.trusts_model();
+    }
+
+    /// The same; returns the earlier one.
+    pub(crate) fn exchange_model(&mut self, model: Arc<dyn Model>) -> Arc<dyn Model> {
         let profile = model.profile();
         self.conversation.configure(config(profile));
         self.conversation
             .set_economics(economics(&*model, self.settings.economics));
-        self.parts.model = model.into();
+        let earlier = std::mem::replace(&mut self.parts.model, model);
         // Another model has a cache of its own.
         (self.sent, self.asked) = (None, None);
         (self.unwritten, self.has_thought) = (0, false);
+        earlier
     }
 
     /// Asks the model for another thinking effort, or for its provider's default, from the next request on. Says what that

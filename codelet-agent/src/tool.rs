@@ -118,6 +118,18 @@ pub enum Need {
         /// What it is called with, as JSON.
         parameters: String,
     },
+    /// To fetch what a host on the web answers at an address.
+    Fetch {
+        /// The host as [patterns](crate::permission::Rules::allow) name it: in ASCII and small letters, with its port where that is not
+        /// the usual one.
+        host: String,
+        /// The whole address.
+        url: String,
+        /// What a person should know of it, a sentence each.
+        remarks: Vec<String>,
+        /// It is long enough to carry data away, so that no answer to an earlier question covers it.
+        is_long: bool,
+    },
 }
 
 impl Need {

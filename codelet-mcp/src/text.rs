@@ -2,8 +2,7 @@
 
 use codelet_agent::tool::MOST;
 use codelet_text::short::{self, clip};
-use codelet_text::unseen::{Unseen, hides};
-use std::borrow::Cow;
+pub(crate) use codelet_text::unseen::plain;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -50,22 +49,6 @@ impl Secrets {
             }
         }
         text
-    }
-}
-
-/// A text without what a terminal acts upon and what no person sees; line ends and tabs stay.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().filter(|&c| is_plain(c)).collect())
-}
-
-fn is_plain(c: char) -> bool {
-    match c {
-        '\n' | '\t' => true,
-        c if Unseen::of(c) == Some(Unseen::Break) => true,
-        c => !c.is_control() && !hides(c),
     }
 }
 

@@ -439,12 +439,14 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
 /// What was granted, and what that means.
 pub fn grant(grant: &Grant) -> (String, String) {
     match grant {
+        Grant::Commands(pattern) if pattern.starts_with("web:") => (pattern.clone(), "may be fetched from".to_owned()),
         Grant::Commands(pattern) if is_of_calls(pattern) => (pattern.clone(), "may be called".to_owned()),
         Grant::Commands(pattern) => (pattern.clone(), "may be run".to_owned()),
         Grant::Line(line) => (line.clone(), "may be run, exactly as written".to_owned()),
         Grant::Look(folder) => (folder.display().to_string(), "may be read".to_owned()),
         Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
         Grant::Tool(tool, _) => (tool.clone(), "may be called".to_owned()),
+        Grant::Host(host) => (host.clone(), "may be fetched from, by short addresses".to_owned()),
         Grant::With(patterns, lack) => (
             format!("{} with {}", patterns.join(" && "), lack.named()),
             "may be run".to_owned(),

@@ -4,6 +4,8 @@
 //! text goes, so each place says which kinds it takes; which characters there are is said here only. Control characters
 //! are not among them: [`char::is_control`] knows those.
 
+use std::borrow::Cow;
+
 /// What a character that is not seen is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unseen {
@@ -52,6 +54,22 @@ impl Unseen {
 /// Joiners and variants are part of emoji and of some scripts.
 pub fn hides(c: char) -> bool {
     !matches!(Unseen::of(c), None | Some(Unseen::Joiner | Unseen::Variant))
+}
+
+/// A text of another's without what a terminal acts upon and what no person sees; line ends and tabs stay.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|&c| is_plain(c)).collect())
+}
+
+fn is_plain(c: char) -> bool {
+    match c {
+        '\n' | '\t' => true,
+        c if Unseen::of(c) == Some(Unseen::Break) => true,
+        c => !c.is_control() && !hides(c),
+    }
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
 fn program(desk: &Desk, command: &Command) -> Result<Program, String> {
     let sandbox = match (command.is_free, desk.permission()) {
         (true, _) => None,
-        (false, Permission::Read) => desk.sandbox(Permission::Read),
+        (false, Permission::Plan | Permission::Read) => desk.sandbox(Permission::Read),
         (false, Permission::Edit | Permission::All) => desk.sandbox(Permission::Edit),
     };
     // Nobody sees what it does, so it has none either where commands have.

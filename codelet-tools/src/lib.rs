@@ -185,6 +185,17 @@ impl Reach {
         self.0.show_images(sees_images);
     }
 
+    /// Whether the model that is asked now takes pictures.
+    pub fn sees_images(&self) -> bool {
+        self.0.sees_images()
+    }
+
+    /// A tool of another crate that keeps to what these do: it shows no secret, answers within bounds, and says which parameters nobody
+    /// reads.
+    pub fn guarded(&self, tool: Box<dyn Tool>) -> Arc<dyn Tool> {
+        Arc::new(desk::Discreet::new(tool, &self.0))
+    }
+
     /// Where the next command begins.
     pub fn directory(&self) -> PathBuf {
         self.0.shell()

@@ -72,6 +72,10 @@ pub struct Chat {
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
 
+    /// Model to ask for the rest of a prompt if the provider stays overloaded
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub fallback: Option<String>,
+
     /// Thinking effort: none, minimal, low, medium, high, xhigh or max; not every model supports every level
     /// [default: the provider's]
     #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]

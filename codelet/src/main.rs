@@ -6,6 +6,7 @@ mod dashed;
 mod escaped;
 mod exit;
 mod explain;
+mod fallback;
 mod front;
 mod hooks;
 mod incoming;

@@ -79,6 +79,8 @@ pub struct Settings {
     pub model: Set<String>,
     /// The model that the project names where the user's own file names none: it holds once it is known whom the user would ask without it.
     pub project_model: Option<Set<String>>,
+    /// Who is asked where the provider stays overloaded, by `vendor/name`.
+    pub fallback: Set<Option<String>>,
     /// Another address than the vendor's own.
     pub base_url: Set<Option<String>>,
     /// How much the model is to think; none leaves it to the provider.
@@ -95,7 +97,11 @@ pub struct Settings {
     pub write: Set<Vec<PathBuf>>,
     /// Whether commands reach the network.
     pub network: Set<bool>,
-    /// Patterns of commands and servers' tools that are never run or called; each place adds its own.
+    /// Whether pages of the web can be fetched.
+    pub web: Set<bool>,
+    /// Hosts that may lead to private addresses.
+    pub web_private: Set<Vec<String>>,
+    /// Patterns of commands, servers' tools and hosts that are never run, called or fetched from; each place adds its own.
     pub deny: Set<Vec<String>>,
     /// The most steps of a run.
     pub max_steps: Set<Option<u32>>,
@@ -195,6 +201,7 @@ impl Default for Settings {
         Settings {
             model: Set::default(vendor::vendors().next().map_or(String::new(), usual_model)),
             project_model: None,
+            fallback: Set::default(None),
             base_url: Set::default(None),
             effort: Set::default(None),
             permission: Set::default(Permission::default()),
@@ -204,6 +211,8 @@ impl Default for Settings {
             add_dirs: Set::default(Vec::new()),
             write: Set::default(Vec::new()),
             network: Set::default(false),
+            web: Set::default(true),
+            web_private: Set::default(Vec::new()),
             max_steps: Set::default(None),
             max_cost: Set::default(None),
             window: Set::default(None),
@@ -288,6 +297,7 @@ impl Settings {
             return Err(Failure::Told(format!("{}{nonsense}", path.display())));
         }
         self.model.take(written.model, from);
+        self.fallback.take(written.fallback.map(Some), from);
         self.base_url.take(written.base_url.map(Some), from);
         self.effort.take(written.effort.map(Some), from);
         self.permission.take(written.permission, from);
@@ -295,6 +305,8 @@ impl Settings {
         self.add_dirs.take(written.add_dirs, from);
         self.write.take(written.write, from);
         self.network.take(written.network, from);
+        self.web.take(written.web, from);
+        self.web_private.take(written.web_private, from);
         self.deny(written.deny.unwrap_or_default(), from);
         self.max_steps.take(written.max_steps.map(Some), from);
         self.max_cost.take(written.max_cost.map(Some), from);
@@ -337,6 +349,8 @@ impl Settings {
         let mut refused: Vec<&str> = Vec::new();
         let leaves = |model: &String| self.model.from != From::Default && !is_of_same_vendor(model, &self.model.value);
         refuse(&mut written.model, leaves, "model", &mut refused);
+        // The whole conversation would go there.
+        refuse(&mut written.fallback, |_| true, "fallback", &mut refused);
         refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
         refuse(&mut written.effort, |_| true, "effort", &mut refused);
         if !std::mem::take(&mut written.keys).is_empty() {
@@ -361,6 +375,8 @@ impl Settings {
             "network",
             &mut refused,
         );
+        refuse(&mut written.web, |web| *web && !self.web.value, "web", &mut refused);
+        refuse(&mut written.web_private, |_| true, "web_private", &mut refused);
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);

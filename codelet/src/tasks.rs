@@ -16,14 +16,17 @@ use std::sync::Arc;
 pub struct Outfit {
     settings: Settings,
     reach: Reach,
+    /// Tools that know nothing of who calls them.
+    shared: Vec<Arc<dyn Tool>>,
 }
 
 impl Outfit {
     /// For a session with these settings, whose tools reach so far.
-    pub fn new(settings: &Settings, reach: Reach) -> Self {
+    pub fn new(settings: &Settings, reach: Reach, shared: Vec<Arc<dyn Tool>>) -> Self {
         Outfit {
             settings: settings.clone(),
             reach,
+            shared,
         }
     }
 
@@ -68,7 +71,9 @@ fn vendor_of(name: &str) -> Option<&'static str> {
 
 impl Outfitter for Outfit {
     fn tools(&self, sees_images: bool) -> Vec<Arc<dyn Tool>> {
-        self.reach.tools_anew(sees_images)
+        let mut tools = self.reach.tools_anew(sees_images);
+        tools.extend(self.shared.iter().cloned());
+        tools
     }
 
     fn model<'a>(
@@ -107,7 +112,7 @@ mod tests {
             panic!("{models:?}");
         };
         let check = |settings: &Settings, name: &str, author, is_asked: bool| {
-            let outfit = Outfit::new(settings, reach.clone());
+            let outfit = Outfit::new(settings, reach.clone(), Vec::new());
             let found = outfit.settings_for(name, author, own);
             assert_eq!(found.as_ref().is_ok_and(|_| true), is_asked, "{name} {:?}", found.err());
         };

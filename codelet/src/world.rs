@@ -18,9 +18,11 @@ use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue, vendor};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
+use codelet_tools::secrets::Secrets;
 use codelet_tools::surroundings::World;
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -347,6 +349,17 @@ pub fn environment(settings: &Settings, place: &Place) -> Vec<(OsString, OsStrin
     codelet_tools::environment(&options(settings, place, false))
 }
 
+/// The tool that fetches pages.
+fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> Arc<dyn Tool> {
+    let secrets = Secrets::new(&options.secrets);
+    let seeing = reach.clone();
+    let mut web = codelet_web::Options::new(network::network(&variable));
+    web.private.clone_from(&settings.web_private.value);
+    web.holds_secret = Arc::new(move |text| matches!(secrets.hide(text), Cow::Owned(_)));
+    web.sees_images = Arc::new(move || seeing.sees_images());
+    reach.guarded(codelet_web::tool(web))
+}
+
 /// The tools and the world, as the settings want them.
 pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equipment {
     let mut options = options(settings, place, model.profile().sees_images);
@@ -373,10 +386,17 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         }
     }
     let (mut tools, reach) = codelet_tools::all_with_reach(&options);
+    let shared: Vec<Arc<dyn Tool>> = settings
+        .web
+        .value
+        .then(|| web(settings, &options, &reach))
+        .into_iter()
+        .collect();
+    tools.extend(shared.iter().cloned());
     let world = around(place, &options, reach.clone());
     let agents = definitions::find(&world, &AGENTS);
     notices.extend(agents.notices);
-    let outfit = Outfit::new(settings, reach.clone());
+    let outfit = Outfit::new(settings, reach.clone(), shared);
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
     options.permission = Permission::All;
     let shell = codelet_tools::all(&options)
@@ -408,7 +428,7 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         shell: "bash".to_owned(),
         env: codelet_tools::environment(options),
         reach,
-        secrets: codelet_tools::secrets::Secrets::new(&options.secrets),
+        secrets: Secrets::new(&options.secrets),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     }
 }

@@ -95,6 +95,31 @@ const ARROWS: &[Arrow] = &[
         why: "servers of tools are reached by the same rules as providers",
     },
     Arrow {
+        from: "codelet-web",
+        to: "codelet-network",
+        why: "pages are reached by the same rules as providers",
+    },
+    Arrow {
+        from: "codelet-web",
+        to: "codelet-agent",
+        why: "what fetches pages is one of the loop's tools",
+    },
+    Arrow {
+        from: "codelet-web",
+        to: "codelet-context",
+        why: "calls and their answers are made of the engine's words",
+    },
+    Arrow {
+        from: "codelet-web",
+        to: "codelet-text",
+        why: "what a page says is made harmless",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-web",
+        why: "the binary introduces the tool that fetches pages to the loop",
+    },
+    Arrow {
         from: "codelet",
         to: "codelet-network",
         why: "the binary says which proxy and certificates the environment names",

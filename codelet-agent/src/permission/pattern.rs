@@ -67,9 +67,32 @@ fn named<'a>(patterns: &'a [String], tool: &'a str) -> impl Iterator<Item = Opti
         .map(|(_, definition)| definition)
 }
 
-/// Whether a pattern is about servers' tools, and not about commands.
+/// How patterns begin that allow to fetch from hosts on the web.
+pub(super) const WEB: &str = "web:";
+
+/// Whether one of the patterns allows to fetch from this host: `web:`, then the host, in which `*` stands for any text.
+/// `web:*.python.org` allows all hosts below `python.org`.
+pub(crate) fn allows_fetch(patterns: &[String], host: &str) -> bool {
+    let mut of_hosts = patterns.iter().filter_map(|pattern| pattern.strip_prefix(WEB));
+    of_hosts.any(|pattern| fits(&pattern.to_ascii_lowercase(), host))
+}
+
+/// Whether a pattern denies to fetch from this host: one without a port does at each.
+pub(super) fn denies_fetch(pattern: &str, host: &str) -> bool {
+    let patterns = [pattern.to_owned()];
+    allows_fetch(&patterns, host) || allows_fetch(&patterns, without_port(host))
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// Whether a pattern is about tools of servers or hosts on the web, and not about commands.
 pub fn is_of_calls(pattern: &str) -> bool {
-    pattern.starts_with(CALL)
+    pattern.starts_with(CALL) || pattern.starts_with(WEB)
 }
 
 pub(super) fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {

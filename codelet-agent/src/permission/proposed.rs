@@ -2,7 +2,7 @@
 
 use super::line::split;
 use super::looks;
-use super::pattern::{CALL, DEFINITION, allows, allows_call, is_of_calls};
+use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls};
 use super::word::{Word, is_among};
 use crate::orders;
 use crate::tool::{Looking, Need};
@@ -77,6 +77,7 @@ pub(crate) fn proposal(needs: &[Need]) -> Option<String> {
     let text = match needs {
         [Need::Run { command, .. }] => pattern_for(command).or_else(|| exactly(command))?.join(BETWEEN),
         [Need::Call { tool, definition, .. }] => format!("{CALL}{tool}{DEFINITION}{definition}"),
+        [Need::Fetch { host, .. }] => format!("{WEB}{host}"),
         _ => return None,
     };
     patterns(&text, needs).is_ok().then_some(text)
@@ -109,6 +110,13 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
         }
         [Need::Call { tool, definition, .. }] => {
             patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool, definition)
+        }
+        // Every host would also be every one that a page names.
+        [Need::Fetch { .. }] if patterns.iter().any(|pattern| pattern == "web:*") => {
+            return Err("web:* would permit every host");
+        }
+        [Need::Fetch { host, .. }] => {
+            patterns.iter().all(|pattern| pattern.starts_with(WEB)) && allows_fetch(&patterns, host)
         }
         _ => false,
     };
@@ -173,6 +181,17 @@ mod tests {
         assert_eq!(proposal(&call).as_deref(), Some("mcp:files__stat#d1"));
         assert!(patterns("mcp:files__stat", &call).is_ok() && patterns("mcp:files__stat#d2", &call).is_err());
         assert!(patterns("mcp:files__*", &call).is_ok() && patterns("files *", &call).is_err());
+        let fetch = [Need::Fetch {
+            host: "docs.python.org".to_owned(),
+            url: "https://docs.python.org/3/".to_owned(),
+            remarks: Vec::new(),
+            is_long: false,
+        }];
+        assert_eq!(proposal(&fetch).as_deref(), Some("web:docs.python.org"));
+        assert!(patterns("web:*.python.org", &fetch).is_ok());
+        for text in ["web:*", "docs.python.org", "web:docs.rs", "mcp:*", "*"] {
+            assert!(patterns(text, &fetch).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod calls;
 mod changing_tools;
 mod common;
 mod compaction;
+mod fallback;
 mod goes_on;
 mod hooks;
 mod idle;

@@ -138,6 +138,17 @@ pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'st
                 }
                 exactly(parameters, look, &mut out);
             }
+            Need::Fetch { host, url, remarks, .. } => {
+                titled(
+                    &format!("{title} to fetch this from {}?", clean(host, 1)),
+                    look,
+                    &mut out,
+                );
+                for remark in remarks {
+                    warning(&clean(remark, 1), look, &mut out);
+                }
+                exactly(url, look, &mut out);
+            }
         }
     }
     if asked.needs.is_empty() {
@@ -183,6 +194,7 @@ pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
             Need::Change { path, diff, .. } => (path, diff),
             Need::Run { command: text, .. }
             | Need::RunWith { command: text, .. }
+            | Need::Fetch { url: text, .. }
             | Need::Call { parameters: text, .. } => return (written(text, look).0.len() > ROWS).then(|| text.clone()),
             Need::Read { .. } => return None,
         };
@@ -365,6 +377,7 @@ pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
         Need::Change { path, .. } => format!("change {}", shown(path)),
         Need::Read { path, .. } => format!("read {}", shown(path)),
         Need::Call { server, parameters, .. } => format!("call the MCP server {server} with {parameters}"),
+        Need::Fetch { url, .. } => format!("fetch {url}"),
     });
     let what: Vec<String> = what.collect();
     clip(

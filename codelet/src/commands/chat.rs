@@ -3,6 +3,7 @@
 use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
+use crate::fallback::Standby;
 use crate::hooks::runner::{About, Runner};
 use crate::hooks::{Found, consent};
 use crate::live_page::Page;
@@ -111,10 +112,12 @@ fn live(
     super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
     let ready = unless_signalled(&runtime, async {
         let mut told = loading::Told::default();
-        world::model(settings, &mut |loading| told.on(&loading)).await
+        let mut waits = |loading| told.on(&loading);
+        let model = world::model(settings, &mut waits).await?;
+        Ok((model, Standby::connect(settings, &mut waits).await?))
     });
-    let model = match ready {
-        Ok(model) => model?,
+    let (model, standby) = match ready {
+        Ok(models) => models?,
         Err(status) => return Ok(status.into()),
     };
     let greeting = format!(
@@ -133,7 +136,11 @@ fn live(
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
-    let (reach, hooked) = (equipment.reach.clone(), equipment.reach.clone());
+    let (reach, hooked, tools) = (
+        equipment.reach.clone(),
+        equipment.reach.clone(),
+        equipment.reach.clone(),
+    );
     let has_hooks = !found.own.is_empty() || is_permitted;
     let mut servers = Servers::default();
     let skip = Interrupt::new();
@@ -164,6 +171,7 @@ fn live(
         if let Some(runner) = Runner::new(found, is_permitted, about) {
             begun.session.hooked_by(Arc::new(runner));
         }
+        begun.notices.extend(standby.serve(&mut begun.session, tools));
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());

@@ -2,6 +2,7 @@
 
 use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
+use crate::fallback::Standby;
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::hooks::runner::{About, Runner};
 use crate::hooks::{Found, consent};
@@ -71,10 +72,13 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         tokio::select! {
             biased;
             () = interrupt.thrown() => Ok(None),
-            model = world::model(&settings, &mut waits) => model.map(Some),
+            models = async {
+                let model = world::model(&settings, &mut waits).await?;
+                Ok((model, Standby::connect(&settings, &mut waits).await?))
+            } => models.map(Some),
         }
     })?;
-    let Some(model) = model else {
+    let Some((model, standby)) = model else {
         return Ok(Exit::Interrupted);
     };
     let transcript = chat
@@ -124,6 +128,9 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     };
     let mut session = Session::new(parts, session_settings(&settings));
     session.served_by(toolset.source(servers.offers));
+    if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
+        front.on(Event::Notice(notice));
+    }
     let about = About {
         session: session.id().to_owned(),
         transcript: transcript_file(chat, &place),
@@ -404,6 +411,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     let mut settings = Settings::read(&place.settings())?;
     let from = &From::CommandLine;
     settings.model.take(chat.model.clone(), from);
+    settings.fallback.take(chat.fallback.clone().map(Some), from);
     settings.base_url.take(chat.base_url.clone().map(Some), from);
     settings.effort.take(chat.effort.map(Some), from);
     settings

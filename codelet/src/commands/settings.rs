@@ -56,6 +56,7 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     }
     let mut rows = vec![
         row("model", &settings.model, String::clone),
+        row("fallback", &settings.fallback, or("none")),
         row("base_url", &settings.base_url, |url| {
             url.as_deref().map_or("the vendor's".to_owned(), address::shown)
         }),
@@ -92,6 +93,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         }),
         row("network", &settings.network, |network| {
             if *network { "on" } else { "off" }.to_owned()
+        }),
+        row("web", &settings.web, bool::to_string),
+        row("web_private", &settings.web_private, |hosts| match hosts.as_slice() {
+            [] => "no private addresses".to_owned(),
+            hosts => hosts.join(", "),
         }),
         row("deny", &settings.deny, |deny| match deny.as_slice() {
             [] => "nothing".to_owned(),

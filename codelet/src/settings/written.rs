@@ -33,6 +33,8 @@ pub(super) struct Written {
     #[serde(deserialize_with = "filled")]
     pub model: Option<String>,
     #[serde(deserialize_with = "filled")]
+    pub fallback: Option<String>,
+    #[serde(deserialize_with = "filled")]
     pub base_url: Option<String>,
     #[serde(deserialize_with = "effort")]
     pub effort: Option<Effort>,
@@ -46,6 +48,9 @@ pub(super) struct Written {
     pub write: Option<Vec<PathBuf>>,
     #[serde(deserialize_with = "network")]
     pub network: Option<bool>,
+    pub web: Option<bool>,
+    #[serde(deserialize_with = "web_private")]
+    pub web_private: Option<Vec<String>>,
     #[serde(deserialize_with = "deny")]
     pub deny: Option<Vec<String>>,
     #[serde(deserialize_with = "max_steps")]
@@ -447,6 +452,17 @@ fn project_allow<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::E
 
 fn deny<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     patterns("deny", from)
+}
+
+fn web_private<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
+    let hosts = patterns("web_private", from)?.unwrap_or_default();
+    let is_host = |host: &String| !host.contains(['/', '@', ' ']);
+    match hosts.iter().find(|host| !is_host(host)) {
+        Some(host) => Err(D::Error::custom(format!(
+            "web_private: expected hosts such as \"localhost:3000\" or \"*.corp.example\", not {host:?}"
+        ))),
+        None => Ok(Some(hosts.iter().map(|host| host.to_ascii_lowercase()).collect())),
+    }
 }
 
 fn patterns<'de, D: Deserializer<'de>>(name: &str, from: D) -> Result<Option<Vec<String>>, D::Error> {

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod clock;
+pub mod pages;
 pub mod pty;
 pub mod svg;
 

@@ -11,6 +11,7 @@ mod common;
 mod compact;
 mod corpus;
 mod doctor;
+mod fallback;
 #[cfg(unix)]
 mod gateway;
 #[cfg(target_os = "linux")]
@@ -37,6 +38,7 @@ mod streams;
 mod takeover;
 mod tasks;
 mod usage;
+mod web;
 
 /// No test of its own: the server of tools that others start.
 #[cfg(unix)]

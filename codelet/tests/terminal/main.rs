@@ -27,6 +27,7 @@ mod tasks;
 mod turns;
 mod typed;
 mod waits;
+mod web;
 
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use common::agent::{Bench, usage};

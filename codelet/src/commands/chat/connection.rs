@@ -1,10 +1,11 @@
 //! `/model`: another model in a session, and where it is asked.
 
 use crate::exit::Failure;
+use crate::fallback::{asked_at, is_elsewhere};
 use crate::place::variable;
 use crate::settings::{From, Set, Settings};
 use crate::{loading, world};
-use codelet_providers::{Loading, address, vendor};
+use codelet_providers::{Loading, address};
 use codelet_terminal::{Connect, Found};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -62,13 +63,6 @@ pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connec
     })
 }
 
-/// Whether this model is not asked at the address that was given for the first one. Names without a known vendor are the
-/// server's own.
-fn is_elsewhere(first: &str, name: &str) -> bool {
-    let vendor = |name: &str| vendor::find(name.split_once('/')?.0).map(|vendor| vendor.name);
-    vendor(first) != vendor(name)
-}
-
 /// What is told before an address is left that somebody gave, for the model of these settings. `None` where none was, or
 /// nobody could be asked elsewhere.
 fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
@@ -87,13 +81,6 @@ fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
         "Not switched yet: {name} is served at {there}, not at {given} ({from}). The whole conversation would be sent there. \
          Repeat the command to confirm."
     ))
-}
-
-/// Where the model of these settings is asked.
-fn asked_at(settings: &Settings) -> String {
-    let given = settings.base_url.value.as_deref();
-    let usual = settings.vendor().map_or("", |vendor| vendor.base_url);
-    address::shown(given.unwrap_or(usual))
 }
 
 #[cfg(test)]
