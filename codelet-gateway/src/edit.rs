@@ -6,10 +6,10 @@
 //! nothing else.
 
 mod fold;
+mod handles;
 mod mark;
 mod memory;
 mod own;
-mod reading_back;
 
 use crate::Api;
 use bytes::Bytes;

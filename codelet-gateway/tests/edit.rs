@@ -212,6 +212,9 @@ fn what_was_removed_is_read_back_by_the_command_that_the_model_is_told_of() {
         for body in requests(api, 80) {
             let said = String::from_utf8(sent(&one.edit(&api.into(), &body), &body)).unwrap();
             assert!(!said.contains("Recall("), "{api:?}");
+            let has_notice = said.contains("its summary is above.");
+            let command = "its summary is above. In a shell, `codelet recall HANDLE` prints what it leaves out.";
+            assert_eq!(said.contains(command), has_notice, "{api:?}");
             for marker in said.split(" · `codelet recall ").skip(1) {
                 let handle = marker.split('`').next().unwrap();
                 let text = one.recall(handle).unwrap();

@@ -237,6 +237,7 @@ impl RankingIndex {
             mark(const { bit("after_head") }, after_head);
             mark(const { bit("seg1") }, is_long && number == 0);
             after_head = segment.looks & const { bit("heading") | bit("colon") } != 0;
+            make_room(&mut self.segments, 1);
             self.segments.push(segment);
         }
         block.segments.end = self.segments.len() as u32;
@@ -262,6 +263,7 @@ impl RankingIndex {
         self.words.scan(text, &mut words);
         let count = words.len();
         let (mut lists, mut common) = (0, 0);
+        make_room(&mut self.segment_words, count);
         for &word in &words {
             let on = self.words.lists(word);
             lists |= on;
@@ -310,6 +312,7 @@ impl RankingIndex {
     /// Counts a word of a segment of the block at `at`; whether the user said it before.
     fn count(&mut self, word: u32, block: &Block, at: u32) -> bool {
         if word as usize == self.known.len() {
+            make_room(&mut self.known, 1);
             self.known.push(Known {
                 blocks: 0,
                 first: at,
@@ -427,6 +430,14 @@ impl RankingIndex {
     }
 }
 
+/// Makes room for so many more, and an eighth besides. By itself a list becomes twice as long when it is full, and these are most of what is
+/// remembered of a conversation.
+fn make_room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 8));
+    }
+}
+
 /// A text as it is quoted: its blanks one each, without the marks of headings and of bold text and the bars around a row of a table; `None`
 /// for one that had better not be quoted, or of which nothing is left.
 fn quoted(text: &str) -> Option<Cow<'_, str>> {
@@ -522,5 +533,29 @@ fn number_length(line: &str) -> usize {
         0
     } else {
         line.len() - behind.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Role, ToolCall, ToolResult};
+
+    #[test]
+    fn what_is_known_of_a_long_conversation_leaves_little_memory_unused() {
+        let mut index = RankingIndex::default();
+        for number in 0..300 {
+            let id = format!("c{number}");
+            let call = ToolCall::new(id.as_str(), "Bash", Default::default());
+            index.append(&Message::new(Role::Assistant, vec![Part::ToolCall(call)]));
+            let output: String = (0..10)
+                .map(|line| format!("frame {number} of walnut_{line}_{number}\n"))
+                .collect();
+            index.append(&Message::results(vec![ToolResult::new(id, Some(true), output)]));
+            let is_filled = |length: usize, capacity: usize| length < 100 || capacity <= length + length / 8 + 16;
+            assert!(is_filled(index.segments.len(), index.segments.capacity()));
+            assert!(is_filled(index.segment_words.len(), index.segment_words.capacity()));
+            assert!(is_filled(index.known.len(), index.known.capacity()));
+        }
     }
 }

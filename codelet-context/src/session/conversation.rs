@@ -121,6 +121,8 @@ pub struct Conversation {
     told: Option<Box<History>>,
     /// Pictures that were refused by the model that is asked now.
     refused: Vec<withdraw::Refused>,
+    /// How the model reads back what is removed; none where it has the tool.
+    reading_back: Option<&'static str>,
 }
 
 impl Conversation {
@@ -160,7 +162,15 @@ impl Conversation {
             withdrawn: BTreeMap::new(),
             told: None,
             refused: Vec::new(),
+            reading_back: None,
         }
+    }
+
+    /// The same for a model that has no tool `Recall`: a summary's notice says in these words how what is removed is read back, or nothing of
+    /// that where they are empty. See [`Options::reading_back`](crate::compact::Options::reading_back).
+    pub fn reading_back(mut self, words: &'static str) -> Self {
+        self.reading_back = Some(words);
+        self
     }
 
     /// The same under these prices and this preset.

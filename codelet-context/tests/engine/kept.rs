@@ -2,7 +2,7 @@
 
 use crate::common::{answers, result, run, says, thinks};
 use codelet_context::compact::{Compaction, FateKind, Options, Target, compact, compact_with};
-use codelet_context::conversation::Conversation;
+use codelet_context::conversation::{Conversation, Signals};
 use codelet_context::history::History;
 use codelet_context::message::{
     Action, ActionKind, Extra, Message, Origin, Part, Role, Thinking, ToolCall, ToolResult,
@@ -400,6 +400,32 @@ fn how_what_was_removed_is_read_back_is_said_in_the_callers_words_and_within_the
             assert_eq!(own.contains("Recall("), reading_back.is_none(), "{own}");
         }
     }
+}
+
+#[test]
+fn a_conversation_tells_how_what_was_removed_is_read_back_in_the_callers_words() {
+    let end = |conversation: Conversation| {
+        let mut conversation = conversation;
+        conversation.append(Message::user("Look at everything."));
+        (0..60).for_each(|number| {
+            step(number, 60)
+                .into_iter()
+                .for_each(|message| conversation.append(message))
+        });
+        let due = conversation.decide(Signals::default()).unwrap();
+        conversation.compact(due).unwrap();
+        let Some(Part::Text(text)) = conversation.view().messages.last().and_then(|last| last.parts.last()) else {
+            panic!("{:?}", conversation.view());
+        };
+        text.body.as_str().to_owned()
+    };
+    let talk = || Conversation::new(CompactionConfig::new(8_000), 0);
+    let usual = end(talk());
+    let notice = usual
+        .strip_suffix(" Recall(handle) reads back what it leaves out.")
+        .unwrap();
+    assert_eq!(end(talk().reading_back("Run it.")), format!("{notice} Run it."));
+    assert_eq!(end(talk().reading_back("")), notice);
 }
 
 #[test]

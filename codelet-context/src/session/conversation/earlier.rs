@@ -40,6 +40,7 @@ impl Conversation {
                 stuck: self.stuck,
                 refusals: self.refusals,
                 is_refused: self.is_refused,
+                reading_back: self.reading_back,
                 must_shrink: self.must_shrink,
                 was_close: self.was_close,
                 cut: self.cut,

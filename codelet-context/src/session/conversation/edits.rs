@@ -208,7 +208,7 @@ impl Conversation {
                 overhead: self.overhead,
                 goes_on: true,
                 weights: None,
-                reading_back: None,
+                reading_back: self.reading_back,
             },
             Known {
                 archived: Some(&self.archived),

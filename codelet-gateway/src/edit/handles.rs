@@ -1,19 +1,17 @@
-//! How the model reads back what was removed. An agent has no tool for that, but nearly every one has a shell: `codelet recall HANDLE`
+//! How markers name what was removed. An agent has no tool that reads it back, but nearly every one has a shell: `codelet recall HANDLE`
 //! asks the gateway for the text that has this handle.
 
 use codelet_context::recall::Archive;
 
-/// What the engine says of its own session's tool, and of the command instead.
-const TOOL: &str = "Recall(handle) reads back what it leaves out.";
-const COMMAND: &str = "In a shell, `codelet recall HANDLE` prints what it leaves out.";
+/// What the engine is to say of that in the notice of a summary.
+pub(super) const COMMAND: &str = "In a shell, `codelet recall HANDLE` prints what it leaves out.";
 /// What stands before the handle in a marker.
 const BEFORE: &str = " · recall ";
 
-/// What the engine wrote, as JSON, in words that hold for the agent: of the command, or where that is not offered of neither.
+/// What the engine wrote, as JSON, with markers that hold for the agent: they name the command, or where that is not offered nothing.
 pub(super) fn told(json: &str, archive: &Archive, is_offered: bool) -> String {
-    let json = json.replace(TOOL, if is_offered { COMMAND } else { "" });
     let mut out = String::with_capacity(json.len());
-    let mut rest = json.as_str();
+    let mut rest = json;
     while let Some(at) = rest.find(BEFORE) {
         let behind = &rest[at + BEFORE.len()..];
         let end = behind
@@ -40,13 +38,11 @@ mod tests {
     fn only_handles_under_which_something_is_kept_are_left_out() {
         let mut archive = Archive::default();
         let handle = archive.keep(&Body::new("a text"), "Read", "set aside");
-        let json = format!("[a · recall {handle}] [b · recall nothing] Recall(handle) reads back what it leaves out.");
-        assert_eq!(told(&json, &archive, false), "[a] [b · recall nothing] ");
-        let offered = told(&json, &archive, true);
-        assert!(offered.starts_with(&format!("[a · `codelet recall {handle}`] [b · recall nothing]")));
-        assert!(
-            offered.contains(handle.as_str())
-                && offered.ends_with("`codelet recall HANDLE` prints what it leaves out.")
+        let json = format!("[a · recall {handle}] [b · recall nothing]");
+        assert_eq!(told(&json, &archive, false), "[a] [b · recall nothing]");
+        assert_eq!(
+            told(&json, &archive, true),
+            format!("[a · `codelet recall {handle}`] [b · recall nothing]")
         );
     }
 }
