@@ -10,14 +10,16 @@ use crate::run::Run;
 use crate::session::Session;
 use std::sync::Arc;
 
+/// Hears which model is asked from then on.
+pub type Changed = Box<dyn Fn(&dyn Model) + Send + Sync>;
+
 /// A model that waits for its turn.
 pub struct Fallback {
     /// The fallback; while that is asked, the first model.
     standby: Option<Arc<dyn Model>>,
     /// What a person is told of it: its name and where it is asked.
     shown: String,
-    /// Hears which model is asked from then on.
-    changed: Box<dyn Fn(&dyn Model) + Send + Sync>,
+    changed: Changed,
     is_asked: bool,
     /// The first model was given up, and has not answered since.
     is_doubted: bool,
@@ -26,7 +28,7 @@ pub struct Fallback {
 impl Fallback {
     /// This model, told to a person as `shown`. `changed` hears of each model that is asked from then on, such as to tell the tools
     /// whether it takes pictures.
-    pub fn new(model: Box<dyn Model>, shown: String, changed: Box<dyn Fn(&dyn Model) + Send + Sync>) -> Self {
+    pub fn new(model: Box<dyn Model>, shown: String, changed: Changed) -> Self {
         Fallback {
             standby: Some(model.into()),
             shown,

@@ -133,10 +133,14 @@ impl Trim<'_> {
         }
     }
 
-    /// Makes an address absolute; says whether the attribute stays.
+    /// Makes an address absolute; says whether the attribute stays. What leads to another place of the page leads nowhere in a text, and
+    /// titles mostly say a link's words once more.
     fn resolves(&self, attribute: &mut Attribute) -> bool {
-        if !matches!(&*attribute.name.local, "href" | "src") || attribute.value.starts_with('#') {
-            return true;
+        match &*attribute.name.local {
+            "title" => return false,
+            "href" | "src" if attribute.value.starts_with('#') => return false,
+            "href" | "src" => {}
+            _ => return true,
         }
         let resolved = self.base.join(&attribute.value).ok();
         match resolved.filter(|url| matches!(url.scheme(), "http" | "https" | "mailto") && url.as_str().len() <= LINK) {
@@ -203,7 +207,7 @@ mod tests {
     #[test]
     fn a_page_becomes_markdown_with_its_links_code_lists_and_tables() {
         let page = "<!doctype html><head><title>T</title><style>x{}</style></head><body><h2>Use</h2><p>Some <b>bold</b> \
-             <code>code</code>, <a href=c>rel</a>, <a href='//x.example/y'>abs</a>, <a href='javascript:x()'>js</a>.</p>\
+             <code>code</code>, <a href=c>rel</a>, <a href='//x.example/y'>abs</a>, <a href='javascript:x()'>js</a>, <a href='#x' title=T>place</a>.</p>\
              <ul><li>one<li>two<ul><li>in</ul></ul><pre><code class=language-rust>fn main() {}\n</code></pre>\
              <table><tr><th>A<th>B<tr><td>1<td>2</table><img src='data:image/png;base64,AAAA' alt=dot>\
              <script>evil()</script><!-- note --><p hidden>unseen</p><p style='display : none'>unseen</p>";
@@ -211,7 +215,7 @@ mod tests {
         assert_eq!((title.as_str(), cut), ("T", None));
         for wanted in [
             "## Use\n",
-            "Some **bold** `code`, [rel](https://docs.example/a/c), [abs](https://x.example/y), js.",
+            "Some **bold** `code`, [rel](https://docs.example/a/c), [abs](https://x.example/y), js, place.",
             "- one\n- two\n",
             "```rust\nfn main() {}\n```",
             "| A | B |",

@@ -44,7 +44,8 @@ impl Target {
         if text.chars().any(|c| c.is_control() || hides(c)) {
             return Err("this address contains characters that nobody sees; write it without them".to_owned());
         }
-        let url = Url::parse(text).map_err(|error| format!("this is not a URL: {error}; it begins with https://"))?;
+        let url =
+            Url::parse(text).map_err(|error| format!("this is not a URL ({error}); write it from https:// on"))?;
         Target::of(url)
     }
 

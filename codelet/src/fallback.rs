@@ -8,6 +8,7 @@ use codelet_agent::fallback::Fallback;
 use codelet_agent::model::Model;
 use codelet_agent::session::Session;
 use codelet_providers::{Loading, address, vendor};
+use codelet_text::short::grouped;
 use codelet_tools::Reach;
 
 /// The model that waits for its turn, if one does.
@@ -34,8 +35,8 @@ impl Standby {
         };
         match connected {
             Ok(model) => Ok(Standby {
+                notice: assumed(&*model),
                 model: Some((model, format!("{name} at {}", asked_at(&there)))),
-                notice: None,
             }),
             Err(Failure::Told(why)) if settings.fallback.from == From::CommandLine => {
                 Err(Failure::Told(format!("--fallback: {why}")))
@@ -59,6 +60,19 @@ impl Standby {
         }
         self.notice
     }
+}
+
+/// What is taken for granted of a model that no catalogue knows.
+fn assumed(model: &dyn Model) -> Option<String> {
+    let profile = model.profile();
+    profile.is_unknown.then(|| {
+        format!(
+            "unknown fallback {}: assuming a context window of {} tokens (set it under [models.\"{}\"] in the settings)",
+            profile.name,
+            grouped(profile.window),
+            profile.name
+        )
+    })
 }
 
 /// The settings under which a model of this name is asked beside the one of the settings. An address is for the vendor that it was given
