@@ -14,7 +14,7 @@ use crate::definitions::{Author, Definition};
 use crate::event::{Event, Listen};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Model, ToolSpec};
-use crate::permission::{Asked, Gate, Verdict};
+use crate::permission::{Asked, Gate, Permission, Verdict};
 use crate::run::{Ending, Limits};
 use crate::session::{Parts, Prompt, Session, Settings};
 use crate::step::GRACE;
@@ -412,6 +412,11 @@ impl Gate for Named {
             task: Some(&self.task),
             ..asked
         })
+    }
+
+    fn permission(&self) -> Permission {
+        // It looks as a session does that plans, but the plan is not its to make.
+        self.gate.permission().max(Permission::Read)
     }
 
     fn can_ask(&self) -> bool {

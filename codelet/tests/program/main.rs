@@ -2,12 +2,15 @@
 #![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 #[cfg(unix)]
+mod action;
+#[cfg(unix)]
 mod at_once;
 mod bad_settings;
 #[path = "../common/mod.rs"]
 mod common;
 mod compact;
 mod corpus;
+mod doctor;
 #[cfg(unix)]
 mod gateway;
 #[cfg(unix)]
