@@ -86,6 +86,8 @@ pub struct Question {
     pub grants: Vec<Grant>,
     /// The patterns that could be kept for the project, as a text to be changed; `None` where none can be.
     pub proposal: Option<String>,
+    /// It is asked although the rules permit it.
+    is_permitted: bool,
     state: Arc<Mutex<State>>,
     answer: oneshot::Sender<Word>,
 }
@@ -93,7 +95,7 @@ pub struct Question {
 impl Question {
     /// Whether nobody needs the answer any more: the call was interrupted, or what it needs was permitted meanwhile.
     pub fn is_moot(&self) -> bool {
-        self.answer.is_closed() || lock(&self.state).open(&self.needs).is_empty()
+        self.answer.is_closed() || !self.is_permitted && lock(&self.state).open(&self.needs).is_empty()
     }
 
     /// Answers.
@@ -271,27 +273,45 @@ impl Gate for Asking {
             if needs.is_empty() {
                 return Verdict::Yes;
             }
-            let (answer, answered) = oneshot::channel();
-            let can_keep = lock(&self.state).keeper.is_some();
-            let question = Question {
-                proposal: permission::proposal(&needs).filter(|_| can_keep),
-                tool: asked.tool.to_owned(),
-                description: asked.description.to_owned(),
-                grants: grants(&needs),
-                needs,
-                state: Arc::clone(&self.state),
-                answer,
-            };
-            if self.questions.send(question).is_err() {
-                return Verdict::No("nobody can answer".to_owned());
-            }
-            match answered.await {
-                Ok(Word::Once | Word::Always) => Verdict::Yes,
-                Ok(Word::No(reason)) => Verdict::No(refusal::by_user(reason.as_deref())),
-                Ok(Word::Unasked(why)) => Verdict::No(why),
-                Err(_) => Verdict::No("nobody can answer".to_owned()),
-            }
+            self.asked(asked, needs, false).await
         })
+    }
+
+    fn ask<'a>(&'a self, asked: Asked<'a>, _: String) -> BoxFuture<'a, Verdict> {
+        Box::pin(async move {
+            let denial = |need| lock(&self.state).rules.denial(need);
+            if let Some(denial) = asked.needs.iter().find_map(denial) {
+                return Verdict::No(denial);
+            }
+            self.asked(asked, asked.needs.to_vec(), true).await
+        })
+    }
+}
+
+impl Asking {
+    /// Asks about these needs of a call, and waits for the answer. What is permitted and asked about all the same is permitted this once.
+    async fn asked(&self, asked: Asked<'_>, needs: Vec<Need>, is_permitted: bool) -> Verdict {
+        let (answer, answered) = oneshot::channel();
+        let can_keep = lock(&self.state).keeper.is_some() && !is_permitted;
+        let question = Question {
+            proposal: permission::proposal(&needs).filter(|_| can_keep),
+            tool: asked.tool.to_owned(),
+            description: asked.description.to_owned(),
+            grants: if is_permitted { Vec::new() } else { grants(&needs) },
+            needs,
+            is_permitted,
+            state: Arc::clone(&self.state),
+            answer,
+        };
+        if self.questions.send(question).is_err() {
+            return Verdict::No("nobody can answer".to_owned());
+        }
+        match answered.await {
+            Ok(Word::Once | Word::Always) => Verdict::Yes,
+            Ok(Word::No(reason)) => Verdict::No(refusal::by_user(reason.as_deref())),
+            Ok(Word::Unasked(why)) => Verdict::No(why),
+            Err(_) => Verdict::No("nobody can answer".to_owned()),
+        }
     }
 }
 

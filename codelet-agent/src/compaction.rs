@@ -7,6 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::{Bearing, words};
 use crate::session::{Session, SummaryBy};
+use crate::skills;
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
@@ -54,6 +55,7 @@ pub(crate) async fn compact(
             let notice = notice.took(began.elapsed());
             let reason = due.reason();
             listener.on(Event::Compacted { reason, notice });
+            skills::tell_again(session);
             Ok(())
         }
         Err(refusal) => {

@@ -62,6 +62,11 @@ pub trait Gate: Send + Sync {
     /// Judges one call. It may take as long as a person takes to answer.
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict>;
 
+    /// Asks a person about a call, also where it is permitted; where nobody can be asked it is not made, and why.
+    fn ask<'a>(&'a self, _: Asked<'a>, why: String) -> BoxFuture<'a, Verdict> {
+        Box::pin(future::ready(Verdict::No(why)))
+    }
+
     /// Whether a person can be asked about what the rules do not permit.
     fn can_ask(&self) -> bool {
         false

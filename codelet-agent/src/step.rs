@@ -10,6 +10,7 @@ use crate::permission::{Asked, Verdict};
 use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
+use crate::skills;
 use crate::tally::{self, Went};
 use crate::tool::{Call, Live, Need, Output, Tool};
 use codelet_context::body::Body;
@@ -134,6 +135,13 @@ pub(crate) async fn call_tools(
         } else {
             None
         };
+        if output.success && &*call.tool == skills::TOOL {
+            let listed = session
+                .skills
+                .as_ref()
+                .and_then(|skills| skills.narrowed(&call.parameters));
+            session.narrowed.extend(listed);
+        }
         results.push(answer(&mut session.conversation, call, output, bound, note));
     }
     session.conversation.append(Message::results(results));
@@ -339,9 +347,18 @@ async fn call_one(
         needs: &needs,
     };
     let began = Instant::now();
+    let objection = session
+        .narrowed
+        .iter()
+        .find_map(|list| list.objection(&call.tool, &needs));
+    let judged = match objection {
+        // What the rules do not permit is asked about as ever.
+        Some(why) => parts.gate.ask(asked, why),
+        None => parts.gate.judge(asked),
+    };
     let verdict = tokio::select! {
         biased;
-        verdict = parts.gate.judge(asked) => verdict,
+        verdict = judged => verdict,
         () = interrupt.thrown() => return None,
     };
     let mut waited = began.elapsed();

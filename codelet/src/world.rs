@@ -5,6 +5,7 @@ use crate::network;
 use crate::place::{Place, variable};
 use crate::servers::{self, Named, ServerFile};
 use crate::settings::{From, Login, Settings};
+use codelet_agent::commands::Commands;
 use codelet_agent::effort::{Effort, names};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -387,6 +388,12 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         surroundings: Arc::new(world),
         notices,
     }
+}
+
+/// The commands that files hold. None has the name of a command of the session.
+pub fn commands(surroundings: &Arc<dyn Surroundings>) -> Commands {
+    let own = codelet_terminal::command::COMMANDS.iter().map(|entry| entry.word);
+    Commands::new(Arc::clone(surroundings), own.chain(["quit"]))
 }
 
 /// Where the user keeps instructions of their own: Codelet's folder, and the one that other agents read.

@@ -10,6 +10,7 @@ mod idle;
 mod limits;
 mod refused;
 mod reminders;
+mod skills;
 mod summary;
 mod uncounted;
 mod vendors_limits;

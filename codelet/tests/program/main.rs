@@ -9,6 +9,8 @@ mod common;
 mod compact;
 mod corpus;
 #[cfg(unix)]
+mod definitions;
+#[cfg(unix)]
 mod gateway;
 #[cfg(unix)]
 mod inherited;
