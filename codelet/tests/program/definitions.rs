@@ -1,7 +1,7 @@
 //! Skills and commands of files, with the real program: what reaches the model, and what a hostile repository can do with them.
 
-use crate::common::agent::{Bench, piped};
-use crate::common::{ended, stderr};
+use crate::common::agent::Bench;
+use crate::common::{ended, piped, stderr};
 use codelet_testkit::server::{Behaviour, Record, Reply, Server, Wire};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
@@ -157,6 +157,45 @@ fn a_command_of_a_file_takes_words_and_says_who_wrote_it() {
     let record = server.record();
     assert!(texts(&record, 1).contains("Review b.rs for x.") && texts(&record, 2).contains("Review c.rs for y."));
     assert_eq!(record.faults(), "");
+}
+
+#[test]
+fn what_a_command_does_not_list_is_not_done_until_the_next_prompt() {
+    let bench = Bench::new();
+    bench.file(
+        ".claude/commands/look.md",
+        "---\nallowed-tools: Read, Bash(git push *)\n---\nLook at a.txt.\n",
+    );
+    bench.file("a.txt", "one\n");
+    let write = |text: &str| Reply::call("Write", json!({"file_path": "a.txt", "content": text}));
+    let server = server([
+        Reply::call("Read", json!({"file_path": "a.txt"})),
+        write("two\n"),
+        Reply::call("Bash", json!({"command": "git push origin"})),
+        Reply::text("I may not."),
+        Reply::call("Read", json!({"file_path": "a.txt"})),
+        write("three\n"),
+        Reply::text("Done."),
+    ]);
+    let args = ["-p", "--input", "stream-json", "--output", "stream-json"];
+    let mut child = piped(&mut bench.asking(&server, Wire::Anthropic, &args));
+    let said = |text: &str| json!({"type": "user", "message": {"role": "user", "content": text}});
+    writeln!(child.stdin.take().unwrap(), "{}\n{}", said("/look"), said("Now write.")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let record = server.record();
+    assert_eq!(record.faults(), "");
+    let answers = |request: usize| {
+        let results = record.exchanges[request].request.results();
+        results.last().unwrap().1.to_owned()
+    };
+    assert!(answers(2).contains("/look lists the tools it needs"), "{}", answers(2));
+    // What it lists it may therefore not do.
+    assert!(
+        !answers(3).contains("/look lists") && answers(3).starts_with("Refused: "),
+        "{}",
+        answers(3)
+    );
+    assert_eq!(bench.read("a.txt"), "three\n", "{}", stderr(&output));
 }
 
 #[test]
