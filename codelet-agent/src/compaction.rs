@@ -8,6 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::{Bearing, words};
 use crate::session::{Session, SummaryBy};
+use crate::skills;
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -93,6 +94,7 @@ async fn edit(
                 reason,
                 notice: notice.clone(),
             });
+            skills::tell_again(session);
             Ok(Some(notice))
         }
         Err(refusal) => {

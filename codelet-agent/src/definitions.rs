@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// The folders in which a project, and a home, keeps definitions, in this order.
 const SHELVES: [&str; 2] = [".agents", ".claude"];

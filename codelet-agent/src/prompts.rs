@@ -1,11 +1,15 @@
-//! Prompts that servers offer, as commands of a session: `/server:prompt`, with arguments by position or by name.
+//! Prompts that are commands of a session: those that servers offer, `/server:prompt` with arguments by position or by name, and those that
+//! [files](crate::commands) hold.
 
+use crate::definitions::Author;
 use crate::interrupt::Interrupt;
+use crate::narrowed::Narrowed;
 use crate::session::Prompt;
 use codelet_context::message::Image;
 use codelet_text::near;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
@@ -16,15 +20,19 @@ const PARTS: char = ':';
 /// The longest arguments that the first line of a prompt repeats, in bytes.
 const REPEATED: usize = 200;
 
-/// A prompt that a server offers.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A prompt that somebody offers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PromptSpec {
-    /// The command, without the slash: `server:prompt`.
+    /// The command, without the slash: `server:prompt`, or a name alone.
     pub command: String,
     /// What it is for, on one line; empty where the server does not say.
     pub description: String,
     /// What it takes, in the order in which it is given by position.
     pub arguments: Vec<PromptArgument>,
+    /// Who has written its file, which takes what stands behind it as it is; `None` where a server offers it.
+    pub author: Option<Author>,
+    /// What is to stand behind the command of a file; empty where it does not say.
+    pub hint: String,
 }
 
 /// An argument of a prompt.
@@ -45,6 +53,12 @@ pub struct PromptText {
     pub text: String,
     /// The pictures among them.
     pub images: Vec<Image>,
+    /// The names of files whose pictures go with it, as mentions.
+    pub mentions: String,
+    /// The tools that it lists.
+    pub narrowed: Option<Narrowed>,
+    /// What the user should know of it.
+    pub notices: Vec<String>,
 }
 
 /// The values of a prompt's arguments, by their names.
@@ -88,6 +102,49 @@ impl PromptSource for NoPrompts {
     }
 }
 
+/// Several who offer prompts. Of two with one command, the first has it.
+pub struct Several(pub Vec<Arc<dyn PromptSource>>);
+
+impl PromptSource for Several {
+    fn prompts(&self) -> Vec<PromptSpec> {
+        self.0.iter().flat_map(|source| source.prompts()).collect()
+    }
+
+    fn refresh_prompts(&self) -> BoxFuture<'_, Vec<String>> {
+        Box::pin(async {
+            let mut told = Vec::new();
+            for source in &self.0 {
+                told.extend(source.refresh_prompts().await);
+            }
+            told
+        })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        command: &'a str,
+        values: &'a Values,
+        interrupt: &'a Interrupt,
+    ) -> BoxFuture<'a, Result<PromptText, String>> {
+        let has_it = |source: &&Arc<dyn PromptSource>| source.prompts().iter().any(|spec| spec.command == command);
+        match self.0.iter().find(has_it) {
+            Some(source) => source.prompt(command, values, interrupt),
+            None => NoPrompts.prompt(command, values, interrupt),
+        }
+    }
+}
+
+/// The name under which the words behind the command of a file are handed over.
+pub(crate) const WORDS: &str = "ARGUMENTS";
+
+/// The command of a file and the words behind it, if a text begins with one of these.
+pub fn command_of_file<'a>(text: &'a str, specs: &[PromptSpec]) -> Option<(&'a str, &'a str)> {
+    let rest = text.trim().strip_prefix('/')?;
+    let (word, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let is_it = |spec: &PromptSpec| spec.author.is_some() && spec.command.eq_ignore_ascii_case(word);
+    specs.iter().any(is_it).then_some((word, words.trim()))
+}
+
 /// The command and the words behind it, if a text has the form of such a command: `/server:prompt words`.
 pub fn command(text: &str) -> Option<(&str, &str)> {
     let rest = text.trim().strip_prefix('/')?;
@@ -116,6 +173,9 @@ pub fn usage(spec: &PromptSpec) -> String {
             false => format!(" [{name}]"),
         });
     }
+    if !spec.hint.is_empty() {
+        written.push_str(&format!(" {}", spec.hint));
+    }
     written
 }
 
@@ -124,6 +184,8 @@ pub fn usage(spec: &PromptSpec) -> String {
 pub struct Fetched {
     /// What is sent.
     pub prompt: Prompt,
+    /// The names of files whose pictures go with it, as mentions.
+    pub mentions: String,
     /// What the user should know of the prompts besides.
     pub notices: Vec<String>,
 }
@@ -148,7 +210,7 @@ impl Fetched {
     }
 }
 
-/// Asks for the prompt of a command. What is sent says on its first line that a server has written the rest.
+/// Asks for the prompt of a command. What is sent says on its first line who has written the rest.
 ///
 /// # Errors
 /// Why it cannot be had, in sentences for the user: no such prompt, an argument that is missing, a server that refuses.
@@ -159,33 +221,44 @@ pub async fn fetch(
     interrupt: &Interrupt,
 ) -> Result<Fetched, String> {
     let interrupted = || "Interrupted; nothing was sent.".to_owned();
-    let notices = tokio::select! {
+    let mut notices = tokio::select! {
         biased;
         () = interrupt.thrown() => return Err(interrupted()),
         notices = source.refresh_prompts() => notices,
     };
     let spec = find(&source.prompts(), command)?;
-    let values = values(&spec, words)?;
-    let PromptText { text, images } = source.prompt(&spec.command, &values, interrupt).await?;
+    let values = match spec.author {
+        None => values(&spec, words)?,
+        Some(_) => Values::from([(WORDS.to_owned(), words.to_owned())]),
+    };
+    let asked = source.prompt(&spec.command, &values, interrupt).await?;
+    let PromptText {
+        text,
+        images,
+        mentions,
+        narrowed,
+        notices: more,
+    } = asked;
+    notices.extend(more);
     if text.trim().is_empty() && images.is_empty() {
-        return Err(format!(
-            "The server's prompt for /{} is empty. Nothing was sent.",
-            spec.command
-        ));
+        return Err(format!("The prompt of /{} is empty. Nothing was sent.", spec.command));
     }
-    let server = server_of(&spec.command);
+    let writer = match spec.author {
+        None => format!("The MCP server {} wrote what follows.", server_of(&spec.command)),
+        Some(Author::Project) => "The project's authors wrote what follows, not the user.".to_owned(),
+        Some(Author::User) => "What follows is the user's own text for it.".to_owned(),
+    };
     // A pasted text is named by nothing but the command.
     let is_short = words.len() <= REPEATED && !words.contains('\n');
     let typed = format!("/{} {}", spec.command, if is_short { words } else { "…" });
-    let head = format!(
-        "[The user ran {}. The MCP server {server} wrote what follows.]",
-        typed.trim_end()
-    );
+    let head = format!("[The user ran {}. {writer}]", typed.trim_end());
     Ok(Fetched {
         prompt: Prompt {
             text: format!("{head}\n\n{}", text.trim_end()),
             images,
+            narrowed,
         },
+        mentions,
         notices,
     })
 }
@@ -241,7 +314,7 @@ pub fn values(spec: &PromptSpec, words: &str) -> Result<Values, String> {
     let told = |what: String| Err(format!("{what} Usage: {}. Nothing was sent.", usage(spec)));
     let mut values = Values::new();
     let mut by_position = Vec::new();
-    for word in split(words) {
+    for word in parted(words) {
         let named = word.name.as_ref();
         let known = named.and_then(|name| spec.arguments.iter().find(|argument| argument.name == *name));
         match known {
@@ -292,8 +365,13 @@ pub fn values(spec: &PromptSpec, words: &str) -> Result<Values, String> {
     }
 }
 
+/// The words that stand behind a command, parted by blanks, without the quotes that hold some of them together.
+pub(crate) fn split(words: &str) -> Vec<String> {
+    parted(words).into_iter().map(|word| word.whole).collect()
+}
+
 /// The words, parted by blanks. A quote counts where a word or a value begins, and only if it is closed: an apostrophe is none.
-fn split(words: &str) -> Vec<Word> {
+fn parted(words: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut rest = words;
     loop {

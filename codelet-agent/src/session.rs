@@ -9,8 +9,10 @@ use crate::glance::Glances;
 use crate::hooks::Hooks;
 use crate::instructions::Nearer;
 use crate::model::{Model, Profile, ToolSpec};
+use crate::narrowed::Narrowed;
 use crate::permission::Gate;
 use crate::run::Limits;
+use crate::skills::Skill;
 use crate::step;
 use crate::surroundings::Surroundings;
 use crate::task::{Seat, Tasks};
@@ -51,6 +53,8 @@ pub struct Settings {
     pub keep_alive: u32,
     /// Text appended to the system prompt.
     pub append_system: Option<String>,
+    /// Whether the model is told of skills and can read them.
+    pub skills: bool,
     /// The session's name towards a provider: requests of one session go to one cache.
     pub id: String,
 }
@@ -72,13 +76,15 @@ pub struct Prompt {
     pub text: String,
     /// Pictures beside them.
     pub images: Vec<Image>,
+    /// The tools that the command lists which it comes from.
+    pub narrowed: Option<Narrowed>,
 }
 
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
         Prompt {
             text: text.to_owned(),
-            images: Vec::new(),
+            ..Prompt::default()
         }
     }
 }
@@ -120,6 +126,10 @@ pub struct Session {
     /// How many of the tools are the session's own; those of the source stand behind them.
     pub(crate) own_tools: usize,
     pub(crate) source: Option<Arc<dyn ToolSource>>,
+    /// The tool that reads skills; none where there are none.
+    pub(crate) skills: Option<Arc<Skill>>,
+    /// What the command and the skills of this turn list as their tools.
+    pub(crate) narrowed: Vec<Narrowed>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
     /// The bill as the last run began.
@@ -156,6 +166,8 @@ pub struct Session {
     pub(crate) asked_again: AtomicUsize,
     /// What the user was told of the instructions at the last prompt, and since.
     pub(crate) notices: Vec<String>,
+    /// The same of skills, at the last prompt.
+    pub(crate) notices_of_skills: Vec<String>,
     /// Folders whose own instructions were told since.
     pub(crate) nearer: Nearer,
     /// The user knows that counts are not believed, and that costs are estimated.
@@ -203,6 +215,8 @@ impl Session {
             specs,
             own_tools,
             source: None,
+            skills: None,
+            narrowed: Vec::new(),
             settings,
             bill: Bill::default(),
             bill_before: Bill::default(),
@@ -222,6 +236,7 @@ impl Session {
             is_held_up: false,
             asked_again: AtomicUsize::new(0),
             notices: Vec::new(),
+            notices_of_skills: Vec::new(),
             nearer: Nearer::default(),
             has_told_of_doubt: false,
             has_told_of_estimate: false,
@@ -340,10 +355,13 @@ impl Session {
         self.source = Some(source);
     }
 
-    /// Puts these tools in the place of the source's. Says whether the model is told anything else than before.
+    /// Puts these tools in the place of the source's, with the one that reads skills behind them. Says whether the model is told anything else than before.
     pub(crate) fn take_tools(&mut self, tools: Vec<Arc<dyn Tool>>) -> bool {
         self.parts.tools.truncate(self.own_tools);
         self.parts.tools.extend(tools);
+        self.parts
+            .tools
+            .extend(self.skills.clone().map(|skill| skill as Arc<dyn Tool>));
         let specs: Arc<[ToolSpec]> = self.parts.tools.iter().map(|tool| tool.spec().clone()).collect();
         if specs == self.specs {
             return false;

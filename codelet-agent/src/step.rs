@@ -11,6 +11,7 @@ use crate::permission::{Asked, Verdict};
 use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
+use crate::skills;
 use crate::tally::{self, Went};
 use crate::task::{self, Lent};
 use crate::tool::{Call, Live, Need, Output, Tool};
@@ -139,6 +140,13 @@ pub(crate) async fn call_tools(
         } else {
             None
         };
+        if output.success && &*call.tool == skills::TOOL {
+            let listed = session
+                .skills
+                .as_ref()
+                .and_then(|skills| skills.narrowed(&call.parameters));
+            session.narrowed.extend(listed);
+        }
         let transcript = output.transcript.as_ref();
         let kept = transcript.and_then(|transcript| session.keep_transcript(transcript, output.text.as_str()));
         let notes = note.into_iter().chain(std::mem::take(&mut output.hooks)).collect();
@@ -378,7 +386,11 @@ async fn call_one(
             return Some(made);
         }
         Some(Objection::Ask(why)) => Some(format!("a {PRE} hook wants you to be asked: {}", why.trim())),
-        None => None,
+        // What the rules do not permit is asked about as ever.
+        None => session
+            .narrowed
+            .iter()
+            .find_map(|list| list.objection(&call.tool, &needs)),
     };
     let asked = Asked {
         task: None,

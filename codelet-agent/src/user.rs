@@ -1,6 +1,7 @@
 //! What the user asks of a session: a prompt, the same once more, a compaction, a command of their own.
 
 use crate::compaction;
+use crate::definitions;
 use crate::driver;
 use crate::event::{Event, Listen};
 use crate::hooks::{self, Objection, Occasion};
@@ -8,8 +9,9 @@ use crate::instructions::{self, Nearer};
 use crate::interrupt::Interrupt;
 use crate::run::Ending;
 use crate::session::{Prompt, Session, injected};
+use crate::skills::{self, Skill};
 use crate::step;
-use crate::tool::{Call, Live, Output, Tool};
+use crate::tool::{Call, Live, Output, Refreshed, Tool};
 use codelet_context::conversation::{Due, Refusal};
 use codelet_context::message::{Message, Origin, Parameters, Part, ReminderKind, Role, Text, refusal};
 use codelet_context::notice::Notice;
@@ -24,6 +26,7 @@ use std::sync::Arc;
 const NO_INSTRUCTIONS: &str =
     "There are no such instructions any more. What an earlier reminder of this type says is void.";
 const SUBMIT: &str = "UserPromptSubmit";
+const NO_SKILLS: &str = "There are no skills any more.";
 const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
 
 impl Session {
@@ -31,7 +34,9 @@ impl Session {
     pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         self.beside.clear();
         self.is_held_up = false;
+        self.narrowed = prompt.narrowed.iter().cloned().collect();
         *self.asked_again.get_mut() = 0;
+        let skills = self.find_skills(listener);
         self.refresh_tools(interrupt, listener).await;
         if let Some(source) = self.begins.take() {
             hooks::on_start(self, source, interrupt, listener).await;
@@ -58,7 +63,7 @@ impl Session {
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
         let said = Message::new(Role::User, parts);
-        self.remind(estimate_message(&said), interrupt, listener).await;
+        self.remind(estimate_message(&said), &skills, interrupt, listener).await;
         hooks::append(self, SUBMIT, context);
         self.conversation.append(said);
         let ending = driver::drive(self, &before, interrupt, listener).await;
@@ -210,34 +215,54 @@ impl Session {
     /// Asks the source for its tools before a prompt, and never within one: a request in the middle of a run extends the one
     /// before it, which the provider has in its cache.
     async fn refresh_tools(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
-        let Some(source) = self.source.clone() else { return };
-        let refreshed = tokio::select! {
-            biased;
-            () = interrupt.thrown() => return,
-            refreshed = source.refresh() => refreshed,
-            never = self.glances.given(self) => match never {},
+        let refreshed = match self.source.clone() {
+            None => Refreshed::default(),
+            Some(source) => tokio::select! {
+                biased;
+                () = interrupt.thrown() => return,
+                refreshed = source.refresh() => refreshed,
+                never = self.glances.given(self) => match never {},
+            },
         };
         for notice in refreshed.notices {
             listener.on(Event::Notice(notice));
         }
-        let is_changed = refreshed.tools.is_some_and(|tools| self.take_tools(tools));
+        let served = || {
+            let served = self.parts.tools.iter().skip(self.own_tools);
+            served
+                .filter(|tool| &*tool.spec().name != skills::TOOL)
+                .cloned()
+                .collect()
+        };
+        let tools = refreshed.tools.unwrap_or_else(served);
+        let is_changed = self.take_tools(tools);
         if is_changed && self.sent.is_some() {
             // What is sent next begins otherwise than what was sent. What that costs is told with the other costs.
             (self.sent, self.asked) = (None, None);
         }
     }
 
+    /// Finds the skills as they are before a prompt. Returns what the model is told of them.
+    fn find_skills(&mut self, listener: &mut dyn Listen) -> String {
+        if !self.settings.skills {
+            return String::new();
+        }
+        let world = Arc::clone(&self.parts.world);
+        let mut found = definitions::find(&*world, &skills::KIND);
+        let skills = skills::for_the_model(found.definitions);
+        let list = skills::list(&skills, self.conversation.config().window());
+        found.notices.extend(list.notice);
+        tell_new(&found.notices, &mut self.notices_of_skills, listener);
+        self.skills = (!skills.is_empty()).then(|| Arc::new(Skill::new(world, skills)));
+        list.text
+    }
+
     /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
     /// no byte, and an interruption leaves all of it as it was.
-    async fn remind(&mut self, prompt: Tokens, interrupt: &Interrupt, listener: &mut dyn Listen) {
+    async fn remind(&mut self, prompt: Tokens, skills: &str, interrupt: &Interrupt, listener: &mut dyn Listen) {
         let world = Arc::clone(&self.parts.world);
         let instructions = instructions::gather(&*world);
-        for notice in &instructions.notices {
-            if !self.notices.contains(notice) {
-                listener.on(Event::Notice(notice.clone()));
-            }
-        }
-        self.notices = instructions.notices;
+        tell_new(&instructions.notices, &mut self.notices, listener);
         self.nearer = Nearer::default();
         let mut environment = world.environment();
         if let Some(told) = self.parts.gate.permission().told() {
@@ -255,11 +280,14 @@ impl Session {
         let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
         let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
         let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
+        let skills = Some(skills).filter(|text| !text.is_empty());
+        let skills = skills.or_else(|| gone(ReminderKind::Skills, NO_SKILLS));
         let git_status = git_status.as_deref();
         let git_status = git_status.or_else(|| gone(ReminderKind::GitStatus, NO_REPOSITORY));
         let contents = [
             (ReminderKind::Instructions, instructions),
             (ReminderKind::Environment, Some(&*environment)),
+            (ReminderKind::Skills, skills),
             (ReminderKind::GitStatus, git_status),
         ];
         let mut contents: Vec<_> = contents
@@ -275,6 +303,14 @@ impl Session {
             self.conversation.append(message);
         }
     }
+}
+
+/// Tells what was not told the last time, and keeps what there is now.
+fn tell_new(notices: &[String], before: &mut Vec<String>, listener: &mut dyn Listen) {
+    for notice in notices.iter().filter(|notice| !before.contains(notice)) {
+        listener.on(Event::Notice(notice.clone()));
+    }
+    *before = notices.to_vec();
 }
 
 /// What the model is told of how full the window is. What does not fit is compacted before it is sent.

@@ -184,6 +184,8 @@ pub enum ReminderKind {
     Instructions,
     /// `environment`: directory, platform, shell, date.
     Environment,
+    /// `skills`: which skills can be called.
+    Skills,
     /// `gitStatus`: the repository's state.
     GitStatus,
     /// `tokenStatus`: how full the window is.

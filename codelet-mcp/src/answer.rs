@@ -105,6 +105,7 @@ pub(crate) fn of_prompt(mut result: Value, sees_images: bool) -> Option<PromptTe
     Some(PromptText {
         text: answer.text,
         images: answer.images,
+        ..PromptText::default()
     })
 }
 

@@ -117,6 +117,7 @@ fn read(entry: &Value, secrets: &Secrets) -> Option<RemotePrompt> {
             command: String::new(),
             description: described(entry, secrets),
             arguments: shown,
+            ..PromptSpec::default()
         },
         own,
         arguments,
@@ -174,15 +175,15 @@ pub(crate) async fn get(
         Came::Result(result) => {
             let told = format!("The prompt of the MCP server {server} cannot be used: ");
             let read = answer::of_prompt(result, remote.options.sees_images);
-            let PromptText { text, images } = read.ok_or(format!("{told}it is invalid. Nothing was sent."))?;
-            if text.len() > LONGEST {
-                let (size, most) = (grouped(text.len()), grouped(LONGEST));
+            let asked = read.ok_or(format!("{told}it is invalid. Nothing was sent."))?;
+            if asked.text.len() > LONGEST {
+                let (size, most) = (grouped(asked.text.len()), grouped(LONGEST));
                 return Err(format!(
                     "{told}it has {size} bytes, the limit is {most}. Nothing was sent."
                 ));
             }
-            let text = remote.secrets.hide(text);
-            return Ok(PromptText { text, images });
+            let text = remote.secrets.hide(asked.text);
+            return Ok(PromptText { text, ..asked });
         }
         Came::Refused(why) => format!("The MCP server {server} refuses this prompt: {why}. Nothing was sent."),
         Came::Slow => {

@@ -133,7 +133,7 @@ pub fn queued(said: &str, doing: Doing) -> &'static str {
     }
 }
 
-/// The commands, those of servers' prompts, and the keys.
+/// The commands, those of files and of servers' prompts, and the keys.
 pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
     let mut lines = vec![heading(look, "Commands")];
     let commands: Vec<(String, String)> = COMMANDS
@@ -145,11 +145,14 @@ pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
         .collect();
     table(look, &commands, &mut lines);
     lines.push(Line::default());
-    if !prompts.is_empty() {
-        lines.push(heading(look, "Prompts of MCP servers"));
-        let offered = prompts.iter().map(|prompt| (usage(prompt), prompt.description.clone()));
-        table(look, &offered.collect::<Vec<_>>(), &mut lines);
-        lines.push(Line::default());
+    let (files, served): (Vec<&PromptSpec>, Vec<_>) = prompts.iter().partition(|prompt| prompt.author.is_some());
+    for (title, offered) in [("Commands of files", files), ("Prompts of MCP servers", served)] {
+        if !offered.is_empty() {
+            lines.push(heading(look, title));
+            let offered = offered.iter().map(|prompt| (usage(prompt), prompt.description.clone()));
+            table(look, &offered.collect::<Vec<_>>(), &mut lines);
+            lines.push(Line::default());
+        }
     }
     let (title, keys): (&str, &[(&str, &str)]) = match look.is_plain() {
         true => ("Lines", &LINES),

@@ -20,7 +20,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::mention;
 use codelet_agent::model::{Model, Profile};
 use codelet_agent::permission::{Gate as _, Permission};
-use codelet_agent::prompts::{Fetched, PromptSource, fetch};
+use codelet_agent::prompts::{Fetched, PromptSource, command_of_file, fetch};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
 use codelet_agent::surroundings::Surroundings;
@@ -250,8 +250,15 @@ impl<F: Front> Chat<F> {
                 self.front.echo(&shown);
                 self.refuse(Role::Warning, &why);
             }
-            Said::Unknown(word, meant) => {
+            Said::Unknown(word, words, _) if command_of_file(said, &self.reach.prompts.prompts()).is_some() => {
                 self.front.echo(&shown);
+                self.offered(&word, &words, said).await;
+            }
+            Said::Unknown(word, _, meant) => {
+                self.front.echo(&shown);
+                let prompts = self.reach.prompts.prompts();
+                let meant = meant.or_else(|| near::nearest(&word, prompts.iter().map(|prompt| &*prompt.command)));
+                let word: String = word.chars().take(40).collect();
                 let meant = meant.map_or("/help lists them".to_owned(), |meant| format!("did you mean /{meant}?"));
                 self.refuse(Role::Warning, &format!("Unknown command /{word}; {meant}"));
             }
@@ -315,8 +322,8 @@ impl<F: Front> Chat<F> {
         self.ending = Some(ending.unwrap_or(Ending::Interrupted));
     }
 
-    /// Sends a prompt of a server's, once it is shown. The pictures that are named behind the command go with it; what the
-    /// server names is never read.
+    /// Sends a prompt of a file or a server, once it is shown. The pictures that are named behind the command go with it, and those
+    /// that a file may name; what a server names is never read.
     async fn offered(&mut self, command: &str, words: &str, typed: &str) {
         let source = Arc::clone(&self.reach.prompts);
         let fetched = self.run(Doing::Prompt, async |_, interrupt, _| {
@@ -327,9 +334,13 @@ impl<F: Front> Chat<F> {
         match fetched.done {
             Some(Ok(fetched)) => {
                 let shown = self.session.hidden(&fetched.shown());
-                let Fetched { mut prompt, notices } = fetched;
+                let Fetched {
+                    mut prompt,
+                    mentions,
+                    notices,
+                } = fetched;
                 self.tell_all(&notices);
-                let named = self.attach(typed.to_owned()).images;
+                let named = self.attach(format!("{typed}\n{mentions}")).images;
                 prompt.images.extend(named);
                 self.front.quote(&shown);
                 self.carry(Some(prompt)).await;
@@ -345,6 +356,7 @@ impl<F: Front> Chat<F> {
     /// Reads the prompts of servers again where they may have changed.
     async fn refresh_prompts(&mut self) {
         let source = Arc::clone(&self.reach.prompts);
+        let before = source.prompts();
         let mut reading = source.refresh_prompts();
         let notices = match at_once(reading.as_mut()).await {
             Some(notices) => notices,
@@ -359,9 +371,10 @@ impl<F: Front> Chat<F> {
                 read.await.done.unwrap_or_default()
             }
         };
-        if !notices.is_empty() {
-            self.tell_all(&notices);
-            self.front.offer(self.reach.prompts.prompts());
+        self.tell_all(&notices);
+        let prompts = source.prompts();
+        if prompts != before {
+            self.front.offer(prompts);
         }
     }
 

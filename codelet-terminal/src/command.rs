@@ -196,8 +196,9 @@ pub enum Said {
     Offered(String, String),
     /// A command with something behind it that it does not take: why it is not done, in a sentence.
     Refused(String),
-    /// A slash and a word that is no command; the one that may have been meant.
-    Unknown(String, Option<&'static str>),
+    /// A slash and a word that is no command of the session's own, with what stands behind it, and the one that may have been meant.
+    /// Whether a file has a command of this name is not known here.
+    Unknown(String, String, Option<&'static str>),
     /// Nothing.
     Nothing,
 }
@@ -238,7 +239,7 @@ pub fn read(text: &str) -> Said {
             Some(exit) => given(exit, "quit", arguments.trim()),
             None => Said::Command(Name::Exit, String::new()),
         },
-        None => Said::Unknown(word.chars().take(40).collect(), nearest(word)),
+        None => Said::Unknown(word.to_owned(), arguments.trim().to_owned(), nearest(word)),
     }
 }
 
@@ -401,7 +402,10 @@ mod tests {
             ("QUIT ", Said::Command(Name::Exit, String::new())),
             ("/Quit", Said::Command(Name::Exit, String::new())),
             ("Continue, please", Said::Prompt("Continue, please".to_owned())),
-            ("/Frobnicate", Said::Unknown("Frobnicate".to_owned(), None)),
+            (
+                "/Frobnicate",
+                Said::Unknown("Frobnicate".to_owned(), String::new(), None),
+            ),
         ] {
             assert_eq!(read(text), said, "{text}");
         }
@@ -432,7 +436,7 @@ mod tests {
             ("/frobnicate", None),
         ] {
             assert!(
-                matches!(read(word), Said::Unknown(_, found) if found == meant),
+                matches!(read(word), Said::Unknown(_, _, found) if found == meant),
                 "{word}"
             );
         }

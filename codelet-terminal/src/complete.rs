@@ -38,7 +38,7 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     mention::begun(before).map(|file| Sought::File(file.to_owned()))
 }
 
-/// The commands that begin so, or hold it; those of servers' prompts come behind.
+/// The commands that begin so, or hold it; those of files and of servers' prompts come behind.
 pub fn commands(word: &str, prompts: &[PromptSpec]) -> Vec<Candidate> {
     let word = &*word.to_lowercase();
     let mut own: Vec<_> = COMMANDS.iter().filter(|entry| entry.word.contains(word)).collect();
@@ -173,6 +173,7 @@ mod tests {
             command: command.to_owned(),
             description: "Says it.".to_owned(),
             arguments: arguments.to_vec(),
+            ..PromptSpec::default()
         };
         let all = [
             prompt("files:compare", &[argument("file", true), argument("style", false)]),

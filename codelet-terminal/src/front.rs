@@ -90,7 +90,7 @@ pub(crate) trait Front {
     /// Shows what somebody else has written and what is sent in the user's name, for good.
     fn quote(&mut self, said: &str);
 
-    /// These prompts of servers can be named.
+    /// These prompts of files and servers can be named.
     fn offer(&mut self, _: Vec<PromptSpec>) {}
 
     /// Something begins, or nothing goes on any more.

@@ -72,6 +72,7 @@ fn reminder(kind: ReminderKind) -> &'static str {
     match kind {
         ReminderKind::Instructions => "claudeMd",
         ReminderKind::Environment => "environment",
+        ReminderKind::Skills => "skills",
         ReminderKind::GitStatus => "gitStatus",
         ReminderKind::TokenStatus => "tokenStatus",
     }

@@ -31,7 +31,7 @@
 //! | `result ID: …` | an answer that reports success; `result ID failed:` one that reports failure, `result ID unknown:` one without a status |
 //! | `result ID: [interrupted]` | the call never finished; this text stands for a failure without saying so |
 //! | `result ID more: …` `result ID error: …` | a further text of the answer before; what its tool says went wrong |
-//! | `reminder claudeMd: …` (`environment`, `gitStatus`, `tokenStatus`) | a reminder |
+//! | `reminder claudeMd: …` (`environment`, `skills`, `gitStatus`, `tokenStatus`) | a reminder |
 //! | `injected: …` `summary: …` `notice: …` | other words in a user message that are not the user's |
 //! | `image: image/png` `image: https://…` | a picture |
 //! | `other KIND: {…}` | a block that nobody here knows |
@@ -60,9 +60,10 @@ use codelet_context::message::ReminderKind;
 pub const INTERRUPTED: &str = "[interrupted]";
 
 /// The reminders by their name in a line.
-const REMINDERS: [(&str, ReminderKind); 4] = [
+const REMINDERS: [(&str, ReminderKind); 5] = [
     ("claudeMd", ReminderKind::Instructions),
     ("environment", ReminderKind::Environment),
+    ("skills", ReminderKind::Skills),
     ("gitStatus", ReminderKind::GitStatus),
     ("tokenStatus", ReminderKind::TokenStatus),
 ];

@@ -4,6 +4,7 @@ use crate::args::Chat;
 use crate::exit::Failure;
 use crate::paint::{clean, clip};
 use crate::settings::Settings;
+use codelet_agent::skills;
 use codelet_agent::tool::{Refreshed, Tool, ToolSource};
 use codelet_text::near;
 use futures_util::future::BoxFuture;
@@ -41,7 +42,7 @@ impl Toolset {
             return Ok(tools);
         };
         let name = |tool: &Arc<dyn Tool>| tool.spec().name.to_string();
-        let own: Vec<String> = tools.iter().map(name).collect();
+        let own: Vec<String> = tools.iter().map(name).chain([skills::TOOL.to_owned()]).collect();
         for wanted in chosen {
             let server = wanted.split_once(OF_SERVER).map(|(server, _)| server);
             let is_known = own.contains(wanted) || server.is_some_and(|server| settings.mcp.contains_key(server));
@@ -63,6 +64,12 @@ impl Toolset {
             chosen.contains(&name) || name == RECALL && !chosen.is_empty()
         };
         Ok(tools.into_iter().filter(is_chosen).collect())
+    }
+
+    /// Whether the model is to have skills, where there are any.
+    pub fn has_skills(&self) -> bool {
+        let is_chosen = |chosen: &Vec<String>| chosen.iter().any(|name| name == skills::TOOL);
+        self.0.as_ref().is_none_or(is_chosen)
     }
 
     /// The chosen ones of the servers' tools, also where a server's list changes.

@@ -6,6 +6,7 @@ use crate::place::{Place, variable};
 use crate::servers::{self, Named, ServerFile};
 use crate::settings::{From, Login, Settings};
 use crate::tasks::Outfit;
+use codelet_agent::commands::Commands;
 use codelet_agent::definitions;
 use codelet_agent::effort::{Effort, names};
 use codelet_agent::interrupt::Interrupt;
@@ -431,6 +432,12 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         secrets: Secrets::new(&options.secrets),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     }
+}
+
+/// The commands that files hold. None has the name of a command of the session.
+pub fn commands(surroundings: &Arc<dyn Surroundings>) -> Commands {
+    let own = codelet_terminal::command::COMMANDS.iter().map(|entry| entry.word);
+    Commands::new(Arc::clone(surroundings), own.chain(["quit"]))
 }
 
 /// Where the user keeps instructions of their own: Codelet's folder, and the one that other agents read.

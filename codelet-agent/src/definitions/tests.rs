@@ -18,7 +18,7 @@ const COMMANDS: Kind = Kind {
 };
 
 /// A world of these files; a text that begins with `-> ` is a link.
-struct World(BTreeMap<PathBuf, String>, Places);
+pub(crate) struct World(pub(crate) BTreeMap<PathBuf, String>, Places);
 
 impl World {
     fn has_folder(&self, path: &Path) -> bool {
@@ -72,7 +72,7 @@ impl Surroundings for World {
     }
 }
 
-fn world<P: Into<PathBuf>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> World {
+pub(crate) fn world<P: Into<PathBuf>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> World {
     World(
         files
             .into_iter()
@@ -87,7 +87,7 @@ fn world<P: Into<PathBuf>, T: Into<String>>(files: impl IntoIterator<Item = (P, 
     )
 }
 
-fn skill(description: &str) -> String {
+pub(crate) fn skill(description: &str) -> String {
     format!("---\ndescription: {description}\n---\nDo {description}.\n")
 }
 

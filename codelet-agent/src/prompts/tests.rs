@@ -15,6 +15,7 @@ fn spec(arguments: &[(&str, bool)]) -> PromptSpec {
                 is_required,
             })
             .collect(),
+        ..PromptSpec::default()
     }
 }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 impl ReminderKind {
     /// All kinds, in the order in which they stand.
-    pub const ALL: [ReminderKind; 4] = [
+    pub const ALL: [ReminderKind; 5] = [
         ReminderKind::Instructions,
         ReminderKind::Environment,
+        ReminderKind::Skills,
         ReminderKind::GitStatus,
         ReminderKind::TokenStatus,
     ];
@@ -20,6 +21,7 @@ impl ReminderKind {
         match self {
             ReminderKind::Instructions => "claudeMd",
             ReminderKind::Environment => "environment",
+            ReminderKind::Skills => "skills",
             ReminderKind::GitStatus => "gitStatus",
             ReminderKind::TokenStatus => "tokenStatus",
         }
@@ -28,7 +30,10 @@ impl ReminderKind {
     /// Whether it stands at the head of the conversation. The others change often and stand before the newest prompt, so
     /// that a change costs nothing of the cache.
     pub fn is_at_head(self) -> bool {
-        matches!(self, ReminderKind::Instructions | ReminderKind::Environment)
+        matches!(
+            self,
+            ReminderKind::Instructions | ReminderKind::Environment | ReminderKind::Skills
+        )
     }
 }
 
@@ -290,7 +295,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use ReminderKind::{Environment, GitStatus, Instructions, TokenStatus};
+    use ReminderKind::{Environment, GitStatus, Instructions, Skills, TokenStatus};
     use proptest::prelude::*;
 
     fn shown(messages: &[Arc<Message>]) -> String {
@@ -357,6 +362,7 @@ mod tests {
             &[
                 (Instructions, "a"),
                 (Environment, "linux"),
+                (Skills, "k1"),
                 (GitStatus, "g1"),
                 (TokenStatus, "t1"),
             ],
@@ -370,9 +376,9 @@ mod tests {
         settle(&mut view);
         assert_eq!(
             shown(&view.messages),
-            "s\nclaudeMd=b + environment=linux\none\nok\ntwo\nok\ngitStatus=g2 + tokenStatus=t2\nthree\nok"
+            "s\nclaudeMd=b + environment=linux + skills=k1\none\nok\ntwo\nok\ngitStatus=g2 + tokenStatus=t2\nthree\nok"
         );
-        assert_eq!(before, [true; 4]);
+        assert_eq!(before, [true; 5]);
         assert!(
             view.archive
                 .iter()
@@ -432,7 +438,7 @@ mod tests {
 
         #[test]
         fn settling_keeps_every_word_and_one_reminder_of_each_kind(turns in proptest::collection::vec(
-            (proptest::collection::vec((0usize..4, "[ab]"), 0..4), "[a-z]{1,4}"), 0..8,
+            (proptest::collection::vec((0usize..5, "[ab]"), 0..4), "[a-z]{1,4}"), 0..8,
         )) {
             let mut view = View::default();
             for (contents, prompt) in &turns {

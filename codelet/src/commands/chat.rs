@@ -19,7 +19,7 @@ use codelet_agent::asking::Asking;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
-use codelet_agent::prompts::PromptSource;
+use codelet_agent::prompts::{PromptSource, Several};
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::{Tool, ToolSource};
@@ -154,12 +154,15 @@ fn live(
         servers = connected.servers;
         let mut told = connected.notices;
         told.extend(toolset.missing(&*connected.offers));
-        let prompts: Arc<dyn PromptSource> = connected.offers.clone();
+        let commands = world::commands(&equipment.surroundings);
+        told.extend(commands.refresh());
+        let prompts: Arc<dyn PromptSource> = Arc::new(Several(vec![connected.offers.clone(), Arc::new(commands)]));
         let mut begun = begun(
             settings,
             place,
             (model, equipment, shell),
             (toolset.source(connected.offers), prompts, told),
+            toolset.has_skills(),
         );
         begun.opening = opening;
         let about = About {
@@ -228,6 +231,7 @@ fn begun(
     place: &Place,
     (model, equipment, shell): (Box<dyn Model>, Equipment, Arc<dyn Tool>),
     (offers, prompts, told): (Arc<dyn ToolSource>, Arc<dyn PromptSource>, Vec<String>),
+    skills: bool,
 ) -> Begun {
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
@@ -252,7 +256,7 @@ fn begun(
             gate: Arc::new(gate.clone()),
             world: Arc::clone(&surroundings),
         },
-        once::session_settings(settings),
+        once::session_settings(settings, skills),
     );
     session.served_by(offers);
     let page = Page::new(session.overhead());

@@ -116,7 +116,7 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         }),
         world: equipment.surroundings,
     };
-    let mut session = Session::new(parts, once::session_settings(&settings));
+    let mut session = Session::new(parts, once::session_settings(&settings, false));
     let runtime = once::runtime()?;
     let interrupt = once::heed_signals()?;
     let mut front = match args.output {

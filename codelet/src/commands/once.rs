@@ -18,10 +18,10 @@ use crate::toolset::Toolset;
 use crate::{input, loading, pictures, takeover, transcript, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::Model;
+use codelet_agent::model::{Model, Profile};
 use codelet_agent::permission::Permission;
 use codelet_agent::permission::Rules;
-use codelet_agent::prompts::{self, PromptSource};
+use codelet_agent::prompts::{self, PromptSource, Several};
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
@@ -115,7 +115,20 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     for notice in all.chain(missing) {
         front.on(Event::Notice(notice));
     }
-    let said = said.map(|said| said.fetched(&settings, &*servers.offers, &runtime, &interrupt, &mut *front));
+    let commands = world::commands(&equipment.surroundings);
+    for notice in commands.refresh() {
+        front.on(Event::Notice(notice));
+    }
+    let prompts = Several(vec![servers.offers.clone(), Arc::new(commands)]);
+    let fetching = Fetching {
+        source: &prompts,
+        settings: &settings,
+        place: &place,
+        profile: model.profile().clone(),
+        runtime: &runtime,
+        interrupt: &interrupt,
+    };
+    let said = said.map(|said| said.fetched(&fetching, &mut *front));
     let said = match said.transpose() {
         Err(_) if interrupt.is_thrown() => return Ok(Exit::Interrupted),
         said => said?,
@@ -126,7 +139,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         gate: Arc::new(rules),
         world: equipment.surroundings,
     };
-    let mut session = Session::new(parts, session_settings(&settings));
+    let mut session = Session::new(parts, session_settings(&settings, toolset.has_skills()));
     session.served_by(toolset.source(servers.offers));
     if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
         front.on(Event::Notice(notice));
@@ -175,7 +188,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
         None => {
             // Until all is over it is written as it grows.
             let asked = |prompt| asked(prompt, None);
-            let done = carry_each(&mut session, &asked, &runtime, &interrupt, &mut *front);
+            let done = carry_each(&mut session, &asked, &fetching, &mut *front);
             and_written(done, transcript, &session)
         }
     };
@@ -299,10 +312,10 @@ pub fn carry(
 fn carry_each<'a>(
     session: &mut Session,
     asked: &dyn Fn(Prompt) -> Asked<'a>,
-    runtime: &Runtime,
-    interrupt: &Interrupt,
+    fetching: &Fetching<'_>,
     front: &mut dyn Front,
 ) -> Result<Exit, Failure> {
+    let Fetching { runtime, interrupt, .. } = *fetching;
     let mut incoming = Incoming::start().map_err(|error| not_run(&error))?;
     let mut exit = Exit::Done;
     loop {
@@ -314,6 +327,13 @@ fn carry_each<'a>(
             }
         })?;
         let Some(mut prompt) = next else { break };
+        for notice in runtime.block_on(fetching.source.refresh_prompts()) {
+            front.on(Event::Notice(notice));
+        }
+        if let Some(mut fetched) = fetching.prompt(&prompt.text, front)? {
+            fetched.images.append(&mut prompt.images);
+            prompt = fetched;
+        }
         let profile = session.model().profile();
         if !prompt.images.is_empty() && !profile.sees_images {
             prompt.images.clear();
@@ -434,8 +454,8 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// What the session is to know of the settings.
-pub fn session_settings(settings: &Settings) -> codelet_agent::session::Settings {
+/// What the session is to know of the settings, and whether it has skills.
+pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::session::Settings {
     codelet_agent::session::Settings {
         limits: Limits {
             max_steps: settings.max_steps.value,
@@ -450,6 +470,7 @@ pub fn session_settings(settings: &Settings) -> codelet_agent::session::Settings
         economics: settings.economics.value,
         keep_alive: settings.keep_alive.value,
         append_system: settings.append_system.value.clone(),
+        skills,
         // Unique enough to keep two sessions of one user apart, and the same in each request.
         id: format!("codelet-{}-{:x}", std::process::id(), started()),
     }
@@ -485,42 +506,53 @@ struct Once {
 impl Once {
     /// The prompt. Where the words are the command of a prompt of one of these servers, that is asked for, and shown before it is
     /// sent.
-    fn fetched(
-        self,
-        settings: &Settings,
-        source: &dyn PromptSource,
-        runtime: &Runtime,
-        interrupt: &Interrupt,
-        front: &mut dyn Front,
-    ) -> Result<Prompt, Failure> {
-        // To whoever has no such server, it is a text as any other.
-        let offered =
-            prompts::command(&self.words).filter(|(command, _)| settings.mcp.contains_key(prompts::server_of(command)));
-        let mut prompt = match offered {
-            None => Prompt::from(self.words.as_str()),
-            Some((command, words)) => {
-                let fetched = runtime.block_on(prompts::fetch(source, command, words, interrupt));
-                let fetched = fetched.map_err(Failure::Told)?;
-                let shown: Vec<String> = fetched.shown().lines().map(clean).collect();
-                for notice in fetched.notices {
-                    front.on(Event::Notice(notice));
-                }
-                front.on(Event::Notice(format!("sending {}", shown.join("\n"))));
-                fetched.prompt
-            }
-        };
+    fn fetched(self, fetching: &Fetching<'_>, front: &mut dyn Front) -> Result<Prompt, Failure> {
+        let fetched = fetching.prompt(&self.words, front)?;
+        let mut prompt = fetched.unwrap_or_else(|| Prompt::from(self.words.as_str()));
         if !self.piped.trim().is_empty() {
             if !prompt.text.trim().is_empty() {
                 prompt.text.push_str("\n\n");
             }
             prompt.text.push_str(&self.piped);
         }
-        let Prompt { text, images } = self.pictures.with(prompt.text);
+        let Prompt { text, images, .. } = self.pictures.with(prompt.text);
         prompt.images.extend(images);
-        Ok(Prompt {
-            text,
-            images: prompt.images,
-        })
+        Ok(Prompt { text, ..prompt })
+    }
+}
+
+/// What it takes to make a prompt of a command that somebody offers.
+struct Fetching<'a> {
+    source: &'a dyn PromptSource,
+    settings: &'a Settings,
+    place: &'a Place,
+    profile: Profile,
+    runtime: &'a Runtime,
+    interrupt: &'a Interrupt,
+}
+
+impl Fetching<'_> {
+    /// The prompt of a command, which is shown before it is sent; none where the text is any other.
+    fn prompt(&self, text: &str, front: &mut dyn Front) -> Result<Option<Prompt>, Failure> {
+        // To whoever has no such server, it is a text as any other.
+        let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
+        let served = || prompts::command(text).filter(is_known);
+        let Some((command, words)) = prompts::command_of_file(text, &self.source.prompts()).or_else(served) else {
+            return Ok(None);
+        };
+        let fetched = prompts::fetch(self.source, command, words, self.interrupt);
+        let fetched = self.runtime.block_on(fetched).map_err(Failure::Told)?;
+        let shown: Vec<String> = fetched.shown().lines().map(clean).collect();
+        let mut pictures = pictures::of(&fetched.mentions, self.place);
+        let unseen = pictures.unseen_by(&self.profile);
+        for notice in fetched.notices.iter().chain(&pictures.troubles).chain(&unseen) {
+            front.on(Event::Notice(notice.clone()));
+        }
+        front.on(Event::Notice(format!("sending {}", shown.join("\n"))));
+        let mut prompt = fetched.prompt;
+        let images = pictures.with(String::new()).images;
+        prompt.images.extend(images);
+        Ok(Some(prompt))
     }
 }
 

@@ -10,6 +10,8 @@ mod bad_settings;
 mod common;
 mod compact;
 mod corpus;
+#[cfg(unix)]
+mod definitions;
 mod doctor;
 mod fallback;
 #[cfg(unix)]

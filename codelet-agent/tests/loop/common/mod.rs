@@ -8,7 +8,7 @@ use codelet_agent::permission::{Gate, Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::{Nowhere, Places, Surroundings};
+use codelet_agent::surroundings::{Listing, Nowhere, Places, Surroundings};
 use codelet_agent::tool::{Call, Looking, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};
@@ -18,7 +18,7 @@ use codelet_context::view::View;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -145,12 +145,26 @@ pub struct Project {
 
 impl Surroundings for Project {
     fn resolve(&self, path: &Path) -> Option<PathBuf> {
-        self.files.lock().unwrap().contains_key(path).then(|| path.to_owned())
+        let files = self.files.lock().unwrap();
+        let is_there =
+            files.contains_key(path) || !path.ends_with("SKILL.md") && files.keys().any(|file| file.starts_with(path));
+        is_there.then(|| path.to_owned())
     }
     fn text(&self, path: &Path, _: usize) -> Option<(String, u64)> {
         let text = self.files.lock().unwrap().get(path)?.clone();
         let size = text.len() as u64;
         Some((text, size))
+    }
+    fn list(&self, folder: &Path, _: usize) -> Option<Listing> {
+        let files = self.files.lock().unwrap();
+        let below = files
+            .keys()
+            .filter_map(|file| file.strip_prefix(folder).ok()?.iter().next());
+        let names: BTreeSet<String> = below.map(|name| name.to_str().unwrap().to_owned()).collect();
+        (!names.is_empty()).then(|| Listing {
+            names: names.into_iter().collect(),
+            is_whole: true,
+        })
     }
     fn places(&self) -> Places {
         Places {
