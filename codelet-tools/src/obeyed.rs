@@ -268,7 +268,7 @@ mod tests {
         };
         assert_eq!(changed(), [] as [PathBuf; 0]);
         std::fs::write(&pointer, "gitdir: ../../evil/.git\n").unwrap();
-        assert_eq!(changed(), [pointer.clone()]);
+        assert_eq!(changed(), std::slice::from_ref(&pointer));
         std::fs::remove_file(&pointer).unwrap();
         std::fs::create_dir(&pointer).unwrap();
         assert_eq!(changed(), [pointer]);
