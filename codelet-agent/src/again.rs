@@ -5,6 +5,7 @@ use crate::permission::{Asked, Verdict};
 use crate::session::Session;
 use crate::tool::{Lack, Need, Output};
 use codelet_context::body::Body;
+use codelet_context::message::ToolCall;
 use codelet_text::short::clip;
 use std::sync::atomic::Ordering;
 
@@ -16,7 +17,7 @@ const SHOWN: usize = 80;
 /// Asks whether a call is made again with this. Where nobody can be asked the user is told, and where the answer is no the model is.
 pub(crate) async fn asked(
     session: &Session,
-    tool: &str,
+    call: &ToolCall,
     description: &str,
     need: &Need,
     output: &mut Output,
@@ -35,7 +36,8 @@ pub(crate) async fn asked(
     }
     let description = format!("with {}: {description}", lack.named());
     let asked = Asked {
-        tool,
+        call: &call.id,
+        tool: &call.tool,
         description: &description,
         needs: std::slice::from_ref(need),
     };

@@ -43,6 +43,23 @@ pub enum Grant {
 }
 
 impl Grant {
+    /// What it is about, and what that may be done with, in words.
+    pub fn named(&self) -> (String, &'static str) {
+        match self {
+            Grant::Commands(pattern) if permission::is_of_calls(pattern) => (pattern.clone(), "may be called"),
+            Grant::Commands(pattern) => (pattern.clone(), "may be run"),
+            Grant::Line(line) => (line.clone(), "may be run, exactly as written"),
+            Grant::Look(folder) => (folder.display().to_string(), "may be read"),
+            Grant::Change(folder) => (folder.display().to_string(), "may be changed"),
+            Grant::Tool(tool) => (tool.clone(), "may be called"),
+            Grant::With(patterns, lack) => (format!("{} with {}", patterns.join(" && "), lack.named()), "may be run"),
+            Grant::LineWith(line, lack) => (
+                format!("{line} with {}", lack.named()),
+                "may be run, exactly as written",
+            ),
+        }
+    }
+
     fn covers(&self, need: &Need) -> bool {
         match (self, need) {
             (Grant::Line(line), Need::Run { command, .. }) => line == command,
@@ -76,6 +93,8 @@ impl fmt::Debug for Keeper {
 /// Something that a person is asked.
 #[derive(Debug)]
 pub struct Question {
+    /// The id of the call that it is about.
+    pub call: Arc<str>,
     /// The tool.
     pub tool: String,
     /// The call in one line.
@@ -275,6 +294,7 @@ impl Gate for Asking {
             let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
                 proposal: permission::proposal(&needs).filter(|_| can_keep),
+                call: asked.call.into(),
                 tool: asked.tool.to_owned(),
                 description: asked.description.to_owned(),
                 grants: grants(&needs),
@@ -364,6 +384,7 @@ mod tests {
 
     fn asked(needs: &[Need]) -> Asked<'_> {
         Asked {
+            call: "call_1",
             tool: "Bash",
             description: "something",
             needs,

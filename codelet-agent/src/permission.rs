@@ -76,6 +76,8 @@ pub trait Gate: Send + Sync {
 /// What is asked of a gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
+    /// The call's id.
+    pub call: &'a str,
     /// The tool.
     pub tool: &'a str,
     /// The call in one line.

@@ -185,6 +185,7 @@ pub async fn fetch(
         prompt: Prompt {
             text: format!("{head}\n\n{}", text.trim_end()),
             images,
+            ..Prompt::default()
         },
         notices,
     })

@@ -176,6 +176,7 @@ fn started(id: &str, tool: &str, description: &str) -> Event {
         id: Arc::from(id),
         tool: Arc::from(tool),
         description: description.to_owned(),
+        action: Action::default(),
     }
 }
 
@@ -540,6 +541,7 @@ fn what_a_call_asks_to_do() {
             },
         ];
         let asked = Asked {
+            call: "call_1",
             tool: "Bash",
             description: "curl …",
             needs: &needs,

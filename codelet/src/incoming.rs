@@ -105,7 +105,11 @@ fn prompt(line: &[u8]) -> Result<Prompt, String> {
         return Err("the prompt has no text".to_owned());
     }
     let images = pictures::from_base64(images)?;
-    Ok(Prompt { text, images })
+    Ok(Prompt {
+        text,
+        images,
+        ..Prompt::default()
+    })
 }
 
 /// The text of content blocks, and the data of their pictures.

@@ -53,6 +53,7 @@ impl Pictures {
         Prompt {
             text,
             images: self.found.into_iter().map(|picture| picture.image).collect(),
+            ..Prompt::default()
         }
     }
 

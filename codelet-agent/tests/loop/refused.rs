@@ -23,6 +23,7 @@ fn prompt(text: &str, pictures: &[&str]) -> Prompt {
     Prompt {
         text: text.to_owned(),
         images: images.collect(),
+        ..Prompt::default()
     }
 }
 

@@ -369,6 +369,7 @@ mod tests {
             diff,
         }];
         let asked = Asked {
+            call: "call_1",
             tool: "Edit",
             description: "a",
             needs: &needs,
@@ -425,6 +426,7 @@ mod tests {
             looks: Looking::Outside,
         }];
         let asked = Asked {
+            call: "call_1",
             tool: "Bash",
             description: "a",
             needs: &needs,

@@ -482,12 +482,9 @@ impl Once {
             }
             prompt.text.push_str(&self.piped);
         }
-        let Prompt { text, images } = self.pictures.with(prompt.text);
+        let Prompt { text, images, .. } = self.pictures.with(prompt.text);
         prompt.images.extend(images);
-        Ok(Prompt {
-            text,
-            images: prompt.images,
-        })
+        Ok(Prompt { text, ..prompt })
     }
 }
 
