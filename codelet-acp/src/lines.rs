@@ -12,6 +12,8 @@ use tokio::sync::Notify;
 const LONGEST: u64 = 32 * 1024 * 1024;
 /// Updates that wait to be written before whoever makes them waits too.
 const MOST_WAITING: usize = 2_000;
+/// What stands in an update and in nothing else: in a text, its quotes are escaped.
+const UPDATE: &str = r#""method":"session/update""#;
 /// What stands for a line that cannot be read as text, or is too long: it is no JSON, and is answered as such.
 const UNREADABLE: &str = "\u{0}";
 
@@ -65,13 +67,15 @@ pub(crate) fn outgoing(
             line.push('\n');
             output.write_all(line.as_bytes()).await?;
             output.flush().await?;
-            backlog.written();
+            if line.contains(UPDATE) {
+                backlog.written();
+            }
             Ok(output)
         }
     })
 }
 
-/// How many messages wait to be written. Clones are of the same.
+/// How many updates wait to be written. Clones are of the same.
 #[derive(Clone, Default)]
 pub(crate) struct Backlog(Arc<Waiting>);
 
@@ -83,12 +87,12 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// One more is sent.
+    /// One more waits.
     pub fn sent(&self) {
         self.0.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A message was written, whoever sent it.
+    /// One was written.
     fn written(&self) {
         self.0.written.fetch_add(1, Ordering::Relaxed);
         self.0.bell.notify_waiters();

@@ -24,6 +24,7 @@ use codelet_agent::session::{Prompt, Session};
 use codelet_text::short::words;
 use std::collections::VecDeque;
 use std::pin::pin;
+use std::time::Instant;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 /// What an editor says to a session.
@@ -274,6 +275,7 @@ impl Seat {
             let mut work = pin!(work(session, &interrupt, &mut listener));
             loop {
                 let may_wait = !interrupt.is_thrown();
+                let due = teller.due();
                 let working = async {
                     if may_wait {
                         editor.backlog.room().await;
@@ -298,6 +300,7 @@ impl Seat {
                             editor.notice(NoticeSeverity::Info, &told);
                         }
                     }
+                    () = sleep_until(due) => teller.catch_up(editor),
                     done = working => break done,
                 }
             }
@@ -352,6 +355,14 @@ impl Seat {
         }
         self.editor.update(usage(&self.session));
         Ok(())
+    }
+}
+
+/// Until then; without end where nobody says when.
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -62,7 +62,19 @@ struct Running {
     kind: ActionKind,
     /// The end of what it has printed.
     tail: String,
-    shown: Instant,
+    begun: Instant,
+    /// When that was shown last.
+    shown: Option<Instant>,
+    /// Some of it was not shown yet.
+    is_behind: bool,
+}
+
+impl Running {
+    /// When it is to be shown; none where all of it was.
+    fn due(&self) -> Option<Instant> {
+        let due = self.shown.map_or(self.begun, |shown| shown + BETWEEN);
+        self.is_behind.then_some(due)
+    }
 }
 
 impl Teller {
@@ -140,7 +152,9 @@ impl Teller {
         let running = Running {
             kind: action.kind,
             tail: String::new(),
-            shown: Instant::now(),
+            begun: Instant::now(),
+            shown: None,
+            is_behind: false,
         };
         self.running.insert(id, running);
     }
@@ -154,13 +168,27 @@ impl Teller {
             let from = running.tail.ceil_char_boundary(running.tail.len() - TAIL);
             running.tail.drain(..from);
         }
-        if running.shown.elapsed() >= BETWEEN {
-            running.shown = Instant::now();
-            let fields = ToolCallUpdateFields::new().content(vec![output(&running.tail)]);
-            editor.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
-                Arc::clone(id),
-                fields,
-            )));
+        running.is_behind = true;
+        self.catch_up(editor);
+    }
+
+    /// When more of what tools print is to be shown; none where all of it was.
+    pub fn due(&self) -> Option<Instant> {
+        self.running.values().filter_map(Running::due).min()
+    }
+
+    /// Shows what tools have printed, of each that was not shown just now.
+    pub fn catch_up(&mut self, editor: &Editor) {
+        let now = Instant::now();
+        for (id, running) in &mut self.running {
+            if running.due().is_some_and(|due| due <= now) {
+                (running.shown, running.is_behind) = (Some(now), false);
+                let fields = ToolCallUpdateFields::new().content(vec![output(&running.tail)]);
+                editor.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
+                    Arc::clone(id),
+                    fields,
+                )));
+            }
         }
     }
 
