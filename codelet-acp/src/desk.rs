@@ -37,7 +37,7 @@ const TITLE: usize = 120;
 
 /// What an editor asks.
 enum Asked {
-    Initialize(InitializeRequest, Responder<InitializeResponse>),
+    Initialize(Shows, Responder<InitializeResponse>),
     New(NewSessionRequest, Responder<NewSessionResponse>),
     Load(LoadSessionRequest, Responder<LoadSessionResponse>),
     List(ListSessionsRequest, Responder<ListSessionsResponse>),
@@ -112,11 +112,17 @@ async fn connected(
             }
         }};
     }
-    let cancel = ask.clone();
+    let (introduce, cancel) = (ask.clone(), ask.clone());
     Agent
         .v1()
         .name("codelet")
-        .on_receive_request(hand_on!(Initialize), on_receive_request!())
+        .on_receive_request(
+            async move |request: InitializeRequest, responder, _: ConnectionTo<Client>| {
+                let _ = introduce.send(Asked::Initialize(Shows::of(&request.client_capabilities), responder));
+                Ok(())
+            },
+            on_receive_request!(),
+        )
         .on_receive_request(hand_on!(New), on_receive_request!())
         .on_receive_request(hand_on!(Load), on_receive_request!())
         .on_receive_request(hand_on!(List), on_receive_request!())
@@ -163,8 +169,8 @@ impl<H: Host + 'static> Desk<H> {
 
     fn take(self: &Rc<Self>, asked: Asked, connection: &ConnectionTo<Client>, seats: &mut JoinSet<()>) {
         match asked {
-            Asked::Initialize(request, responder) => {
-                self.shows.set(Shows::of(&request.client_capabilities));
+            Asked::Initialize(shows, responder) => {
+                self.shows.set(shows);
                 let _ = responder.respond(self.initialized());
             }
             Asked::New(request, responder) => match wanted_of_new(request) {

@@ -2,9 +2,10 @@
 
 use crate::diff;
 use crate::editor::{Editor, clean, clean_line, fenced, text_block};
+use crate::updates::title;
 use agent_client_protocol::v1::schema::{
-    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, ToolCallContent,
-    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SessionUpdate,
+    ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::tool::Need;
@@ -57,11 +58,16 @@ impl Questions {
     }
 
     /// Waits until a question has its answer; returns what is to be told of it. Without end where none is asked.
-    pub async fn answered(&mut self) -> Option<String> {
+    pub async fn answered(&mut self, editor: &Editor) -> Option<String> {
         let Some((number, answer)) = self.answers.next().await else {
             return std::future::pending().await;
         };
         let (question, _) = self.waiting.remove(&number)?;
+        if matches!(answer, Some(Answer::Word(Word::Once | Word::Always) | Answer::Keep)) {
+            let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
+            let begun = ToolCallUpdate::new(question.call.clone(), fields);
+            editor.update(SessionUpdate::ToolCallUpdate(begun));
+        }
         let told = match answer {
             Some(Answer::Word(word)) => {
                 question.answer(word);
@@ -128,9 +134,15 @@ fn answer(outcome: RequestPermissionOutcome) -> Answer {
 }
 
 fn request(question: &Question, editor: &Editor, base: &Path) -> RequestPermissionRequest {
-    let title = clean_line(&format!("{} {}", question.tool, question.description), 500);
+    let (kind, is_command) = match question.needs.first() {
+        Some(Need::Run { .. } | Need::RunWith { .. }) => (ToolKind::Execute, true),
+        Some(Need::Change { .. }) => (ToolKind::Edit, false),
+        Some(Need::Read { .. }) => (ToolKind::Read, false),
+        Some(Need::Call { .. }) | None => (ToolKind::Other, false),
+    };
     let fields = ToolCallUpdateFields::new()
-        .title(title)
+        .title(title(&question.tool, &question.description, is_command))
+        .kind(kind)
         .status(ToolCallStatus::Pending)
         .content(
             question

@@ -295,7 +295,7 @@ impl Seat {
                     Some(event) = happened.recv() => tell(event, teller),
                     Some(found) = found.recv() => teller.found(found, editor),
                     Some(question) = reach.questions.recv(), if may_wait => questions.ask(question, editor, &reach.directory),
-                    told = questions.answered(), if may_wait => {
+                    told = questions.answered(editor), if may_wait => {
                         if let Some(told) = told {
                             editor.notice(NoticeSeverity::Info, &told);
                         }

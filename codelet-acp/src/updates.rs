@@ -275,15 +275,20 @@ pub(crate) fn summary(session: &Session) -> String {
     summaries.collect::<Vec<_>>().join("\n")
 }
 
+/// A call in one line. A command says itself what it is.
+pub(crate) fn title(tool: &str, description: &str, is_command: bool) -> String {
+    match description.trim() {
+        "" => clean_line(tool, TITLE),
+        line if is_command => clean_line(line, TITLE),
+        line => clean_line(&format!("{tool} {line}"), TITLE),
+    }
+}
+
 /// A call as it is first told.
 pub(crate) fn call(id: &str, tool: &str, description: &str, action: &Action, base: &Path) -> ToolCall {
-    let description = match description.trim() {
-        "" => clean_line(tool, TITLE),
-        line if action.kind == ActionKind::Command => clean_line(line, TITLE),
-        line => clean_line(&format!("{tool} {line}"), TITLE),
-    };
     let places = action.paths.iter().take(MOST_PLACES);
-    ToolCall::new(id.to_owned(), description)
+    let title = title(tool, description, action.kind == ActionKind::Command);
+    ToolCall::new(id.to_owned(), title)
         .name(tool.to_owned())
         .kind(kind(action))
         .locations(places.map(|path| ToolCallLocation::new(base.join(&**path))).collect())
