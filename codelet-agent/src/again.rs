@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::step;
 use crate::tool::{Lack, Need, Output};
 use codelet_context::body::Body;
+use codelet_context::message::ToolCall;
 use codelet_text::short::clip;
 use std::sync::atomic::Ordering;
 
@@ -17,7 +18,7 @@ const SHOWN: usize = 80;
 /// Asks whether a call is made again with this. Where nobody can be asked the user is told, and where the answer is no the model is.
 pub(crate) async fn asked(
     session: &Session,
-    tool: &str,
+    call: &ToolCall,
     description: &str,
     need: &Need,
     output: &mut Output,
@@ -36,8 +37,9 @@ pub(crate) async fn asked(
     }
     let description = format!("with {}: {description}", lack.named());
     let asked = Asked {
+        call: &call.id,
         task: None,
-        tool,
+        tool: &call.tool,
         description: &description,
         needs: std::slice::from_ref(need),
         wary: None,

@@ -47,6 +47,25 @@ pub enum Grant {
 }
 
 impl Grant {
+    /// What it is about, and what that may be done with, in words.
+    pub fn named(&self) -> (String, &'static str) {
+        match self {
+            Grant::Commands(pattern) if pattern.starts_with("web:") => (pattern.clone(), "may be fetched from"),
+            Grant::Commands(pattern) if permission::is_of_calls(pattern) => (pattern.clone(), "may be called"),
+            Grant::Commands(pattern) => (pattern.clone(), "may be run"),
+            Grant::Line(line) => (line.clone(), "may be run, exactly as written"),
+            Grant::Look(folder) => (folder.display().to_string(), "may be read"),
+            Grant::Change(folder) => (folder.display().to_string(), "may be changed"),
+            Grant::Tool(tool, _) => (tool.clone(), "may be called"),
+            Grant::Host(host) => (host.clone(), "may be fetched from, by short addresses"),
+            Grant::With(patterns, lack) => (format!("{} with {}", patterns.join(" && "), lack.named()), "may be run"),
+            Grant::LineWith(line, lack) => (
+                format!("{line} with {}", lack.named()),
+                "may be run, exactly as written",
+            ),
+        }
+    }
+
     fn covers(&self, need: &Need) -> bool {
         match (self, need) {
             (Grant::Line(line), Need::Run { command, .. }) => line == command,
@@ -83,6 +102,8 @@ impl fmt::Debug for Keeper {
 /// Something that a person is asked.
 #[derive(Debug)]
 pub struct Question {
+    /// The id of the call that it is about.
+    pub call: Arc<str>,
     /// The task whose call it is; none where the session itself makes it.
     pub task: Option<String>,
     /// The tool.
@@ -172,8 +193,7 @@ impl State {
 
     /// Whether nobody can permit this now: in plan mode all but a look.
     fn is_out_of_question(&self, need: &Need) -> bool {
-        let is_look = need.only_looks() || matches!(need, Need::Fetch { .. });
-        self.rules.permission == Permission::Plan && !is_look
+        self.rules.permission == Permission::Plan && !need.only_looks()
     }
 
     /// A line of several commands may fit several patterns together.
@@ -343,6 +363,7 @@ impl Gate for Asking {
             let (answer, answered) = oneshot::channel();
             let can_keep = lock(&self.state).keeper.is_some();
             let question = Question {
+                call: asked.call.into(),
                 proposal: permission::proposal(&needs).filter(|_| can_keep && asked.wary.is_none()),
                 task: asked.task.map(str::to_owned),
                 wary: asked.wary.map(str::to_owned),
@@ -437,6 +458,7 @@ mod tests {
 
     fn asked(needs: &[Need]) -> Asked<'_> {
         Asked {
+            call: "call_1",
             task: None,
             tool: "Bash",
             description: "something",

@@ -5,6 +5,7 @@ use crate::run::Ending;
 use crate::task::Progress;
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Withdrawn};
+use codelet_context::message::Action;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_context::price::PriceCard;
@@ -80,6 +81,8 @@ pub enum Event {
         tool: Arc<str>,
         /// The call in one line.
         description: String,
+        /// What it does.
+        action: Action,
     },
     /// A tool that runs has printed this.
     ToolPrinted {

@@ -92,6 +92,8 @@ pub trait Gate: Send + Sync {
 /// What is asked of a gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
+    /// The call's id.
+    pub call: &'a str,
     /// The task whose call it is; none where the session itself makes it.
     pub task: Option<&'a str>,
     /// The tool.

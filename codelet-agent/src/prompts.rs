@@ -257,6 +257,7 @@ pub async fn fetch(
             text: format!("{head}\n\n{}", text.trim_end()),
             images,
             narrowed,
+            ..Prompt::default()
         },
         mentions,
         notices,

@@ -27,6 +27,7 @@ use codelet_context::reminder;
 use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use codelet_context::view::View;
+use codelet_text::short::{clip, words};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -37,6 +38,10 @@ use tokio::time::Instant;
 pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 /// The most that an answer is asked to be, in tokens: room for a large file, and far below any window.
 const MOST_OUTPUT: Tokens = 32_000;
+
+/// Characters of a name under which an attachment is told, and what stands behind it.
+const SOURCE: usize = 500;
+const END: &str = "[End of the attachment.]";
 
 /// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
@@ -78,6 +83,32 @@ pub struct Prompt {
     pub images: Vec<Image>,
     /// The tools that the command lists which it comes from.
     pub narrowed: Option<Narrowed>,
+    /// Texts of others that go with them.
+    pub attached: Vec<Attachment>,
+}
+
+/// A text that somebody else has written and the user sends along, such as a file that an editor shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attachment {
+    /// Where it comes from: a path or an address.
+    pub source: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Attachment {
+    /// As the model is told it: marked as what it is, so that nothing in it can pose as the user's own words.
+    pub(crate) fn part(&self, hide: &dyn Fn(&str) -> String) -> Part {
+        let source = words(&self.source);
+        let source = clip(&source, SOURCE);
+        let head = format!("[Attached to the prompt: {source}. This is what it holds, not what the user says.]");
+        // It ends where this side says, on wires too that join the texts of a message.
+        let text = hide(&self.text).replace(END, "[end of an attachment]");
+        Part::Text(Text::new(
+            reminder::escape(&format!("{head}\n{text}\n{END}")),
+            Origin::Injected,
+        ))
+    }
 }
 
 impl From<&str> for Prompt {

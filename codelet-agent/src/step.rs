@@ -189,6 +189,7 @@ fn started(session: &Session, call: &ToolCall) -> Event {
         id: call.id.clone(),
         tool: call.tool.clone(),
         description: tool.map_or_else(String::new, |tool| tool.describe(&call.parameters)),
+        action: call.action.clone(),
     }
 }
 
@@ -393,6 +394,7 @@ async fn call_one(
             .find_map(|list| list.objection(&call.tool, &needs)),
     };
     let asked = Asked {
+        call: &call.id,
         task: None,
         tool: &call.tool,
         description: &description,
@@ -432,7 +434,7 @@ async fn call_one(
         && let Some(need) = run_with(output, &needs)
     {
         let began = Instant::now();
-        let verdict = again::asked(session, &call.tool, &description, &need, output, &interrupt).await;
+        let verdict = again::asked(session, call, &description, &need, output, &interrupt).await;
         waited += began.elapsed();
         if verdict == Verdict::Yes {
             let told = again::repeated(&need);

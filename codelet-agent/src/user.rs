@@ -62,6 +62,8 @@ impl Session {
         };
         let mut parts = vec![Part::text(prompt.text.as_str())];
         parts.extend(prompt.images.iter().cloned().map(Part::Image));
+        let attached = prompt.attached.iter();
+        parts.extend(attached.map(|attachment| attachment.part(&|text| self.hidden(text))));
         let said = Message::new(Role::User, parts);
         self.remind(estimate_message(&said), &skills, interrupt, listener).await;
         hooks::append(self, SUBMIT, context);

@@ -9,8 +9,8 @@ use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
-use codelet_agent::asking::{Asking, Grant, Question, Word};
-use codelet_agent::permission::{Gate as _, Permission, is_of_calls};
+use codelet_agent::asking::{Asking, Question, Word};
+use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Origin, Part};
@@ -432,33 +432,11 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
         .map(|pattern| (pattern, "allowed by the settings".to_owned()))
         .collect();
     rows.extend(granted.iter().map(|granted| {
-        let (what, means) = grant(granted);
+        let (what, means) = granted.named();
         (what, format!("{means}, for this session"))
     }));
     table(look, &rows, &mut lines);
     lines
-}
-
-/// What was granted, and what that means.
-pub fn grant(grant: &Grant) -> (String, String) {
-    match grant {
-        Grant::Commands(pattern) if pattern.starts_with("web:") => (pattern.clone(), "may be fetched from".to_owned()),
-        Grant::Commands(pattern) if is_of_calls(pattern) => (pattern.clone(), "may be called".to_owned()),
-        Grant::Commands(pattern) => (pattern.clone(), "may be run".to_owned()),
-        Grant::Line(line) => (line.clone(), "may be run, exactly as written".to_owned()),
-        Grant::Look(folder) => (folder.display().to_string(), "may be read".to_owned()),
-        Grant::Change(folder) => (folder.display().to_string(), "may be changed".to_owned()),
-        Grant::Tool(tool, _) => (tool.clone(), "may be called".to_owned()),
-        Grant::Host(host) => (host.clone(), "may be fetched from, by short addresses".to_owned()),
-        Grant::With(patterns, lack) => (
-            format!("{} with {}", patterns.join(" && "), lack.named()),
-            "may be run".to_owned(),
-        ),
-        Grant::LineWith(line, lack) => (
-            format!("{line} with {}", lack.named()),
-            "may be run, exactly as written".to_owned(),
-        ),
-    }
 }
 
 /// What stays of a question that was answered, on one line.
@@ -471,7 +449,7 @@ pub fn answered(question: &Question, word: &Word) -> String {
                 .grants
                 .iter()
                 .map(|granted| {
-                    let (what, means) = grant(granted);
+                    let (what, means) = granted.named();
                     format!("{what} {means}")
                 })
                 .collect();

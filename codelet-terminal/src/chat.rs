@@ -10,8 +10,9 @@ use crate::front::{Doing, Front, Standing, Wish};
 use crate::pins;
 use crate::plan::{self, Wanted};
 use crate::render::figures::{self, count, dollars, number};
-use crate::render::look::{Look, Role};
+use crate::render::look::{Background, Look, Role, Styles};
 use crate::render::tool::OWN_ID;
+use crate::render::wrap::line_text;
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::effort::Effort;
 use codelet_agent::event::{Event, Listen, Stopped};
@@ -26,6 +27,7 @@ use codelet_agent::session::{Prompt, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::{Live, Tool};
 use codelet_context::conversation::{Due, Refusal, Signals};
+use codelet_context::message::Action;
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
 use codelet_text::near;
@@ -438,6 +440,7 @@ impl<F: Front> Chat<F> {
                 id: id.clone(),
                 tool: name.clone(),
                 description: session.hidden(line),
+                action: Action::command(line),
             });
             let live = Live::new(id.clone(), glimpses);
             let mut made = pin!(session.run_for_user(&*tool, line, live, interrupt));
@@ -965,6 +968,24 @@ pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
         Name::Compact => dry_run(arguments).is_some(),
         _ => false,
     }
+}
+
+/// What a command that only looks at a session shows, in lines of at most so many columns, given its word and what stands
+/// behind it; `None` where it does more than look, or is none.
+pub fn shown(session: &Session, word: &str, arguments: &str, width: usize) -> Option<String> {
+    let entry = command::COMMANDS.iter().find(|entry| entry.word == word)?;
+    if entry.name == Name::Export || !only_looks(entry.name, arguments) {
+        return None;
+    }
+    let looking = Looking {
+        look: Look::new(width, Styles::Monochrome, Background::Dark),
+        models: Vec::new(),
+        export: Arc::new(|_, _| Err(String::new())),
+        is_under_way: false,
+    };
+    let lines = either(looking.at(session, entry.name, arguments));
+    let lines: Vec<String> = lines.iter().map(line_text).collect();
+    Some(lines.join("\n"))
 }
 
 /// What commands that only look need beside the session.

@@ -213,6 +213,7 @@ mod tests {
             looks: Looking::Outside,
         }];
         let mut judged = pin!(gate.judge(Asked {
+            call: "call_1",
             task: None,
             tool: "Bash",
             description: command.unwrap_or_default(),

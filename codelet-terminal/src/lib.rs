@@ -45,7 +45,7 @@ pub mod screen;
 pub mod signals;
 pub mod tty;
 
-pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Missed, Reach, ReadFile};
+pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Missed, Reach, ReadFile, shown};
 pub use live::{Edit, Outfit};
 pub use notify::Notify;
 

@@ -1,6 +1,6 @@
 //! A question for permission as it stands above the input: what is asked in a line, and what may be answered.
 
-use crate::answers::{grant, say};
+use crate::answers::say;
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
@@ -19,6 +19,7 @@ const PATTERN: usize = 60;
 /// What would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
 pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
     let asked = Asked {
+        call: &asked.call,
         task: asked.task.as_deref(),
         tool: &asked.tool,
         description: &asked.description,
@@ -40,7 +41,7 @@ pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
 
 /// What always would permit, on one line: lines of their own could look like another question.
 pub(crate) fn always(question: &Question) -> String {
-    let grants: Vec<String> = question.grants.iter().map(|granted| grant(granted).0).collect();
+    let grants: Vec<String> = question.grants.iter().map(|granted| granted.named().0).collect();
     clean(&grants.join(", "), 1).replace('\n', "␊")
 }
 

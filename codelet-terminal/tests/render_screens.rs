@@ -177,6 +177,7 @@ fn started(id: &str, tool: &str, description: &str) -> Event {
         id: Arc::from(id),
         tool: Arc::from(tool),
         description: description.to_owned(),
+        action: Action::default(),
     }
 }
 
@@ -541,6 +542,7 @@ fn what_a_call_asks_to_do() {
             },
         ];
         let asked = Asked {
+            call: "call_1",
             task: None,
             tool: "Bash",
             description: "curl …",

@@ -4,6 +4,7 @@
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::run::Ending;
 use codelet_context::body::Body;
+use codelet_context::message::Action;
 use codelet_terminal::render::wrap::{line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Look, Renderer, Styles};
 use proptest::prelude::*;
@@ -47,6 +48,7 @@ fn started(id: &str, description: &str) -> Event {
         id: Arc::from(id),
         tool: Arc::from("Bash"),
         description: description.to_owned(),
+        action: Action::default(),
     }
 }
 

@@ -260,6 +260,12 @@ pub enum Command {
     ///
     /// The agent's model is told of this command, and runs it in the agent's shell.
     Recall(Recall),
+    /// Work in an editor, over the Agent Client Protocol
+    ///
+    /// The editor starts it, and speaks with it over standard input and output (version 1 of the protocol). Sessions work in
+    /// the directory that the editor names, with your settings; what the options say goes before these.
+    #[command(after_help = ACP_HELP)]
+    Acp(Acp),
     /// List the supported conversation formats
     Formats,
     /// Watch the agent work on a small task; needs no key and no network
@@ -288,6 +294,50 @@ pub enum Command {
     /// Print the manual page of codelet or of one command
     #[command(after_help = MAN_HELP)]
     Man(Man),
+}
+
+const ACP_HELP: &str = "\
+Settings for Zed, which starts it in its agent panel (docs/editors.md has those of other editors):
+  {\"agent_servers\": {\"Codelet\": {\"type\": \"custom\", \"command\": \"codelet\", \"args\": [\"acp\"]}}}";
+
+/// Sessions in an editor.
+#[derive(Args, Clone, Debug)]
+pub struct Acp {
+    /// Model to begin with (listed by `codelet models`)
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub model: Option<String>,
+
+    /// Thinking effort to begin with, such as low or high [default: the provider's]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
+    pub effort: Option<Effort>,
+
+    /// API base URL, for compatible servers
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
+    pub permission: Option<Permission>,
+
+    /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools. Can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub allow: Vec<String>,
+
+    /// Never run commands that match this pattern, or MCP tools; overrides everything. Can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub deny: Vec<String>,
+
+    /// Answer a prompt with at most this many steps (model replies)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_steps: Option<u32>,
+
+    /// End the answer to a prompt once its cost exceeds this amount
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+
+    /// Context window in tokens, if the built-in value is wrong (200000, 200k, 1M)
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
 }
 
 const GATEWAY_HELP: &str = "\

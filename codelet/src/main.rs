@@ -84,7 +84,7 @@ fn menu(began: Instant) -> ExitCode {
     };
     if matches!(
         args.command,
-        None | Some(Command::Mcp(_) | Command::Gateway(_) | Command::Run(_) | Command::Doctor(_))
+        None | Some(Command::Acp(_) | Command::Mcp(_) | Command::Gateway(_) | Command::Run(_) | Command::Doctor(_))
     ) {
         // A session has keys, and so has who reaches servers.
         codelet_tools::sandbox::conceal_process();
@@ -104,6 +104,7 @@ fn menu(began: Instant) -> ExitCode {
             Err(failure) => Err(failure),
         },
         Some(Command::Recall(args)) => commands::gateway::recall(&args).map(|()| Exit::Done),
+        Some(Command::Acp(args)) => commands::acp::run(&args),
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),
         Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),

@@ -55,6 +55,25 @@ pub struct ServerFile {
 }
 
 impl ServerFile {
+    /// A program, with variables of its environment as they are written.
+    pub fn program(command: String, args: Vec<String>, env: Vec<(String, String)>) -> Self {
+        ServerFile {
+            command: Some(command),
+            args,
+            env: literal(env),
+            ..ServerFile::default()
+        }
+    }
+
+    /// A server that runs already, with headers as they are written.
+    pub fn http(url: String, headers: Vec<(String, String)>) -> Self {
+        ServerFile {
+            url: Some(Key::new(url)),
+            headers: literal(headers),
+            ..ServerFile::default()
+        }
+    }
+
     /// Says what makes no sense.
     pub fn check(&self, name: &str) -> Result<(), String> {
         if !codelet_mcp::is_name(name) {
@@ -229,6 +248,14 @@ impl ServerFile {
             timeout: Duration::from_secs(self.timeout.unwrap_or(TIMEOUT)),
         })
     }
+}
+
+/// Values in which nothing stands for a variable of ours.
+fn literal(values: Vec<(String, String)>) -> BTreeMap<String, Key> {
+    let values = values.into_iter();
+    values
+        .map(|(name, value)| (name, Key::new(value.replace("${", "$${"))))
+        .collect()
 }
 
 /// The text of a file of certificates.

@@ -235,6 +235,26 @@ const ARROWS: &[Arrow] = &[
         why: "they are the sessions that replay plays, each once, at the weights that their bills tell",
     },
     Arrow {
+        from: "codelet-acp",
+        to: "codelet-agent",
+        why: "an editor holds sessions of the loop",
+    },
+    Arrow {
+        from: "codelet-acp",
+        to: "codelet-context",
+        why: "what was said, done and compacted is told in the engine's words",
+    },
+    Arrow {
+        from: "codelet-acp",
+        to: "codelet-text",
+        why: "what a text hides is shown in titles and questions",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-acp",
+        why: "the binary makes the sessions that an editor asks for",
+    },
+    Arrow {
         from: "codelet-gateway",
         to: "codelet-network",
         why: "providers are reached through the user's proxy, and by certificates that the user trusts",

@@ -403,6 +403,7 @@ mod tests {
             diff,
         }];
         let asked = Asked {
+            call: "call_1",
             task: None,
             tool: "Edit",
             description: "a",
@@ -488,6 +489,7 @@ mod tests {
             looks: Looking::Outside,
         }];
         let asked = Asked {
+            call: "call_1",
             task: None,
             tool: "Bash",
             description: "a",

@@ -209,6 +209,7 @@ fn kept_question(
         looks: Looking::Inside,
     }];
     let mut judged = pin!(gate.judge(Asked {
+        call: "call_1",
         task: None,
         tool: "Bash",
         description: "cargo test",
@@ -453,6 +454,7 @@ fn a_reason_whose_question_is_gone_is_what_is_being_written() {
             looks: Looking::Inside,
         }];
         let mut judged = Box::pin(gate.judge(Asked {
+            call: "call_1",
             task: None,
             tool: "Bash",
             description: "cargo test",

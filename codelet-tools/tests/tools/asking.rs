@@ -29,6 +29,7 @@ impl Watched {
         let parameters = Parameters::new(parameters.as_object().unwrap().clone());
         let needs = self.trial.tool(tool).needs(&parameters).unwrap();
         let judged = self.gate.judge(Asked {
+            call: "call_1",
             task: None,
             tool,
             description: "something",

@@ -15,7 +15,7 @@ use crate::takeover::{self, Recorded};
 use crate::toolset::Toolset;
 use crate::world::Equipment;
 use crate::{input, loading, local, opening, pictures, transcript, world};
-use codelet_agent::asking::Asking;
+use codelet_agent::asking::{Asking, Question};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
@@ -36,8 +36,9 @@ use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::SignalKind;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-mod connection;
+pub(super) mod connection;
 mod export;
 
 /// Files whose names can be completed.
@@ -235,18 +236,7 @@ fn begun(
 ) -> Begun {
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
-    let (gate, questions) = Asking::new(Rules {
-        permission: settings.permission.value,
-        allow: settings.allowed(),
-        deny: settings.deny.value.clone(),
-    });
-    let (places, fenced) = (place.settings(), world::written_by_commands(place));
-    let gate = match places.user {
-        Some(_) => gate.keeping(Arc::new(move |patterns: &[String]| {
-            kept::keep(&places, &fenced, patterns)
-        })),
-        None => gate,
-    };
+    let (gate, questions) = gate(settings, place);
     let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(
@@ -283,6 +273,23 @@ fn begun(
         notices,
         opening: None,
     }
+}
+
+/// Who asks somebody about what the settings do not permit, and where the questions arrive.
+pub(super) fn gate(settings: &Settings, place: &Place) -> (Asking, UnboundedReceiver<Question>) {
+    let (gate, questions) = Asking::new(Rules {
+        permission: settings.permission.value,
+        allow: settings.allowed(),
+        deny: settings.deny.value.clone(),
+    });
+    let (places, fenced) = (place.settings(), world::written_by_commands(place));
+    let gate = match places.user {
+        Some(_) => gate.keeping(Arc::new(move |patterns: &[String]| {
+            kept::keep(&places, &fenced, patterns)
+        })),
+        None => gate,
+    };
+    (gate, questions)
 }
 
 /// What comes of it; the status to end with where a signal comes first.
@@ -386,7 +393,7 @@ fn usual_places(ports: &[u16]) -> String {
 }
 
 /// Models of vendors whose key is set.
-fn known_models(settings: &Settings) -> Vec<String> {
+pub(super) fn known_models(settings: &Settings) -> Vec<String> {
     catalogue::known()
         .filter(|known| vendor::find(known.vendor).is_some_and(|vendor| world::key(settings, vendor).is_some()))
         .map(|known| format!("{}/{}", known.vendor, known.model))

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod acp;
 pub mod chat;
 pub mod check;
 pub mod compact;

@@ -90,7 +90,9 @@ fn event_json(event: &Event) -> Value {
         } => {
             json!({"type": "waiting", "cause": cause, "left_ms": left.as_millis() as u64, "next_try": next_try})
         }
-        Event::ToolStarted { id, tool, description } => {
+        Event::ToolStarted {
+            id, tool, description, ..
+        } => {
             json!({"type": "tool_started", "id": &**id, "tool": &**tool, "description": description})
         }
         Event::ToolPrinted { id, text } => json!({"type": "tool_printed", "id": &**id, "text": text}),

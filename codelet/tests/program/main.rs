@@ -2,6 +2,8 @@
 #![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 #[cfg(unix)]
+mod acp;
+#[cfg(unix)]
 mod action;
 #[cfg(unix)]
 mod at_once;

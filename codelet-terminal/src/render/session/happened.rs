@@ -30,7 +30,9 @@ impl Renderer {
                 next_try,
                 first_token,
             } => self.waits(cause, (*left, *next_try, *first_token), now),
-            Event::ToolStarted { id, tool, description } => {
+            Event::ToolStarted {
+                id, tool, description, ..
+            } => {
                 self.tool_started(Running::new(id.clone(), tool.clone(), description, now), now)
             }
             Event::ToolPrinted { id, text } => self.tool_printed(id, text),

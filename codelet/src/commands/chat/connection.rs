@@ -21,7 +21,7 @@ struct Away {
 /// Connects to the model of a name; the tools work for it from then on. Another vendor's is not asked at the address that
 /// was given for the first: whoever gave one may not want the conversation to go anywhere else, so that is done only when
 /// the same is asked for again.
-pub(super) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connect {
+pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Reach) -> Connect {
     let away = Rc::new(RefCell::new(Away::default()));
     Box::new(move |name, tell| {
         let mut settings = settings.clone();

@@ -1,0 +1,159 @@
+//! Commands that begin with a slash: what makes sense without a terminal, answered where the model's answers stand.
+
+use crate::editor::{clean, fenced};
+use crate::seat::Seat;
+use crate::updates::{plan, usage};
+use agent_client_protocol::v1::schema::{NoticeSeverity, StopReason};
+use agent_client_protocol::{Error, RequestCancellation};
+use codelet_agent::prompts::{self, Fetched, fetch};
+use codelet_context::pin::Pin;
+use std::sync::Arc;
+
+impl Seat {
+    /// Does a command. `None` where there is no such one: then it is a prompt like any other.
+    pub async fn command(
+        &mut self,
+        word: &str,
+        arguments: &str,
+        cancelled: &RequestCancellation,
+    ) -> Option<Result<StopReason, Error>> {
+        if let Some((command, words)) = prompts::command(&format!("/{word} {arguments}"))
+            && self.reach.prompts.prompts().iter().any(|spec| spec.command == command)
+        {
+            return Some(self.offered(command, words, cancelled).await);
+        }
+        if !self.reach.commands.iter().any(|command| command.word == word) {
+            return None;
+        }
+        if let Some(shown) = (self.reach.look)(&self.session, word, arguments) {
+            self.editor.say(&fenced(&clean(&shown), ""));
+            return Some(Ok(StopReason::EndTurn));
+        }
+        match word {
+            "compact" => return Some(self.compact(arguments, cancelled).await),
+            "retry" => return Some(self.retry(cancelled).await),
+            "undo-compact" => self.undo_compact(),
+            "undo" => self.undo(),
+            "clear" => self.clear(),
+            "pin" => self.pin(arguments),
+            "unpin" => self.unpin(arguments),
+            _ => return None,
+        }
+        Some(Ok(StopReason::EndTurn))
+    }
+
+    /// Sends a prompt of a server's, once it is shown.
+    async fn offered(
+        &mut self,
+        command: &str,
+        words: &str,
+        cancelled: &RequestCancellation,
+    ) -> Result<StopReason, Error> {
+        let source = Arc::clone(&self.reach.prompts);
+        let fetched = self.run(cancelled, async |_, interrupt, _| {
+            fetch(&*source, command, words, interrupt).await
+        });
+        match fetched.await {
+            (_, true) => Ok(StopReason::Cancelled),
+            (Err(why), _) => {
+                self.editor.say(&clean(&why));
+                Ok(StopReason::EndTurn)
+            }
+            (Ok(fetched), _) => {
+                let shown = self.session.hidden(&fetched.shown());
+                self.editor.say(&fenced(&clean(&shown), ""));
+                self.editor.say("\n\n");
+                let Fetched { prompt, notices, .. } = fetched;
+                for notice in notices {
+                    self.editor.notice(NoticeSeverity::Warning, &notice);
+                }
+                self.carry(Some(prompt), cancelled).await
+            }
+        }
+    }
+
+    async fn compact(&mut self, instructions: &str, cancelled: &RequestCancellation) -> Result<StopReason, Error> {
+        let instructions = Some(instructions).filter(|words| !words.is_empty());
+        let compacted = self.run(cancelled, async |session, interrupt, listener| {
+            session.compact(instructions, interrupt, listener).await
+        });
+        let (done, was_interrupted) = compacted.await;
+        self.editor.update(usage(&self.session));
+        if was_interrupted {
+            return Ok(StopReason::Cancelled);
+        }
+        // Where it was refused, the listener was told.
+        if done.is_ok() {
+            self.editor
+                .say("The conversation was compacted; /undo-compact undoes it.");
+        }
+        Ok(StopReason::EndTurn)
+    }
+
+    async fn retry(&mut self, cancelled: &RequestCancellation) -> Result<StopReason, Error> {
+        if self.session.last_turn().is_none() {
+            self.editor.say("No prompt to send again.");
+            return Ok(StopReason::EndTurn);
+        }
+        self.editor
+            .say("The last prompt is sent again; what it had led to is discarded (/undo restores it). Files are not restored.\n\n");
+        self.carry(None, cancelled).await
+    }
+
+    fn undo_compact(&mut self) {
+        match self.session.conversation_mut().undo_compact() {
+            true => self.editor.say("Compaction undone; the model sees what it saw before."),
+            false => self.editor.say("No compaction to undo."),
+        }
+        self.editor.update(usage(&self.session));
+    }
+
+    fn undo(&mut self) {
+        match self.session.undo() {
+            true => self
+                .editor
+                .say("Undone: the conversation is restored. Files are not changed; /undo again redoes it."),
+            false => self
+                .editor
+                .say("Nothing to undo: no /clear or /retry (/undo-compact undoes a compaction)."),
+        }
+        self.editor.update(plan(&self.session));
+        self.editor.update(usage(&self.session));
+    }
+
+    fn clear(&mut self) {
+        self.session.clear();
+        self.editor.update(plan(&self.session));
+        self.editor.update(usage(&self.session));
+        self.editor
+            .say("Conversation cleared; the model knows nothing of what stands above. /undo restores it.");
+    }
+
+    fn pin(&mut self, sentence: &str) {
+        let text = self.session.hidden(sentence);
+        if !self.session.conversation_mut().pin(Pin::Text(text.clone())) {
+            return self.editor.say("Already pinned.");
+        }
+        self.session.tell_pinned(&text);
+        self.editor
+            .say("Pinned; sent with your next prompt and kept by every compaction.");
+    }
+
+    fn unpin(&mut self, which: &str) {
+        let pins = self.session.conversation().pins().to_vec();
+        let chosen: Vec<Pin> = match which.parse::<usize>() {
+            _ if which == "all" => pins,
+            Ok(number) => pins.into_iter().skip(number.wrapping_sub(1)).take(1).collect(),
+            Err(_) => Vec::new(),
+        };
+        if chosen.is_empty() {
+            return self
+                .editor
+                .say("Usage: /unpin NUMBER or /unpin all; /pin lists the pins.");
+        }
+        for pin in &chosen {
+            self.session.conversation_mut().unpin(pin);
+        }
+        self.editor.say("Unpinned.");
+    }
+}

@@ -1,0 +1,112 @@
+//! The editor as a session sees it: where its updates go, and what it can show.
+
+use crate::lines::Backlog;
+use agent_client_protocol::Client;
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{
+    ClientCapabilities, ContentBlock, ContentChunk, Notice, NoticeSeverity, SessionId, SessionNotification,
+    SessionUpdate, TextContent,
+};
+use codelet_text::codes;
+use codelet_text::short::clip;
+use codelet_text::unseen::hides;
+
+/// What an editor says that it can show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Shows {
+    /// Compactions as such.
+    pub compactions: bool,
+    /// Notices as such.
+    pub notices: bool,
+}
+
+impl Shows {
+    pub fn of(capabilities: &ClientCapabilities) -> Self {
+        let session = capabilities.session.as_ref();
+        Shows {
+            compactions: session.is_some_and(|session| session.compaction.is_some()),
+            notices: session.is_some_and(|session| session.notices.is_some()),
+        }
+    }
+}
+
+/// Where the updates of a session go.
+#[derive(Clone)]
+pub(crate) struct Editor {
+    pub connection: ConnectionTo<Client>,
+    pub id: SessionId,
+    pub shows: Shows,
+    pub backlog: Backlog,
+}
+
+impl Editor {
+    /// Sends an update. An editor that is gone is noticed where its messages are waited for.
+    pub fn update(&self, update: SessionUpdate) {
+        if self
+            .connection
+            .send_notification(SessionNotification::new(self.id.clone(), update))
+            .is_ok()
+        {
+            self.backlog.sent();
+        }
+    }
+
+    /// Says something in Codelet's own name, where the answers of the model stand.
+    pub fn say(&self, text: &str) {
+        self.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(text_block(text))));
+    }
+
+    /// Tells something that is to be known.
+    pub fn notice(&self, severity: NoticeSeverity, text: &str) {
+        let text = clean(text);
+        let (title, more) = text
+            .split_once('\n')
+            .map_or((text.trim(), ""), |(title, more)| (title.trim(), more.trim()));
+        if title.is_empty() {
+            return;
+        }
+        if self.shows.notices {
+            let notice = Notice::new(severity, title);
+            self.update(SessionUpdate::Notice(match more.is_empty() {
+                true => notice,
+                false => notice.description(more.to_owned()),
+            }));
+            return;
+        }
+        // Markdown shows a quotation apart from what the model says.
+        let lines: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
+        self.say(&format!("\n\n{}\n\n", lines.join("\n")));
+    }
+}
+
+/// A text as content.
+pub(crate) fn text_block(text: impl Into<String>) -> ContentBlock {
+    ContentBlock::Text(TextContent::new(text))
+}
+
+/// A text as an editor may show it: without what a terminal would obey, and with what hides or turns the writing spelt out.
+pub(crate) fn clean(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in codes::without(text).chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            '\r' => {}
+            c if c.is_control() || hides(c) => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// The same on one line of at most so many characters.
+pub(crate) fn clean_line(text: &str, most: usize) -> String {
+    let text = clean(text).replace(['\n', '\t'], " ");
+    clip(&text, most).into_owned()
+}
+
+/// A text in a fence that nothing in it ends, for whoever shows Markdown.
+pub(crate) fn fenced(text: &str, language: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}

@@ -1,0 +1,431 @@
+//! One session: what its editor says is done, one thing after the other, while it stays awake.
+
+use crate::chosen::{EFFORT, MODE, MODEL, effort, modes, options, set_mode};
+use crate::editor::{Editor, clean};
+use crate::history;
+use crate::host::{Begun, Reach};
+use crate::permission::Questions;
+use crate::prompt::{self, Said, invalid};
+use crate::updates::{LookedUp, Teller, look_up, plan, summary, usage};
+use agent_client_protocol::v1::Responder;
+use agent_client_protocol::v1::schema::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, CloseSessionResponse, ConfigOptionUpdate,
+    CurrentModeUpdate, LoadSessionResponse, NewSessionResponse, NoticeSeverity, PromptRequest, PromptResponse,
+    SessionConfigOption, SessionConfigOptionValue, SessionUpdate, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse, StopReason,
+    UnstructuredCommandInput,
+};
+use agent_client_protocol::{Error, ErrorCode, RequestCancellation};
+use codelet_agent::event::{Event, Listen};
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::permission::Gate as _;
+use codelet_agent::prompts;
+use codelet_agent::run::Ending;
+use codelet_agent::session::{Prompt, Session};
+use codelet_text::short::words;
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::time::Instant;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+/// What an editor says to a session.
+pub(crate) enum Order {
+    Prompt(PromptRequest, Responder<PromptResponse>),
+    Cancel,
+    Mode(SetSessionModeRequest, Responder<SetSessionModeResponse>),
+    Choose(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
+    Replay(Responder<LoadSessionResponse>),
+    Close(Responder<CloseSessionResponse>),
+}
+
+/// How a session is told to be there.
+pub(crate) enum Announce {
+    New(Responder<NewSessionResponse>),
+    Load(Responder<LoadSessionResponse>),
+}
+
+/// A session with its editor.
+pub(crate) struct Seat {
+    pub session: Session,
+    pub reach: Reach,
+    pub editor: Editor,
+    pub teller: Teller,
+    orders: UnboundedReceiver<Order>,
+    /// What has to wait until a turn is over.
+    waiting: VecDeque<Order>,
+    /// The editor is gone, or has closed the session.
+    is_over: bool,
+}
+
+impl Seat {
+    /// Says that the session is there, does what is said, and ends what was started for it.
+    pub async fn live(begun: Begun, orders: UnboundedReceiver<Order>, editor: Editor, announce: Announce) {
+        let Begun {
+            session,
+            reach,
+            notices,
+            compacted,
+        } = begun;
+        let mut seat = Seat {
+            teller: Teller::new(reach.directory.clone()),
+            session,
+            reach,
+            editor,
+            orders,
+            waiting: VecDeque::new(),
+            is_over: false,
+        };
+        match announce {
+            Announce::New(responder) => {
+                let there = NewSessionResponse::new(seat.editor.id.clone()).modes(modes(&seat.reach));
+                let _ = responder.respond(there.config_options(seat.options()));
+            }
+            Announce::Load(responder) => seat.replay(responder).await,
+        }
+        seat.offer();
+        for notice in &notices {
+            seat.editor.notice(NoticeSeverity::Warning, notice);
+        }
+        if let Some((_, notice)) = compacted {
+            seat.teller.compacted(&notice, &summary(&seat.session), &seat.editor);
+        }
+        seat.serve().await;
+        let Seat { reach, .. } = seat;
+        (reach.end)().await;
+    }
+
+    async fn serve(&mut self) {
+        while !self.is_over {
+            let order = match self.waiting.pop_front() {
+                Some(order) => order,
+                None => match self.orders.recv().await {
+                    Some(order) => order,
+                    None => return,
+                },
+            };
+            self.take(order).await;
+        }
+    }
+
+    async fn take(&mut self, order: Order) {
+        match order {
+            Order::Prompt(request, responder) => self.prompt(request, responder).await,
+            Order::Cancel => {}
+            Order::Mode(request, responder) => mode(&self.reach, &self.editor, &request, responder, self.options()),
+            Order::Choose(request, responder) => {
+                let chosen = self.choose(&request).await;
+                let _ =
+                    responder.respond_with_result(chosen.map(|()| SetSessionConfigOptionResponse::new(self.options())));
+            }
+            Order::Replay(responder) => {
+                self.replay(responder).await;
+                self.offer();
+            }
+            Order::Close(responder) => {
+                self.is_over = true;
+                let _ = responder.respond(CloseSessionResponse::new());
+            }
+        }
+    }
+
+    pub fn options(&self) -> Vec<SessionConfigOption> {
+        options(&self.reach, &self.session)
+    }
+
+    /// Tells all that was said, and then that this is all.
+    async fn replay(&mut self, responder: Responder<LoadSessionResponse>) {
+        history::replay(&self.session, &self.editor, &self.reach.directory).await;
+        if self.session.conversation().todo().items().next().is_some() {
+            self.editor.update(plan(&self.session));
+        }
+        self.editor.update(usage(&self.session));
+        let there = LoadSessionResponse::new().modes(modes(&self.reach));
+        let _ = responder.respond(there.config_options(self.options()));
+    }
+
+    /// Says which commands there are.
+    pub fn offer(&self) {
+        let own = self.reach.commands.iter().map(|command| {
+            let offered = AvailableCommand::new(command.word.clone(), command.help.clone());
+            match command.arguments.is_empty() {
+                true => offered,
+                false => offered.input(hint(&command.arguments)),
+            }
+        });
+        let prompts = self.reach.prompts.prompts();
+        let of_servers = prompts.iter().map(|spec| {
+            let offered = AvailableCommand::new(spec.command.clone(), clean(&words(&spec.description)));
+            let usage = prompts::usage(spec);
+            match usage.split_once(' ') {
+                Some((_, arguments)) => offered.input(hint(arguments)),
+                None => offered,
+            }
+        });
+        let all = own.chain(of_servers).collect();
+        self.editor
+            .update(SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(
+                all,
+            )));
+    }
+
+    /// Does what a prompt says, and answers it.
+    async fn prompt(&mut self, request: PromptRequest, responder: Responder<PromptResponse>) {
+        let cancelled = responder.cancellation();
+        let done = match prompt::read(request.prompt) {
+            Ok(said) => self.said(said, cancelled).await,
+            Err(error) => Err(error),
+        };
+        let _ = responder.respond_with_result(done.map(PromptResponse::new));
+    }
+
+    async fn said(&mut self, mut said: Said, cancelled: RequestCancellation) -> Result<StopReason, Error> {
+        for warning in std::mem::take(&mut said.warnings) {
+            self.editor.notice(NoticeSeverity::Warning, &warning);
+        }
+        if let Some((word, arguments)) = prompt::command(&said.text) {
+            let (word, arguments) = (word.to_owned(), arguments.to_owned());
+            if let Some(done) = self.command(&word, &arguments, &cancelled).await {
+                return done;
+            }
+        }
+        let made = (self.reach.pictures)(&said.images, self.session.model().profile());
+        let (images, unseen) = made.map_err(invalid)?;
+        if let Some(unseen) = unseen {
+            self.editor.notice(NoticeSeverity::Warning, &unseen);
+        }
+        let prompt = Prompt {
+            text: said.text,
+            images,
+            attached: said.attached,
+            ..Prompt::default()
+        };
+        self.carry(Some(prompt), &cancelled).await
+    }
+
+    /// Carries a prompt to its end, or the last one once more.
+    pub async fn carry(
+        &mut self,
+        prompt: Option<Prompt>,
+        cancelled: &RequestCancellation,
+    ) -> Result<StopReason, Error> {
+        let carried = self.run(cancelled, async |session, interrupt, listener| match prompt {
+            Some(prompt) => Some(session.prompt(prompt, interrupt, listener).await),
+            None => session.retry(interrupt, listener).await,
+        });
+        let (ending, was_interrupted) = carried.await;
+        self.editor.update(usage(&self.session));
+        match ending {
+            // Whoever interrupts is told that it was, also where the answer was faster.
+            _ if was_interrupted => Ok(StopReason::Cancelled),
+            None => Ok(StopReason::EndTurn),
+            Some(ending) => self.ended(&ending),
+        }
+    }
+
+    /// How a turn ended, in the protocol's words. What those do not say is said in the conversation.
+    fn ended(&self, ending: &Ending) -> Result<StopReason, Error> {
+        let reason = match ending {
+            Ending::Answered(_) => return Ok(StopReason::EndTurn),
+            Ending::Interrupted => return Ok(StopReason::Cancelled),
+            Ending::Declined(_) => StopReason::Refusal,
+            Ending::StepLimit(_) | Ending::CostLimit(_) => StopReason::MaxTurnRequests,
+            Ending::TooLong(_) => StopReason::MaxTokens,
+            Ending::NoAnswer(_) if !self.session.unfinished().trim().is_empty() => StopReason::MaxTokens,
+            Ending::Provider(_) | Ending::NoAnswer(_) => {
+                return Err(Error::new(ErrorCode::INTERNAL_ERROR, clean(&ending.to_string())));
+            }
+            _ => StopReason::EndTurn,
+        };
+        self.editor.notice(NoticeSeverity::Error, &ending.to_string());
+        Ok(reason)
+    }
+
+    /// Does something that takes its time. Says what came of it, and whether it was interrupted.
+    pub async fn run<T>(
+        &mut self,
+        cancelled: &RequestCancellation,
+        work: impl AsyncFnOnce(&mut Session, &Interrupt, &mut dyn Listen) -> T,
+    ) -> (T, bool) {
+        let interrupt = Interrupt::new();
+        let (events, mut happened) = mpsc::unbounded_channel();
+        let mut listener = move |event: Event| {
+            // Once nobody listens, there is nobody to tell.
+            let _ = events.send(event);
+        };
+        let glances = self.session.glances();
+        let (show, mut found) = mpsc::unbounded_channel::<LookedUp>();
+        let Seat {
+            session,
+            reach,
+            editor,
+            teller,
+            orders,
+            waiting,
+            is_over,
+        } = self;
+        let all = options(reach, session);
+        let tell = |event: Event, teller: &mut Teller| {
+            if let Some(lookup) = teller.on(event, editor) {
+                let show = show.clone();
+                glances.ask(move |session: &Session| {
+                    let _ = show.send(look_up(lookup, session));
+                });
+            }
+        };
+        let mut questions = Questions::default();
+        let done = {
+            let mut work = pin!(work(session, &interrupt, &mut listener));
+            loop {
+                let may_wait = !interrupt.is_thrown();
+                let due = teller.due();
+                let working = async {
+                    if may_wait {
+                        editor.backlog.room().await;
+                    }
+                    work.as_mut().await
+                };
+                tokio::select! {
+                    biased;
+                    order = orders.recv(), if !*is_over => match order {
+                        Some(order) => heed(order, reach, editor, &all, waiting, &interrupt),
+                        None => {
+                            *is_over = true;
+                            interrupt.throw();
+                        }
+                    },
+                    () = cancelled.cancelled(), if may_wait => interrupt.throw(),
+                    Some(event) = happened.recv() => tell(event, teller),
+                    Some(found) = found.recv() => teller.found(found, editor),
+                    Some(question) = reach.questions.recv(), if may_wait => questions.ask(question, editor, &reach.directory),
+                    told = questions.answered(editor), if may_wait => {
+                        if let Some(told) = told {
+                            editor.notice(NoticeSeverity::Info, &told);
+                        }
+                    }
+                    () = sleep_until(due) => teller.catch_up(editor),
+                    done = working => break done,
+                }
+            }
+        };
+        drop(questions);
+        while let Ok(event) = happened.try_recv() {
+            tell(event, teller);
+        }
+        // Whoever asked for a look and was not let in has it now.
+        glances.answer(session);
+        while let Ok(found) = found.try_recv() {
+            teller.found(found, editor);
+        }
+        (done, interrupt.is_thrown())
+    }
+
+    /// Changes what can be chosen.
+    async fn choose(&mut self, request: &SetSessionConfigOptionRequest) -> Result<(), Error> {
+        let SessionConfigOptionValue::ValueId { value } = &request.value else {
+            return Err(invalid("this option takes the id of a value"));
+        };
+        match &*request.config_id.0 {
+            MODE if set_mode(&self.reach, &value.0) => {
+                let update = CurrentModeUpdate::new(self.reach.gate.permission().name());
+                self.editor.update(SessionUpdate::CurrentModeUpdate(update));
+                Ok(())
+            }
+            MODE => Err(invalid(format!("there is no mode {}", value.0))),
+            MODEL => self.change_model(&value.0).await,
+            EFFORT => {
+                let wanted = effort(&value.0).ok_or_else(|| invalid(format!("there is no effort {}", value.0)))?;
+                let refused = || invalid(format!("{} does not take the effort {}", self.reach.model, value.0));
+                self.session.change_effort(wanted).map(|_| ()).ok_or_else(refused)
+            }
+            other => Err(invalid(format!("there is no option {other}"))),
+        }
+    }
+
+    async fn change_model(&mut self, name: &str) -> Result<(), Error> {
+        if name == self.reach.model {
+            return Ok(());
+        }
+        let effort = self.session.model().effort();
+        let model = (self.reach.connect)(name.to_owned()).await;
+        let model = model.map_err(|why| Error::new(ErrorCode::INTERNAL_ERROR, clean(&why)))?;
+        self.session.change_model(model);
+        self.reach.model = name.to_owned();
+        if effort.is_some() && self.session.change_effort(effort).is_none() {
+            let told =
+                format!("{name} does not take the thinking effort that was chosen; its provider's default is used.");
+            self.editor.notice(NoticeSeverity::Warning, &told);
+        }
+        self.editor.update(usage(&self.session));
+        Ok(())
+    }
+}
+
+/// Until then; without end where nobody says when.
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn hint(arguments: &str) -> AvailableCommandInput {
+    AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(arguments))
+}
+
+/// Changes the mode, and tells all who show it.
+fn mode(
+    reach: &Reach,
+    editor: &Editor,
+    request: &SetSessionModeRequest,
+    responder: Responder<SetSessionModeResponse>,
+    mut all: Vec<SessionConfigOption>,
+) {
+    if !set_mode(reach, &request.mode_id.0) {
+        let _ = responder.respond_with_error(invalid(format!("there is no mode {}", request.mode_id.0)));
+        return;
+    }
+    let _ = responder.respond(SetSessionModeResponse::new());
+    if let Some(first) = all.first_mut() {
+        *first = crate::chosen::mode_option(reach);
+    }
+    editor.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(all)));
+}
+
+/// Does what can be done while something goes on; the rest waits.
+fn heed(
+    order: Order,
+    reach: &Reach,
+    editor: &Editor,
+    all: &[SessionConfigOption],
+    waiting: &mut VecDeque<Order>,
+    interrupt: &Interrupt,
+) {
+    match order {
+        Order::Cancel => {
+            interrupt.throw();
+            // Prompts that wait are cancelled too.
+            for order in std::mem::take(waiting) {
+                match order {
+                    Order::Prompt(_, responder) => {
+                        let _ = responder.respond(PromptResponse::new(StopReason::Cancelled));
+                    }
+                    order => waiting.push_back(order),
+                }
+            }
+        }
+        Order::Mode(request, responder) => mode(reach, editor, &request, responder, all.to_vec()),
+        // Whoever has interrupted may say the next thing at once.
+        Order::Prompt(_, responder) if !interrupt.is_thrown() => {
+            let busy = Error::new(
+                ErrorCode::INVALID_REQUEST,
+                "a prompt of this session is being answered; cancel it first",
+            );
+            let _ = responder.respond_with_error(busy);
+        }
+        Order::Close(responder) => {
+            interrupt.throw();
+            waiting.push_front(Order::Close(responder));
+        }
+        order => waiting.push_back(order),
+    }
+}

@@ -1,0 +1,397 @@
+//! What happens in a run, as updates.
+
+use crate::diff;
+use crate::editor::{Editor, clean, clean_line, fenced, text_block};
+use agent_client_protocol::v1::schema::{
+    CompactionStatus, CompactionSummaryChunk, CompactionUpdate, ContentChunk, Cost, NoticeSeverity, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, SessionUpdate, ToolCall, ToolCallContent, ToolCallLocation, ToolCallStatus,
+    ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
+};
+use codelet_agent::event::{Event, Stopped};
+use codelet_agent::session::Session;
+use codelet_agent::task::Progress;
+use codelet_context::message::{Action, ActionKind, ChangeKind, Origin, Part};
+use codelet_context::notice::Notice;
+use codelet_context::todo::TodoState;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Characters of a title.
+const TITLE: usize = 300;
+/// The most of an output that is shown, in bytes, and of one while its tool runs.
+const SHOWN: usize = 48 * 1024;
+const TAIL: usize = 8 * 1024;
+/// Between two looks at an output that grows: each update holds all that is shown of it.
+const BETWEEN: Duration = Duration::from_millis(200);
+/// Bytes of a summary in one update.
+const CHUNK: usize = 4 * 1024;
+/// Places of a call.
+const MOST_PLACES: usize = 50;
+
+/// What has to be looked up in the session to tell of an event.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Lookup {
+    /// What fills the window, and the bill.
+    Usage,
+    /// The list of what is to be done.
+    Plan,
+    /// The summary that a compaction has left.
+    Summary(Notice),
+}
+
+/// What was found.
+pub(crate) enum LookedUp {
+    Update(Box<SessionUpdate>),
+    Compacted(Notice, String),
+}
+
+/// Tells an editor of a session.
+pub(crate) struct Teller {
+    base: PathBuf,
+    /// Answers of the model so far: each is a message of its own.
+    answers: u64,
+    compactions: u64,
+    /// What is waited for, of which one notice is enough.
+    waited: String,
+    running: HashMap<Arc<str>, Running>,
+}
+
+/// A call under way.
+struct Running {
+    kind: ActionKind,
+    /// The end of what it has printed.
+    tail: String,
+    begun: Instant,
+    /// When that was shown last.
+    shown: Option<Instant>,
+    /// Some of it was not shown yet.
+    is_behind: bool,
+}
+
+impl Running {
+    /// When it is to be shown; none where all of it was.
+    fn due(&self) -> Option<Instant> {
+        let due = self.shown.map_or(self.begun, |shown| shown + BETWEEN);
+        self.is_behind.then_some(due)
+    }
+}
+
+impl Teller {
+    /// Relative names of files begin at `base`.
+    pub fn new(base: PathBuf) -> Self {
+        Teller {
+            base,
+            answers: 0,
+            compactions: 0,
+            waited: String::new(),
+            running: HashMap::new(),
+        }
+    }
+
+    /// Tells of an event; returns what has to be looked up for the rest.
+    pub fn on(&mut self, event: Event, editor: &Editor) -> Option<Lookup> {
+        match event {
+            Event::Asking { .. } => {
+                self.waited.clear();
+                self.answers += 1;
+            }
+            Event::Text(text) => editor.update(SessionUpdate::AgentMessageChunk(self.chunk(text, "answer"))),
+            Event::Thinking(text) => editor.update(SessionUpdate::AgentThoughtChunk(self.chunk(text, "thought"))),
+            Event::Void => {
+                self.answers += 1;
+                editor.notice(NoticeSeverity::Warning, "The answer above was broken off; it is asked for again.");
+            }
+            Event::Billed { .. } => return Some(Lookup::Usage),
+            Event::Waiting { cause, .. } if self.waited != cause => {
+                editor.notice(NoticeSeverity::Info, &format!("Waiting: {cause}"));
+                self.waited = cause;
+            }
+            Event::ToolStarted {
+                id,
+                tool,
+                description,
+                action,
+            } => self.started(id, &tool, &description, &action, editor),
+            Event::ToolPrinted { id, text } => self.printed(&id, &text, editor),
+            Event::ToolFinished {
+                id,
+                success,
+                printed,
+                diff,
+                stopped,
+                ..
+            } => {
+                let kind = self.running.remove(&id).map(|running| running.kind);
+                editor.update(finished(&id, success, (printed.as_str(), &diff), stopped, &self.base));
+                return (success && kind == Some(ActionKind::Todo)).then_some(Lookup::Plan);
+            }
+            Event::Compacted { notice, .. } => return Some(Lookup::Summary(notice)),
+            Event::TakenBack(turn) => editor.notice(
+                NoticeSeverity::Warning,
+                &format!(
+                    "The provider would refuse this prompt again, so it was removed with everything after it: your next prompt is \
+                     sent without it. /recall {} shows it.",
+                    turn.handle
+                ),
+            ),
+            Event::Task { id, progress } => self.task(&id, &progress, editor),
+            Event::Notice(text) => editor.notice(NoticeSeverity::Warning, &text),
+            // What came of a call that was refused is told with it, and how the run ended with the answer to the prompt.
+            Event::Waiting { .. } | Event::Calling { .. } | Event::Refused { .. } | Event::Over(_) => {}
+        }
+        None
+    }
+
+    fn chunk(&self, text: String, what: &str) -> ContentChunk {
+        ContentChunk::new(text_block(text)).message_id(format!("{what}-{}", self.answers).as_str())
+    }
+
+    fn started(&mut self, id: Arc<str>, tool: &Arc<str>, description: &str, action: &Action, editor: &Editor) {
+        let call = call(&id, tool, description, action, &self.base);
+        editor.update(SessionUpdate::ToolCall(call.status(ToolCallStatus::InProgress)));
+        let running = Running {
+            kind: action.kind,
+            tail: String::new(),
+            begun: Instant::now(),
+            shown: None,
+            is_behind: false,
+        };
+        self.running.insert(id, running);
+    }
+
+    fn printed(&mut self, id: &Arc<str>, text: &str, editor: &Editor) {
+        let Some(running) = self.running.get_mut(id) else {
+            return;
+        };
+        running.tail.push_str(text);
+        if running.tail.len() > 2 * TAIL {
+            let from = running.tail.ceil_char_boundary(running.tail.len() - TAIL);
+            running.tail.drain(..from);
+        }
+        running.is_behind = true;
+        self.catch_up(editor);
+    }
+
+    /// Shows how far a task is, in place of how far it was.
+    fn task(&mut self, id: &Arc<str>, progress: &Progress, editor: &Editor) {
+        if let Some(running) = self.running.get_mut(id) {
+            running.tail = format!("steps: {}\n{}", progress.steps, progress.doing);
+            running.is_behind = true;
+            self.catch_up(editor);
+        }
+    }
+
+    /// When more of what tools print is to be shown; none where all of it was.
+    pub fn due(&self) -> Option<Instant> {
+        self.running.values().filter_map(Running::due).min()
+    }
+
+    /// Shows what tools have printed, of each that was not shown just now.
+    pub fn catch_up(&mut self, editor: &Editor) {
+        let now = Instant::now();
+        for (id, running) in &mut self.running {
+            if running.due().is_some_and(|due| due <= now) {
+                (running.shown, running.is_behind) = (Some(now), false);
+                let fields = ToolCallUpdateFields::new().content(vec![output(&running.tail)]);
+                editor.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
+                    Arc::clone(id),
+                    fields,
+                )));
+            }
+        }
+    }
+
+    /// Tells what was looked up.
+    pub fn found(&mut self, found: LookedUp, editor: &Editor) {
+        match found {
+            LookedUp::Update(update) => editor.update(*update),
+            LookedUp::Compacted(notice, summary) => self.compacted(&notice, &summary, editor),
+        }
+    }
+
+    /// Shows a compaction with the summary that it has left. What only trims outputs leaves none, and is told in a line.
+    pub fn compacted(&mut self, notice: &Notice, summary: &str, editor: &Editor) {
+        let mut told = notice.clone();
+        told.can_undo = false;
+        let line = told.pieces().join(" · ");
+        let warnings = notice.warnings.iter().filter(|warning| !warning.repeats_the_notice());
+        let warnings: Vec<String> = warnings.map(ToString::to_string).collect();
+        if !notice.changed || notice.set_aside.is_some() {
+            editor.notice(NoticeSeverity::Info, &line);
+        } else {
+            self.compactions += 1;
+            let id = format!("compaction-{}", self.compactions);
+            match editor.shows.compactions {
+                true => show_compaction(&id, &line, summary, editor),
+                false => show_as_call(&id, &line, summary, editor),
+            }
+        }
+        for warning in warnings {
+            editor.notice(NoticeSeverity::Warning, &warning);
+        }
+    }
+}
+
+/// Looks something up.
+pub(crate) fn look_up(lookup: Lookup, session: &Session) -> LookedUp {
+    match lookup {
+        Lookup::Usage => LookedUp::Update(Box::new(usage(session))),
+        Lookup::Plan => LookedUp::Update(Box::new(plan(session))),
+        Lookup::Summary(notice) => LookedUp::Compacted(notice, summary(session)),
+    }
+}
+
+/// What fills the window, and what the session has cost.
+pub(crate) fn usage(session: &Session) -> SessionUpdate {
+    let conversation = session.conversation();
+    let usage = UsageUpdate::new(conversation.occupancy(), conversation.config().window());
+    let bill = session.bill();
+    // A sum of which a part is not known is no figure to name.
+    let is_known = bill.requests > 0 && bill.unpriced == 0;
+    SessionUpdate::UsageUpdate(match is_known {
+        true => usage.cost(Cost::new(bill.dollars, "USD")),
+        false => usage,
+    })
+}
+
+/// The list of what is to be done. What was given up is not in it.
+pub(crate) fn plan(session: &Session) -> SessionUpdate {
+    let items = session.conversation().todo().items();
+    let entries = items.filter_map(|item| {
+        let status = match item.state {
+            TodoState::Open => PlanEntryStatus::Pending,
+            TodoState::Active => PlanEntryStatus::InProgress,
+            TodoState::Done => PlanEntryStatus::Completed,
+            TodoState::Dropped => return None,
+        };
+        Some(PlanEntry::new(clean(&item.text), PlanEntryPriority::Medium, status))
+    });
+    SessionUpdate::Plan(Plan::new(entries.collect()))
+}
+
+/// What stands in the place of older messages.
+pub(crate) fn summary(session: &Session) -> String {
+    let parts = session
+        .conversation()
+        .view()
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts);
+    let summaries = parts.filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Summary => Some(text.body.as_str()),
+        _ => None,
+    });
+    summaries.collect::<Vec<_>>().join("\n")
+}
+
+/// A call in one line. A command says itself what it is.
+pub(crate) fn title(tool: &str, description: &str, is_command: bool) -> String {
+    match description.trim() {
+        "" => clean_line(tool, TITLE),
+        line if is_command => clean_line(line, TITLE),
+        line => clean_line(&format!("{tool} {line}"), TITLE),
+    }
+}
+
+/// A call as it is first told.
+pub(crate) fn call(id: &str, tool: &str, description: &str, action: &Action, base: &Path) -> ToolCall {
+    let places = action.paths.iter().take(MOST_PLACES);
+    let title = title(tool, description, action.kind == ActionKind::Command);
+    ToolCall::new(id.to_owned(), title)
+        .name(tool.to_owned())
+        .kind(kind(action))
+        .locations(places.map(|path| ToolCallLocation::new(base.join(&**path))).collect())
+}
+
+fn kind(action: &Action) -> ToolKind {
+    match (action.kind, action.change) {
+        (ActionKind::Read, _) => ToolKind::Read,
+        (ActionKind::Change, ChangeKind::Removes) => ToolKind::Delete,
+        (ActionKind::Change, ChangeKind::Moves) => ToolKind::Move,
+        (ActionKind::Change, _) => ToolKind::Edit,
+        (ActionKind::Command, _) => ToolKind::Execute,
+        (ActionKind::Search, _) => ToolKind::Search,
+        (ActionKind::Todo, _) => ToolKind::Think,
+        (ActionKind::Ask | ActionKind::Other, _) => ToolKind::Other,
+    }
+}
+
+/// How a call ended, with what it has printed and changed.
+fn finished(
+    id: &str,
+    success: bool,
+    (printed, changed): (&str, &str),
+    stopped: Option<Stopped>,
+    base: &Path,
+) -> SessionUpdate {
+    let shown = diff::shown(changed, base);
+    let mut fields = ToolCallUpdateFields::new().status(match success {
+        true => ToolCallStatus::Completed,
+        false => ToolCallStatus::Failed,
+    });
+    let mut content = shown.content;
+    match stopped {
+        _ if !content.is_empty() => fields = fields.locations(shown.locations),
+        Some(stopped) if printed.trim().is_empty() => content.push(text_block(stopped.name()).into()),
+        _ if printed.trim().is_empty() => {}
+        _ => content.push(output(printed)),
+    }
+    SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields.content(content)))
+}
+
+/// What a program has printed: its beginning and its end, where it is long.
+pub(crate) fn output(text: &str) -> ToolCallContent {
+    let shown = match text.len() > SHOWN {
+        true => {
+            let (head, tail) = (SHOWN * 2 / 3, SHOWN / 3);
+            let (head, tail) = (
+                text.floor_char_boundary(head),
+                text.ceil_char_boundary(text.len() - tail),
+            );
+            format!(
+                "{}\n[{} bytes are not shown]\n{}",
+                &text[..head],
+                tail - head,
+                &text[tail..]
+            )
+        }
+        false => text.to_owned(),
+    };
+    text_block(fenced(&clean(&shown), "")).into()
+}
+
+/// A compaction for an editor that knows what one is: begun, its summary piece by piece, done.
+fn show_compaction(id: &str, line: &str, summary: &str, editor: &Editor) {
+    let told = |status| SessionUpdate::CompactionUpdate(CompactionUpdate::new(id.to_owned(), status));
+    editor.update(told(CompactionStatus::InProgress));
+    for chunk in chunks(&format!("{line}\n\n{}", clean(summary))) {
+        let chunk = CompactionSummaryChunk::new(id.to_owned(), text_block(chunk));
+        editor.update(SessionUpdate::CompactionSummaryChunk(chunk));
+    }
+    editor.update(told(CompactionStatus::Completed));
+}
+
+/// The same for any other: a call that is done, since editors fold these.
+fn show_as_call(id: &str, line: &str, summary: &str, editor: &Editor) {
+    let call = ToolCall::new(id.to_owned(), clean_line(line, TITLE))
+        .kind(ToolKind::Think)
+        .status(ToolCallStatus::Completed);
+    let content = match summary.trim().is_empty() {
+        true => Vec::new(),
+        false => vec![output(summary)],
+    };
+    editor.update(SessionUpdate::ToolCall(call.content(content)));
+}
+
+/// A text in pieces of bounded size.
+fn chunks(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let at = rest.floor_char_boundary(CHUNK);
+        let (chunk, more) = rest.split_at(at);
+        rest = more;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}

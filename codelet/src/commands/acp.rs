@@ -1,0 +1,337 @@
+//! `codelet acp`: sessions in an editor.
+
+use crate::args::Acp;
+use crate::commands::chat::{connection, gate, known_models};
+use crate::commands::once;
+use crate::exit::{Exit, Failure};
+use crate::pictures;
+use crate::place::{Place, variable};
+use crate::recorded::{self, peek};
+use crate::servers::ServerFile;
+use crate::settings::{From, Settings};
+use crate::takeover::{self, Recorded};
+use crate::world;
+use codelet_acp::{Begun, Command, Host, Listed, Pictures, Reach, Server, ServerReach, Unopened, Wanted};
+use codelet_agent::interrupt::Interrupt;
+use codelet_agent::session::{Parts, Session};
+use codelet_terminal::Found;
+use codelet_terminal::command::COMMANDS;
+use codelet_tools::pictures::from_base64;
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+use time::OffsetDateTime;
+use tokio::sync::mpsc::unbounded_channel;
+
+/// Commands of the terminal's that make sense without one. What an editor has a place of its own for is not among them.
+const OFFERED: [&str; 12] = [
+    "context",
+    "compact",
+    "undo-compact",
+    "summary",
+    "pin",
+    "unpin",
+    "recall",
+    "why",
+    "cost",
+    "retry",
+    "clear",
+    "undo",
+];
+/// Columns of what commands show.
+const WIDTH: usize = 88;
+/// Recorded sessions that are looked at for the list, the newest.
+const LISTED: usize = 200;
+
+/// Answers an editor until it closes standard input.
+///
+/// # Errors
+/// When the pipes break.
+pub fn run(args: &Acp) -> Result<Exit, Failure> {
+    let runtime = once::runtime()?;
+    let stop = once::heed_signals()?;
+    // Anything else that is said on it would be no message.
+    crate::output::stdout()?;
+    let host = Sessions { args: args.clone() };
+    let served = runtime.block_on(codelet_acp::serve(host, tokio::io::stdin(), tokio::io::stdout(), &stop));
+    // A read of standard input may be under way.
+    runtime.shutdown_background();
+    match served {
+        _ if stop.is_thrown() => Ok(Exit::Interrupted),
+        Ok(()) => Ok(Exit::Done),
+        Err(why) => Err(Failure::at("the editor's connection", why)),
+    }
+}
+
+/// Makes sessions by the settings and the command line.
+struct Sessions {
+    args: Acp,
+}
+
+impl Host for Sessions {
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn open(&self, wanted: Wanted, skip: Interrupt) -> LocalBoxFuture<'_, Result<Begun, Unopened>> {
+        open(&self.args, wanted, skip).boxed_local()
+    }
+
+    fn recorded(&self, directory: Option<PathBuf>) -> LocalBoxFuture<'static, Vec<Listed>> {
+        // Files are read for it.
+        let listed = tokio::task::spawn_blocking(move || listed(directory.as_deref()));
+        async move { listed.await.unwrap_or_default() }.boxed_local()
+    }
+}
+
+async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unopened> {
+    let mut place = Place::find(Some(&wanted.directory)).map_err(unfit)?;
+    let mut settings = settings(args, &place).map_err(failed)?;
+    place.widen(&mut settings, &wanted.added).map_err(unfit)?;
+    if let Some(more) = wanted.append_system {
+        let all = settings.append_system.value.take().into_iter().chain([more]);
+        let all = all.collect::<Vec<_>>().join("\n\n");
+        settings.append_system.take(Some(Some(all)), &From::CommandLine);
+    }
+    let mut notices = add_servers(&mut settings.mcp, wanted.servers);
+    notices.extend(once::in_the_clear(&settings));
+    let recorded = match wanted.recorded {
+        Some(name) => Some(read(&name, &place)?),
+        None => None,
+    };
+    let model = world::model(&settings, &mut |_| {}).await.map_err(failed)?;
+    notices.extend(once::notices(&settings, &*model));
+    let equipment = world::equipment(&settings, &place, &*model);
+    let connected = world::servers(&settings, &place, &*model, &skip).await;
+    notices.extend(equipment.notices.into_iter().chain(connected.notices));
+    let (gate, questions) = gate(&settings, &place);
+    let mut session = Session::new(
+        Parts {
+            model,
+            tools: equipment.tools,
+            gate: Arc::new(gate.clone()),
+            world: equipment.surroundings,
+        },
+        once::session_settings(&settings),
+    );
+    session.served_by(connected.offers.clone());
+    let mut compacted = None;
+    if let Some(recorded) = recorded {
+        let taken = takeover::go_on(&mut session, recorded, &place);
+        notices.push(taken.told);
+        compacted = taken.compacted;
+    }
+    let (permits, servers) = (equipment.reach.clone(), connected.servers);
+    let reach = Reach {
+        gate,
+        questions,
+        permit: Box::new(move |permission| permits.permit(permission)),
+        directory: place.directory.clone(),
+        connect: connect(&settings, equipment.reach),
+        model: settings.model.value.clone(),
+        models: known_models(&settings),
+        commands: commands(),
+        look: Arc::new(|session, word, arguments| codelet_terminal::shown(session, word, arguments, WIDTH)),
+        pictures: pictures(),
+        prompts: connected.offers,
+        end: Box::new(move || servers.end(once::FAREWELL).boxed_local()),
+    };
+    Ok(Begun {
+        session,
+        reach,
+        notices,
+        compacted,
+    })
+}
+
+/// The settings of the files with what the command line says over them.
+fn settings(args: &Acp, place: &Place) -> Result<Settings, Failure> {
+    let mut settings = Settings::read(&place.settings())?;
+    let from = &From::CommandLine;
+    settings.model.take(args.model.clone(), from);
+    settings.effort.take(args.effort.map(Some), from);
+    settings.base_url.take(args.base_url.clone().map(Some), from);
+    settings.permission.take(args.permission, from);
+    if !args.allow.is_empty() {
+        let allow = settings.allow.value.iter().chain(&args.allow).cloned().collect();
+        settings.allow.take(Some(allow), from);
+    }
+    settings.deny(args.deny.clone(), from);
+    settings.max_steps.take(args.max_steps.map(Some), from);
+    settings.max_cost.take(args.max_cost.map(Some), from);
+    settings.window.take(args.window.map(Some), from);
+    settings.window_is_bound &= args.window.is_none();
+    settings.heed(&variable);
+    Ok(settings)
+}
+
+/// The recorded session of this name: a file, or what `codelet sessions` lists.
+fn read(name: &str, place: &Place) -> Result<Recorded, Unopened> {
+    let unknown = |why| Unopened::Unknown(why);
+    let file = place.directory.join(name);
+    let file = match file.is_file() || file.to_string_lossy().contains('#') && Path::new(name).is_absolute() {
+        true => file,
+        false => recorded::named(PathBuf::from(format!("@{}", name.trim_start_matches('@')))).map_err(unknown)?,
+    };
+    takeover::read(&file, None).map_err(|failure| unknown(words(failure)))
+}
+
+/// Adds the servers that the editor names; says which ones cannot be used. A server of the settings that has the same name
+/// makes room.
+fn add_servers(all: &mut BTreeMap<String, ServerFile>, servers: Vec<Server>) -> Vec<String> {
+    let mut notices = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
+    for server in servers {
+        let file = match server.reach {
+            ServerReach::Program {
+                command,
+                arguments,
+                environment,
+            } => ServerFile::program(command.to_string_lossy().into_owned(), arguments, environment),
+            ServerReach::Http { url, headers } => ServerFile::http(url, headers),
+        };
+        let name = server_name(&server.name, &taken);
+        match file.check(&name) {
+            Ok(()) => {
+                taken.push(name.clone());
+                all.insert(name, file);
+            }
+            Err(why) => notices.push(format!("MCP server {name}: {why}, so it is not used")),
+        }
+    }
+    notices
+}
+
+/// A name that tools can begin with, and that no other server of the editor has.
+fn server_name(shown: &str, taken: &[String]) -> String {
+    /// Room for a number behind it.
+    const LONGEST: usize = 24;
+    let letters = shown.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    let letters: String = letters.collect();
+    let name = letters.trim_matches(|c: char| !c.is_ascii_alphabetic() && !c.is_ascii_digit());
+    let name: String = match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => name.chars().take(LONGEST).collect(),
+        false => format!("mcp-{name}").chars().take(LONGEST).collect(),
+    };
+    let name = name.trim_end_matches('-').to_owned();
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| !taken.contains(name)).unwrap_or(name)
+}
+
+fn connect(settings: &Settings, tools: codelet_tools::Reach) -> codelet_acp::Connect {
+    let connect = connection::connect(settings.clone(), tools);
+    Box::new(move |name| {
+        // What is waited for is told by the answer.
+        let (tell, _) = unbounded_channel();
+        let found = connect(name, tell);
+        async move {
+            match found.await? {
+                Found::Model { model, .. } => Ok(model),
+                Found::Held(why) => Err(why),
+            }
+        }
+        .boxed_local()
+    })
+}
+
+fn commands() -> Vec<Command> {
+    let entries = COMMANDS.iter().filter(|entry| OFFERED.contains(&entry.word));
+    entries
+        .map(|entry| Command {
+            word: entry.word.to_owned(),
+            // A file or a message is not named in an editor's prompt as it is on a terminal.
+            arguments: match entry.word {
+                "pin" => "[SENTENCE]".to_owned(),
+                "unpin" => "NUMBER | all".to_owned(),
+                _ => entry.arguments.to_owned(),
+            },
+            help: match entry.word {
+                "pin" => "keep a sentence through every compaction; without argument: list pins".to_owned(),
+                _ => entry.help.to_owned(),
+            },
+        })
+        .collect()
+}
+
+fn pictures() -> Pictures {
+    Box::new(|all, model| {
+        if !all.is_empty() && !model.sees_images {
+            return Ok((Vec::new(), Some(pictures::unseen(model, "its images"))));
+        }
+        Ok((from_base64(all.iter().map(String::as_str))?, None))
+    })
+}
+
+/// The newest of the recorded sessions of which the folder is known.
+fn listed(directory: Option<&Path>) -> Vec<Listed> {
+    let wanted = directory.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
+    let newest = recorded::all().sessions.into_iter().take(LISTED);
+    let listed = newest.filter_map(|found| {
+        let seen = peek(&found);
+        let directory = PathBuf::from(seen.project?);
+        let is_wanted = directory.is_absolute() && wanted.as_ref().is_none_or(|wanted| *wanted == directory);
+        is_wanted.then(|| Listed {
+            id: found.id,
+            directory,
+            title: seen.title,
+            updated: written(found.modified),
+        })
+    });
+    listed.collect()
+}
+
+/// A moment as ISO 8601, in UTC.
+fn written(moment: SystemTime) -> String {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or_default();
+    let moment = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (date, time) = (moment.date(), moment.time());
+    format!("{date}T{:02}:{:02}:{:02}Z", time.hour(), time.minute(), time.second())
+}
+
+fn words(failure: Failure) -> String {
+    match failure {
+        Failure::Told(why) => why,
+        Failure::PipeClosed => "a pipe was closed".to_owned(),
+    }
+}
+
+fn unfit(failure: Failure) -> Unopened {
+    Unopened::Unfit(words(failure))
+}
+
+fn failed(failure: Failure) -> Unopened {
+    Unopened::Failed(words(failure))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_has_a_name_that_tools_can_begin_with() {
+        let taken = ["files".to_owned(), "files-2".to_owned()];
+        for (shown, name) in [
+            ("files", "files-3"),
+            ("My Server!", "My-Server"),
+            ("", "mcp"),
+            ("42", "mcp-42"),
+            ("__a__b__", "a--b"),
+            ("名前", "mcp"),
+            (&"x".repeat(99), &"x".repeat(24)),
+        ] {
+            assert_eq!(server_name(shown, &taken), name, "{shown}");
+            assert!(codelet_mcp::is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_written_as_others_read_it() {
+        let moment = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_795_867_504);
+        assert_eq!(written(moment), "2026-11-28T12:05:04Z");
+    }
+}
