@@ -270,7 +270,12 @@ impl Finding<'_> {
             return;
         }
         if self.found.definitions.len() >= MOST {
+            // Told whatever else is, as it stands for more than one file.
             self.is_crowded = true;
+            if self.found.notices.len() == MOST_NOTICES {
+                self.found.notices.pop();
+                self.untold += 1;
+            }
             self.skip(&path, &format!("and all others: there are more than {MOST}"));
             return;
         }
@@ -341,7 +346,7 @@ impl Finding<'_> {
 
     fn done(mut self) -> Found {
         if self.untold > 0 {
-            let told = format!("{}: and {} more such notices", self.kind.folder, self.untold);
+            let told = format!("{}: {} more are skipped", self.kind.folder, self.untold);
             self.found.notices.push(told);
         }
         self.found

@@ -122,6 +122,7 @@ fn listed(skills: &[Definition], length: usize, most: usize) -> (String, Vec<&st
     if !left_out.is_empty() {
         text.push_str(&format!("{} more skills have no room in this list.\n", left_out.len()));
     }
+    text.truncate(text.trim_end().len());
     (text, left_out)
 }
 

@@ -675,7 +675,7 @@ impl Live {
             Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
             Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
             Doing::Git => self.renderer.set_busy(Some("asking git (Esc cancels)"), now),
-            Doing::Prompt => self.renderer.set_busy(Some("asking the MCP server (Esc cancels)"), now),
+            Doing::Prompt => self.renderer.set_busy(Some("fetching the prompt (Esc cancels)"), now),
             Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
             Doing::Servers => self
                 .renderer

@@ -56,7 +56,8 @@ fn a_skill_is_listed_and_read_and_permits_nothing() {
     assert_eq!(record.faults(), "");
     let told = texts(&record, 0);
     assert!(
-        told.contains("<system-reminder type=\"skills\">") && told.contains("- pdf: Fills in PDF forms.\n"),
+        told.contains("<system-reminder type=\"skills\">")
+            && told.contains("- pdf: Fills in PDF forms.\n</system-reminder>"),
         "{told}"
     );
     assert!(
@@ -210,7 +211,10 @@ fn the_users_own_command_wins_and_a_built_in_one_always_does() {
     let server = server([Reply::text("One."), Reply::text("Two.")]);
     let output = lines(&bench, &server, "/commit now\n/clear\n/pdf form.pdf\nexit\n");
     let all = [&output.stdout[..], &output.stderr[..]].concat();
-    let printed = String::from_utf8_lossy(&all).into_owned();
+    let printed = String::from_utf8_lossy(&all)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     assert_eq!(printed.matches("/clear is a built-in command").count(), 1, "{printed}");
     assert_eq!(printed.matches("has the same name and is used").count(), 1, "{printed}");
     let record = server.record();
