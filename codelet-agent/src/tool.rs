@@ -127,6 +127,7 @@ impl Need {
         matches!(
             self,
             Need::Read { .. }
+                | Need::Fetch { .. }
                 | Need::Run {
                     looks: Looking::Only,
                     ..
