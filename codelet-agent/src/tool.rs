@@ -138,6 +138,7 @@ impl Need {
         matches!(
             self,
             Need::Read { .. }
+                | Need::Fetch { .. }
                 | Need::Run {
                     looks: Looking::Only,
                     ..

@@ -6,7 +6,7 @@
 //! address than the one that was judged. What comes is bounded in bytes, as it is sent and unpacked, and in time; a page of any
 //! shape becomes Markdown in bounded time and depth. What a page says is another's words, and is marked so.
 //!
-//! Nothing here reads the environment: what holds comes in as [`Options`]. Start with [`tool`]; `address` says what is reached,
+//! Nothing here reads the environment: what holds comes in as [`Options`]. Start with [`tool()`]; `address` says what is reached,
 //! `fetch` asks, `page` and `markdown` read.
 
 mod address;
