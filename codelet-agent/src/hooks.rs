@@ -14,10 +14,13 @@ use codelet_context::message::{Origin, Parameters, Part};
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_context::reminder;
+use codelet_text::short::{clip, on_one_line};
 use futures_util::future::BoxFuture;
 
 /// So often in a row hooks may keep one prompt from being over.
 pub(crate) const MOST_HELD: u32 = 3;
+/// The most of a hook's words that a notice holds, in characters.
+const SHOWN: usize = 300;
 
 /// Something that hooks are told of.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +147,12 @@ pub(crate) fn refused(name: &str, why: &str) -> String {
     format!("a {name} hook blocked it: {}", reminder::escape(why))
 }
 
+/// Words of a hook on one line, for a person.
+fn short(why: &str) -> String {
+    let line: String = on_one_line(why).collect();
+    clip(&line, SHOWN).into_owned()
+}
+
 /// Tells hooks of something, and the listener what the user should know of them. `None` where there are no hooks.
 pub(crate) async fn tell(
     session: &Session,
@@ -204,12 +213,16 @@ pub(crate) async fn on_stop(
     }
     if *held >= MOST_HELD {
         listener.on(Event::Notice(format!(
-            "a Stop hook blocked the end of the turn {MOST_HELD} times; the turn ends here. It says: {why}"
+            "a Stop hook blocked the end of the turn {MOST_HELD} times; the turn ends here. It says: {}",
+            short(&why)
         )));
         return None;
     }
     *held += 1;
-    listener.on(Event::Notice(format!("a Stop hook has the model go on: {why}")));
+    listener.on(Event::Notice(format!(
+        "a Stop hook has the model go on: {}",
+        short(&why)
+    )));
     Some(marked(occasion.name(), &why))
 }
 
@@ -228,11 +241,12 @@ pub(crate) async fn on_compacting(
     };
     if reason.is_forced() {
         listener.on(Event::Notice(format!(
-            "a PreCompact hook blocked the compaction, which is made all the same, as the context window is full: {why}"
+            "a PreCompact hook blocked the compaction, which is made all the same, as the context window is full: {}",
+            short(&why)
         )));
         return None;
     }
-    Some(why)
+    Some(short(&why))
 }
 
 /// Tells of a compaction that was made.

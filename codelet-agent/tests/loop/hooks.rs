@@ -7,6 +7,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
+use codelet_context::message::Message;
 use futures_util::future::{self, BoxFuture};
 use std::sync::{Arc, Mutex};
 
@@ -175,4 +176,29 @@ async fn a_prompt_that_was_refused_is_nowhere_and_the_next_one_is_answered() {
     assert!(stage.session.last_turn().is_none());
     stage.session.hooked_by(Arc::new(Says::default()));
     assert_eq!(stage.prompt("And now?").await, Ending::Answered("Well.".to_owned()));
+}
+
+#[tokio::test]
+async fn a_conversation_is_told_once_with_how_it_came_about() {
+    let hooks = Arc::new(Says::default());
+    let model = Scripted::by(profile(200_000), |_| says("Well."));
+    let mut stage = Stage::of(model, Settings::default());
+    stage.session.hooked_by(hooks.clone());
+    stage.prompt("One.").await;
+    stage.prompt("Two.").await;
+    stage.session.clear();
+    stage.prompt("Three.").await;
+    stage.session.take_over(
+        vec![Message::user("Four."), Message::assistant("Yes?")],
+        "from elsewhere",
+    );
+    stage.prompt("Five.").await;
+    let begun: Vec<String> = told(&hooks)
+        .into_iter()
+        .filter(|told| told.starts_with("SessionStart"))
+        .collect();
+    assert_eq!(
+        begun,
+        ["startup", "clear", "resume"].map(|source| format!("SessionStart {source}"))
+    );
 }

@@ -123,15 +123,12 @@ fn asked(question: &str) -> std::io::Result<bool> {
     let look = Look::stderr();
     let mut err = std::io::stderr();
     writeln!(err, "{}", wrapped(question, look.width))?;
-    write!(
-        err,
-        "{}",
-        look.ink(Ink::Yellow, "Run them, now and until they change? [y/N] ")
-    )?;
-    err.flush()?;
     let input = std::io::stdin();
-    // What was typed before the question was there does not answer it.
+    // What was typed before the commands were shown does not answer.
     let _ = tcflush(&input, QueueSelector::IFlush);
+    let last = "Run them, now and until they change? [y/N] ";
+    write!(err, "{}", look.ink(Ink::Yellow, last))?;
+    err.flush()?;
     let mut line = String::new();
     let read = input.lock().read_line(&mut line);
     // A line that is no text is no yes.
@@ -210,7 +207,9 @@ mod tests {
         );
         let narrow = wrapped(&text, 40);
         assert!(
-            narrow.lines().all(|line| line.len() <= 40 && !line.starts_with("Run")),
+            narrow
+                .lines()
+                .all(|line| crate::paint::width(line) <= 40 && !line.starts_with("Run")),
             "{narrow}"
         );
     }

@@ -1,11 +1,13 @@
 //! Hooks of the user's and of a project's, with nobody there to ask.
 
 use crate::common::agent::Bench;
+use crate::common::pty::signal;
 use crate::common::{ended, piped, stderr, stdout};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The user's settings, with hooks of one event.
 fn hooked(bench: &Bench, event: &str, matcher: &str, command: &str, more: &str) {
@@ -398,6 +400,44 @@ fn a_hook_that_fails_hangs_floods_or_leaves_something_behind_is_told_once_and_st
     assert_eq!(times("printed more than 256 KiB"), 1, "{told}");
     let left = Command::new("pgrep").args(["-f", "sleep 5437"]).output().unwrap();
     assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
+}
+
+#[test]
+fn an_interruption_ends_a_hook_and_what_it_would_have_refused_is_not_done() {
+    for (event, status) in [
+        ("SessionStart", 130),
+        ("UserPromptSubmit", 130),
+        ("PreToolUse", 130),
+        ("Stop", 0),
+    ] {
+        let bench = Bench::new();
+        hooked(&bench, event, "", "touch begun; sleep 5441; exit 2", "");
+        let replies = match event {
+            "Stop" => vec![Reply::text("Done.")],
+            _ => vec![write(), Reply::text("Done.")],
+        };
+        let server = server(replies);
+        let child = bench.start(&server, Wire::Anthropic, &["-p", "Write it."]);
+        let began = Instant::now();
+        while !bench.work.join("begun").exists() {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "{event}: the hook does not begin"
+            );
+            std::thread::yield_now();
+        }
+        signal(child.id(), "-INT");
+        let output = child.wait_with_output().unwrap();
+        ended(&output, status);
+        assert!(!bench.work.join("a.txt").exists(), "{event}");
+        assert_eq!(
+            server.record().exchanges.len(),
+            usize::from(matches!(event, "PreToolUse" | "Stop")),
+            "{event}"
+        );
+        let left = Command::new("pgrep").args(["-f", "sleep 5441"]).output().unwrap();
+        assert!(left.stdout.is_empty(), "{event}");
+    }
 }
 
 #[test]
