@@ -5,7 +5,7 @@ use agent_client_protocol::v1::schema::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode, SessionModeState,
 };
 use codelet_agent::effort::Effort;
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::session::Session;
 
 /// The options by which they are named.
@@ -18,6 +18,7 @@ const DEFAULT: &str = "default";
 /// What somebody reads of a permission.
 fn words(permission: Permission) -> (&'static str, &'static str) {
     match permission {
+        Permission::Plan => ("Plan", "Only looks, and answers with a plan"),
         Permission::Read => ("Read", "Reads the workspace; asks before anything else"),
         Permission::Edit => (
             "Edit",

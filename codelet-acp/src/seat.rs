@@ -18,6 +18,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Error, ErrorCode, RequestCancellation};
 use codelet_agent::event::{Event, Listen};
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::permission::Gate as _;
 use codelet_agent::prompts;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};

@@ -143,7 +143,7 @@ impl Question {
         let shown = patterns.join(", ");
         let mut state = lock(&self.state);
         // What the settings permit does not hold in a session that only looks; what somebody has just permitted does.
-        if kept.is_err() || state.rules.permission == Permission::Read {
+        if kept.is_err() || state.rules.permission <= Permission::Read {
             state.grants.extend(patterns.iter().cloned().map(Grant::Commands));
         }
         if kept.is_ok() {
@@ -162,6 +162,8 @@ impl Question {
 #[derive(Debug)]
 struct State {
     rules: Rules,
+    /// What held before plan mode, while that holds: grants of then hold again behind it.
+    before_plan: Option<Permission>,
     grants: Vec<Grant>,
     keeper: Option<Keeper>,
 }
@@ -171,9 +173,14 @@ impl State {
     fn open(&self, needs: &[Need]) -> Vec<Need> {
         let is_open = |need: &&Need| {
             let is_granted = self.grants.iter().any(|grant| grant.covers(need)) || self.allows(need);
-            self.rules.objection(need).is_some() && !is_granted
+            self.rules.objection(need).is_some() && (!is_granted || self.is_out_of_question(need))
         };
         needs.iter().filter(is_open).cloned().collect()
+    }
+
+    /// Whether nobody can permit this now: in plan mode all but a look.
+    fn is_out_of_question(&self, need: &Need) -> bool {
+        self.rules.permission == Permission::Plan && !need.only_looks()
     }
 
     /// A line of several commands may fit several patterns together.
@@ -197,7 +204,7 @@ impl State {
     /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
     fn patterns(&self) -> &[String] {
         match self.rules.permission {
-            Permission::Read => &[],
+            Permission::Plan | Permission::Read => &[],
             Permission::Edit | Permission::All => &self.rules.allow,
         }
     }
@@ -216,6 +223,7 @@ impl Asking {
         let (questions, asked) = mpsc::unbounded_channel();
         let state = State {
             rules,
+            before_plan: None,
             grants: Vec::new(),
             keeper: None,
         };
@@ -229,18 +237,25 @@ impl Asking {
         self
     }
 
-    /// How far the tools may go without being asked about.
-    pub fn permission(&self) -> Permission {
-        lock(&self.state).rules.permission
-    }
-
-    /// Lets them go as far as this from now on. What was granted for the session is taken back where it becomes narrower.
+    /// Lets them go as far as this from now on. What was granted for the session is taken back where it becomes narrower, but for a plan.
     pub fn permit(&self, permission: Permission) {
         let mut state = lock(&self.state);
-        if permission < state.rules.permission {
-            state.grants.clear();
+        let before = state.before_plan.unwrap_or(state.rules.permission);
+        if permission == Permission::Plan {
+            state.before_plan = Some(before);
+        } else {
+            if permission < before {
+                state.grants.clear();
+            }
+            state.before_plan = None;
         }
         state.rules.permission = permission;
+    }
+
+    /// How far they may go once plan mode is over: as far as before it, and in a session that has begun with it, as usual.
+    pub fn behind_plan(&self) -> Permission {
+        let before = lock(&self.state).before_plan;
+        before.filter(|before| *before != Permission::Plan).unwrap_or_default()
     }
 
     /// The patterns of the settings that hold, and what was granted in this session.
@@ -251,6 +266,10 @@ impl Asking {
 }
 
 impl Gate for Asking {
+    fn permission(&self) -> Permission {
+        lock(&self.state).rules.permission
+    }
+
     fn can_ask(&self) -> bool {
         true
     }
@@ -289,6 +308,16 @@ impl Gate for Asking {
             let needs = lock(&self.state).open(asked.needs);
             if needs.is_empty() {
                 return Verdict::Yes;
+            }
+            let objection = |need: &Need| {
+                let state = lock(&self.state);
+                state
+                    .is_out_of_question(need)
+                    .then(|| state.rules.objection(need))
+                    .flatten()
+            };
+            if let Some(objection) = needs.iter().find_map(objection) {
+                return Verdict::No(objection);
             }
             let (answer, answered) = oneshot::channel();
             let can_keep = lock(&self.state).keeper.is_some();

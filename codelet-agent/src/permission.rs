@@ -23,6 +23,8 @@ use std::fmt;
 /// How far the tools may go without being asked about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub enum Permission {
+    /// They look, and nothing else can be permitted: the answer is a plan.
+    Plan,
     /// They look, and change nothing.
     Read,
     /// They also change files in the workspace, and run the commands that a pattern allows.
@@ -34,15 +36,21 @@ pub enum Permission {
 
 impl Permission {
     /// All of them, from the narrowest on.
-    pub const ALL: [Permission; 3] = [Permission::Read, Permission::Edit, Permission::All];
+    pub const ALL: [Permission; 4] = [Permission::Plan, Permission::Read, Permission::Edit, Permission::All];
 
     /// The name in settings and on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Permission::Plan => "plan",
             Permission::Read => "read",
             Permission::Edit => "edit",
             Permission::All => "all",
         }
+    }
+
+    /// What the model is to know of it, beside what each refusal says.
+    pub fn told(self) -> Option<&'static str> {
+        (self == Permission::Plan).then_some(PLANNING)
     }
 
     /// The permission of that name.
@@ -57,10 +65,18 @@ impl fmt::Display for Permission {
     }
 }
 
+/// What the model is told of [`Permission::Plan`].
+const PLANNING: &str = "Mode: plan. Only look: no file can be changed, and no command runs that does more than look. Find out what the \
+    task needs, ask where it is unclear, and answer with a plan: what is to be changed in which files, in which order, and how it will be \
+    checked. The user decides on it before any of it is done.";
+
 /// Says whether a call may be made.
 pub trait Gate: Send + Sync {
     /// Judges one call. It may take as long as a person takes to answer.
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict>;
+
+    /// How far the tools may go now without anybody being asked.
+    fn permission(&self) -> Permission;
 
     /// Whether a person can be asked about what the rules do not permit.
     fn can_ask(&self) -> bool {
@@ -127,6 +143,7 @@ impl Rules {
         }
         match (self.permission, need) {
             (Permission::All, _) => None,
+            (Permission::Plan, Need::Change { .. } | Need::RunWith { .. } | Need::Call { .. }) => Some(planning()),
             (_, Need::Read { path, is_inside, .. }) => (!is_inside).then(|| {
                 let path = path.display();
                 format!("{path} is outside the workspace, and reading it needs the permission `all`")
@@ -158,6 +175,7 @@ impl Rules {
                     looks: Looking::Only, ..
                 },
             ) => None,
+            (Permission::Plan, Need::Run { .. }) => Some(planning()),
             (Permission::Read, Need::Run { .. }) => {
                 Some("this session is read-only (permission `read`): no command may be run".to_owned())
             }
@@ -210,11 +228,20 @@ impl Rules {
     }
 }
 
+fn planning() -> String {
+    "this session is in plan mode: nothing is changed, and nothing runs that does more than look. Answer with a plan; the user decides on it"
+        .to_owned()
+}
+
 fn kept(file: impl fmt::Display, owner: Owner) -> String {
     format!("{file} {}; changing it needs the permission `all`", owner.reason())
 }
 
 impl Gate for Rules {
+    fn permission(&self) -> Permission {
+        self.permission
+    }
+
     fn judge<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Verdict> {
         let objection = asked.needs.iter().find_map(|need| self.objection(need));
         Box::pin(future::ready(objection.map_or(Verdict::Yes, Verdict::No)))
@@ -280,6 +307,7 @@ mod tests {
                 .map(|need| if rules.objection(need).is_none() { '+' } else { '-' })
                 .collect()
         };
+        assert_eq!(verdicts(Permission::Plan, &["*", "mcp:files__*"]), "+------");
         assert_eq!(verdicts(Permission::Read, &["*"]), "+------");
         assert_eq!(verdicts(Permission::Read, &["mcp:files__*"]), "+-----+");
         assert_eq!(verdicts(Permission::Edit, &[]), "+-+----");

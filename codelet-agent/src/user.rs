@@ -201,7 +201,10 @@ impl Session {
         }
         self.notices = instructions.notices;
         self.nearer = Nearer::default();
-        let environment = world.environment();
+        let mut environment = world.environment();
+        if let Some(told) = self.parts.gate.permission().told() {
+            environment = format!("{}\n{told}", environment.trim_end());
+        }
         let git_status = tokio::select! {
             biased;
             status = world.git_status(interrupt.clone()) => status,

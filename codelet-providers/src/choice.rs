@@ -9,11 +9,12 @@ use crate::provider::Provider;
 use crate::secret::{Secret, Secrets};
 use crate::vendor::{self, Vendor, Wire};
 use crate::window;
-use codelet_agent::model::{Model, Profile, SAFE_OUTPUT, SAFE_WINDOW};
+use codelet_agent::model::{Model, ModelError, Profile, SAFE_OUTPUT, SAFE_WINDOW};
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 use codelet_network::{Network, Proxy, is_own_machine};
 use codelet_text::near;
+use rig_reqwest::reqwest::Url;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,6 +127,71 @@ pub async fn connect(choice: &Choice) -> Result<Box<dyn Model>, ConnectError> {
 /// # Errors
 /// As for [`connect`].
 pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, ConnectError> {
+    let Endpoint {
+        vendor,
+        name,
+        wire,
+        base,
+        is_given,
+        line,
+    } = endpoint(choice)?;
+    let known = lookup(vendor, name);
+    let told = match (choice.window, &known) {
+        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name, told).await,
+        _ => None,
+    };
+    let profile = profile(choice, vendor, name, known.as_ref(), told);
+    let settings = Settings {
+        wire,
+        model: name.to_owned(),
+        vendor: family(vendor),
+        max_output: profile.max_output,
+        sees_images: profile.sees_images,
+        is_listed: known.is_some(),
+        thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
+        thinking: choice.thinking.clone(),
+        shows_thinking: choice.shows_thinking,
+        ways: Arc::default(),
+        lifetime: profile.price.as_ref().map_or(choice.lifetime, |card| card.lifetime),
+    };
+    Ok(Box::new(Provider {
+        profile,
+        settings: Arc::new(settings),
+        line,
+        habits: Arc::default(),
+        kept: Arc::default(),
+        encoded: Arc::default(),
+    }))
+}
+
+/// Asks the provider which models it has, which costs nothing, and tells whether that can be done: whether there is a way to it, and
+/// whether it takes the key. A server of the user's own may have none that is loaded yet, which is an error here.
+///
+/// # Errors
+/// As for [`connect`], and within that, what the provider or the way to it has answered.
+pub async fn reach(choice: &Choice) -> Result<Result<(), ModelError>, ConnectError> {
+    let Endpoint { base, line, .. } = endpoint(choice)?;
+    let limit = line.limits.connect;
+    let list = Line {
+        url: address::below(&base, &["models"]),
+        ..line
+    };
+    Ok(list.get(limit).await.map(|_| ()))
+}
+
+/// Where a model is asked, and how.
+struct Endpoint<'a> {
+    vendor: &'static Vendor,
+    /// The vendor's own name of the model.
+    name: &'a str,
+    wire: Wire,
+    base: Url,
+    /// The address is not the vendor's.
+    is_given: bool,
+    line: Line,
+}
+
+fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
     let (vendor, name) = split(choice)?;
     let wire = choice.wire.unwrap_or(vendor.wire);
     let is_given = choice.base_url.as_ref().is_some_and(|url| !vendor.is_at(url));
@@ -159,33 +225,14 @@ pub async fn connect_telling(choice: &Choice, told: &mut dyn FnMut(Loading)) -> 
             _ => Duration::ZERO,
         },
     };
-    let known = lookup(vendor, name);
-    let told = match (choice.window, &known) {
-        (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name, told).await,
-        _ => None,
-    };
-    let profile = profile(choice, vendor, name, known.as_ref(), told);
-    let settings = Settings {
+    Ok(Endpoint {
+        vendor,
+        name,
         wire,
-        model: name.to_owned(),
-        vendor: family(vendor),
-        max_output: profile.max_output,
-        sees_images: profile.sees_images,
-        is_listed: known.is_some(),
-        thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
-        thinking: choice.thinking.clone(),
-        shows_thinking: choice.shows_thinking,
-        ways: Arc::default(),
-        lifetime: profile.price.as_ref().map_or(choice.lifetime, |card| card.lifetime),
-    };
-    Ok(Box::new(Provider {
-        profile,
-        settings: Arc::new(settings),
+        base,
+        is_given,
         line,
-        habits: Arc::default(),
-        kept: Arc::default(),
-        encoded: Arc::default(),
-    }))
+    })
 }
 
 /// A server that speaks a known form, and nothing else is known of it.

@@ -46,7 +46,7 @@ mod window;
 
 pub use body::Thinking;
 pub use catalogue::{Known, known};
-pub use choice::{Choice, ConnectError, Loading, connect, connect_telling};
+pub use choice::{Choice, ConnectError, Loading, connect, connect_telling, reach};
 pub use marks::Lifetime;
 pub use network::TimeLimits;
 pub use secret::Secret;

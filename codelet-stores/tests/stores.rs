@@ -187,31 +187,36 @@ fn nothing_is_left_beside_a_store_whatever_lies_there() {
         vec![b'x'; 32],
         vec![0; 8_192],
     ];
-    for mode in ["delete", "wal"] {
-        for log in &logs {
-            for index in [None, Some(Vec::new()), Some(vec![0; 32_768])] {
-                let folder = tempfile::tempdir().unwrap();
-                let path = folder.path().join("crush.db");
-                made::crush(&path);
-                let change = Connection::open(&path).unwrap();
-                change.pragma_update(None, "journal_mode", mode).unwrap();
-                drop(change);
-                fs::write(folder.path().join("crush.db-wal"), log).unwrap();
-                if let Some(index) = &index {
-                    fs::write(folder.path().join("crush.db-shm"), index).unwrap();
+    let indexes = [None, Some(Vec::new()), Some(vec![0; 32_768])];
+    // SQLite waits for who may be writing some of them, so all are opened at once.
+    std::thread::scope(|scope| {
+        for mode in ["delete", "wal"] {
+            for log in &logs {
+                for index in &indexes {
+                    scope.spawn(move || nothing_is_left_beside(mode, log, index.as_deref()));
                 }
-                let before = lies_in(folder.path());
-                let read = ids(&path);
-                let what = format!(
-                    "{mode}, a log of {}, index {:?}",
-                    log.len(),
-                    index.map(|index| index.len())
-                );
-                assert_eq!(lies_in(folder.path()), before, "{what}: {read:?}");
-                assert!(read.is_ok(), "{what}: {read:?}");
             }
         }
+    });
+}
+
+/// A store in this mode with this log and index beside it is read, and all of it stays as it is.
+fn nothing_is_left_beside(mode: &str, log: &[u8], index: Option<&[u8]>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("crush.db");
+    made::crush(&path);
+    let change = Connection::open(&path).unwrap();
+    change.pragma_update(None, "journal_mode", mode).unwrap();
+    drop(change);
+    fs::write(folder.path().join("crush.db-wal"), log).unwrap();
+    if let Some(index) = index {
+        fs::write(folder.path().join("crush.db-shm"), index).unwrap();
     }
+    let before = lies_in(folder.path());
+    let read = ids(&path);
+    let what = format!("{mode}, a log of {}, index {:?}", log.len(), index.map(<[u8]>::len));
+    assert_eq!(lies_in(folder.path()), before, "{what}: {read:?}");
+    assert!(read.is_ok(), "{what}: {read:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
 use codelet_agent::asking::{Asking, Question, Word};
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
 use codelet_context::message::{Message, Origin, Part};
@@ -30,7 +30,7 @@ const QUOTE: usize = 60;
 const LISTED: usize = 8;
 
 /// The keys, and what they do.
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 14] = [
     ("Enter", "send; while the model works: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
     ("Esc, Ctrl-C", "interrupt; when idle: clear the input (Up restores it)"),
@@ -38,6 +38,7 @@ const KEYS: [(&str, &str); 13] = [
     ("Up, Down", "previous inputs; queued ones first"),
     ("Ctrl-R", "search previous inputs"),
     ("Tab", "complete a /command or an @file"),
+    ("Shift-Tab", "switch between the permissions plan, read and edit"),
     ("!command", "run a shell command; the model sees its output"),
     ("@file", "mention a file; pictures are attached"),
     ("Ctrl-U", "delete to the start of the line, also while the model works"),
@@ -391,10 +392,23 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
     lines
 }
 
+/// What another permission means, in a line.
+pub fn permits(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Plan => "Plan mode: only looking is possible, and the answer is a plan.",
+        Permission::Read => "Permission read: everything but reading the workspace asks first.",
+        Permission::Edit => "Permission edit: files in the workspace may be changed; other commands ask first.",
+        Permission::All => "Permission all: everything runs without asking.",
+    }
+}
+
 /// What may be done without asking.
 pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let permission = gate.permission();
     let means = match permission {
+        Permission::Plan => {
+            "only looking is possible, and the answer is a plan; /plan accept carries it out, /plan off leaves plan mode"
+        }
         Permission::Read => "reading the workspace is allowed; everything else asks first",
         Permission::Edit => {
             "reading and changing files in the workspace is allowed; other commands and everything outside ask first. \

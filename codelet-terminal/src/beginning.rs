@@ -33,6 +33,8 @@ pub(crate) async fn wait<T>(
         };
         match wish {
             Wish::Interrupt => skip.throw(),
+            // There is no session yet of which it could be changed.
+            Wish::Permit => {}
             Wish::Leave => left = Some(Left::Left),
             Wish::Gone(status) => left = Some(Left::Gone(status)),
             Wish::Unwritable(why) => left = Some(Left::Unwritable(why)),

@@ -7,6 +7,7 @@ use crate::copied;
 use crate::effort;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::pins;
+use crate::plan::{self, Wanted};
 use crate::render::figures::{self, count, dollars, number};
 use crate::render::look::{Background, Look, Role, Styles};
 use crate::render::tool::OWN_ID;
@@ -18,7 +19,7 @@ use codelet_agent::glance::Glances;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::mention;
 use codelet_agent::model::{Model, Profile};
-use codelet_agent::permission::Permission;
+use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{Fetched, PromptSource, fetch};
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
@@ -169,6 +170,7 @@ impl<F: Front> Chat<F> {
     /// Does what is said, this first, until somebody leaves.
     pub async fn live(mut self, opening: Option<String>) -> Lived {
         self.front.offer(self.reach.prompts.prompts());
+        self.front.permits(self.reach.gate.permission());
         self.tell_standing();
         if let Some(said) = opening.filter(|_| self.left.is_none()) {
             self.take(&said).await;
@@ -209,6 +211,7 @@ impl<F: Front> Chat<F> {
                 self.say(Role::Dim, "Nothing was interrupted: the answer was complete.");
             }
             Wish::Interrupt => {}
+            Wish::Permit => next_permission(&self.reach, &mut self.front),
             Wish::Leave => self.left = Some(Left::Left),
             Wish::Gone(status) => self.left = Some(Left::Gone(status)),
             Wish::Unwritable(why) => self.left = Some(Left::Unwritable(why)),
@@ -303,6 +306,9 @@ impl<F: Front> Chat<F> {
         // How it ended was told by the last event. What was typed ahead was meant for an answer that did not come.
         if !matches!(ending, Some(Ending::Answered(_))) {
             self.front.give_back(&|said| self.session.hidden(said));
+        }
+        if matches!(ending, Some(Ending::Answered(_))) && self.reach.gate.permission() == Permission::Plan {
+            self.say(Role::Dim, plan::ANSWERED);
         }
         self.ending = Some(ending.unwrap_or(Ending::Interrupted));
     }
@@ -473,6 +479,7 @@ impl<F: Front> Chat<F> {
             Name::Unpin => self.unpin(arguments),
             Name::Model => self.model(arguments).await,
             Name::Effort => self.effort(arguments),
+            Name::Plan => self.plan(arguments).await,
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Copy => self.copy(arguments),
             Name::Retry => self.retry().await,
@@ -491,6 +498,44 @@ impl<F: Front> Chat<F> {
             // These only look, whatever stands behind them.
             Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
         }
+    }
+
+    /// Enters plan mode or leaves it, with or without the plan.
+    async fn plan(&mut self, arguments: &str) {
+        let wanted = plan::wanted(arguments);
+        if wanted == Wanted::Enter {
+            return go_as_far_as(Permission::Plan, &self.reach, &mut self.front);
+        }
+        if wanted == Wanted::Unknown {
+            return self.refuse(
+                Role::Warning,
+                "Usage: /plan, /plan accept, /plan edit or /plan off. Nothing was done.",
+            );
+        }
+        if self.reach.gate.permission() != Permission::Plan {
+            return self.refuse(Role::Warning, "This is not plan mode; /plan enters it.");
+        }
+        let behind = self.reach.gate.behind_plan();
+        if wanted == Wanted::Leave {
+            return go_as_far_as(behind, &self.reach, &mut self.front);
+        }
+        let Some((answer, proposed)) = plan::proposed(&self.session) else {
+            return self.refuse(
+                Role::Warning,
+                "There is no plan yet: the last thing that was said is not an answer.",
+            );
+        };
+        let Wanted::Accept(written) = wanted else {
+            if !self.front.fill(&plan::to_be_changed(&proposed)) {
+                self.refuse(Role::Warning, "Write /plan accept with the changed plan behind it.");
+            }
+            return;
+        };
+        let (pin, prompt) = plan::accepted(answer, &self.session.hidden(written));
+        self.session.conversation_mut().pin(pin);
+        go_as_far_as(behind, &self.reach, &mut self.front);
+        let prompt = self.attach(prompt);
+        self.carry(Some(prompt)).await;
     }
 
     async fn compact(&mut self, arguments: &str) {
@@ -822,6 +867,7 @@ impl<F: Front> Meanwhile<'_, F> {
     fn heed(&mut self, wish: Wish, interrupt: &Interrupt) {
         match wish {
             Wish::Interrupt => interrupt.throw(),
+            Wish::Permit => next_permission(self.reach, self.front),
             Wish::Leave => self.leave(Left::Left, interrupt),
             Wish::Gone(status) => self.leave(Left::Gone(status), interrupt),
             Wish::Unwritable(why) => self.leave(Left::Unwritable(why), interrupt),
@@ -838,6 +884,9 @@ impl<F: Front> Meanwhile<'_, F> {
                     self.front.print(lines);
                 }
                 Said::Command(Name::Permission, arguments) => permission(&arguments, self.reach, self.front),
+                Said::Command(Name::Plan, arguments) if plan::wanted(&arguments) == Wanted::Enter => {
+                    go_as_far_as(Permission::Plan, self.reach, self.front);
+                }
                 // What a compaction would come to is not known while another one is under way.
                 Said::Command(Name::Compact, _) if self.doing == Doing::Compaction => self.queue(said, interrupt),
                 Said::Command(name, arguments) if only_looks(name, &arguments) => {
@@ -972,20 +1021,42 @@ async fn sleep(time: Option<Duration>) {
     }
 }
 
+/// The permission behind the one that holds, of those that people go to and fro between.
+fn next_permission<F: Front>(reach: &Reach, front: &mut F) {
+    let next = match reach.gate.permission() {
+        Permission::Plan => Permission::Read,
+        Permission::Read => Permission::Edit,
+        Permission::Edit | Permission::All => Permission::Plan,
+    };
+    go_as_far_as(next, reach, front);
+}
+
+/// Changes what may be done without asking, and says so in a line.
+fn go_as_far_as<F: Front>(permission: Permission, reach: &Reach, front: &mut F) {
+    permit(permission, reach, front);
+    let told = answers::permits(permission);
+    front.print(answers::say(&front.look(), Role::Text, told));
+}
+
+fn permit<F: Front>(permission: Permission, reach: &Reach, front: &mut F) {
+    reach.gate.permit(permission);
+    (reach.permit)(permission);
+    front.permits(permission);
+}
+
 /// Shows what may be done without asking, or changes it.
 fn permission<F: Front>(wanted: &str, reach: &Reach, front: &mut F) {
     let look = front.look();
     let lines: Vec<Line<'static>> = match (wanted, Permission::from_name(wanted)) {
         ("", _) => answers::permission(&look, &reach.gate),
         (_, Some(permission)) => {
-            reach.gate.permit(permission);
-            (reach.permit)(permission);
+            permit(permission, reach, front);
             answers::permission(&look, &reach.gate)
         }
         (other, None) => answers::say(
             &look,
             Role::Warning,
-            &format!("Unknown permission {other}; use read, edit or all."),
+            &format!("Unknown permission {other}; use plan, read, edit or all."),
         ),
     };
     front.print(lines);

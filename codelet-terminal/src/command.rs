@@ -30,6 +30,8 @@ pub enum Name {
     Effort,
     /// What may be done without asking.
     Permission,
+    /// Only look, and make a plan.
+    Plan,
     /// What is to be done.
     Todo,
     /// Send the last prompt again.
@@ -64,7 +66,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 21] = [
+pub const COMMANDS: [Entry; 22] = [
     entry(
         Name::Context,
         "context",
@@ -119,8 +121,14 @@ pub const COMMANDS: [Entry; 21] = [
     entry(
         Name::Permission,
         "permission",
-        "[read | edit | all]",
+        "[plan | read | edit | all]",
         "set what runs without asking; without argument: show it",
+    ),
+    entry(
+        Name::Plan,
+        "plan",
+        "[accept | edit | off]",
+        "plan mode: only look, and answer with a plan; accept: carry it out, edit: change it first",
     ),
     entry(Name::Todo, "todo", "", "show the to-do list"),
     entry(

@@ -5,6 +5,7 @@ use crate::render::look::Look;
 use codelet_agent::asking::Question;
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
+use codelet_agent::permission::Permission;
 use codelet_agent::prompts::PromptSpec;
 use codelet_context::tracker::TokenState;
 use ratatui::text::Line;
@@ -15,6 +16,8 @@ use std::path::Path;
 pub enum Wish {
     /// They have said this.
     Say(String),
+    /// The next permission of plan, read and edit is to hold.
+    Permit,
     /// Whatever runs is to stop.
     Interrupt,
     /// They leave.
@@ -97,8 +100,16 @@ pub(crate) trait Front {
     /// How the session stands.
     fn stands(&mut self, standing: Standing);
 
+    /// How far the tools may go now.
+    fn permits(&mut self, permission: Permission);
+
     /// How things look there.
     fn look(&self) -> Look;
+
+    /// Puts a text where the user writes, to be changed and sent; says no where there is no such place.
+    fn fill(&mut self, _: &str) -> bool {
+        false
+    }
 
     /// Whether everything is done in the order in which it comes, whatever it is: what comes was written beforehand.
     fn keeps_order(&self) -> bool;

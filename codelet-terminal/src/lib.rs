@@ -34,6 +34,7 @@ mod live;
 mod notify;
 mod pins;
 mod plain;
+mod plan;
 mod questions;
 mod reason;
 mod remote;

@@ -274,6 +274,7 @@ impl Live {
         for act in acts {
             match act {
                 Act::Send(text) => self.wishes.push_back(Wish::Say(text)),
+                Act::Permit => self.wishes.push_back(Wish::Permit),
                 Act::Interrupt => self.wishes.push_back(Wish::Interrupt),
                 Act::Leave => self.wishes.push_back(Wish::Leave),
                 Act::Quit => self.wishes.push_back(Wish::Gone(QUIT)),
@@ -548,6 +549,14 @@ impl Live {
                 let _ = answer.send(first);
             }
             Told::GivenBack => self.give_back(),
+            Told::Permission(permission) => {
+                self.renderer.set_permission(permission);
+                self.change(true);
+            }
+            Told::Filled(text) => {
+                self.repl.editor.paste(&text);
+                self.change(true);
+            }
             Told::Unfold => {
                 self.unfold();
                 self.change(true);

@@ -14,6 +14,7 @@ use crate::screen::words;
 use crate::signals::Heeded;
 use codelet_agent::asking::{Question, Word};
 use codelet_agent::event::Event;
+use codelet_agent::permission::Permission;
 use codelet_agent::run::Ending;
 use ratatui::text::Line;
 use std::collections::VecDeque;
@@ -441,6 +442,10 @@ impl Front for Plain {
 
     fn leaving(&mut self) {
         self.renderer.leave();
+    }
+
+    fn permits(&mut self, permission: Permission) {
+        self.renderer.set_permission(permission);
     }
 
     fn stands(&mut self, standing: Standing) {

@@ -6,6 +6,7 @@ use crate::live::{Live, Outfit};
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
 use codelet_agent::event::Event;
+use codelet_agent::permission::Permission;
 use codelet_agent::prompts::PromptSpec;
 use ratatui::text::Line;
 use std::io;
@@ -41,6 +42,10 @@ pub(crate) enum Told {
     Wanted(oneshot::Sender<Option<String>>),
     /// What waits goes back to where it was written.
     GivenBack,
+    /// How far the tools may go.
+    Permission(Permission),
+    /// This is to be changed and sent.
+    Filled(String),
     /// What was folded last is to be shown.
     Unfold,
     /// This goes into the clipboard.
@@ -190,6 +195,10 @@ impl Front for Remote {
         self.tell(Told::Standing(standing));
     }
 
+    fn permits(&mut self, permission: Permission) {
+        self.tell(Told::Permission(permission));
+    }
+
     fn look(&self) -> Look {
         self.look.get()
     }
@@ -210,6 +219,11 @@ impl Front for Remote {
 
     fn give_back(&mut self, _: &dyn Fn(&str) -> String) {
         self.tell(Told::GivenBack);
+    }
+
+    fn fill(&mut self, text: &str) -> bool {
+        self.tell(Told::Filled(text.to_owned()));
+        true
     }
 
     fn unfold(&mut self) {

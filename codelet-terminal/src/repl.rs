@@ -33,6 +33,8 @@ pub type Files = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 pub enum Act {
     /// This was sent.
     Send(String),
+    /// The next permission is to hold.
+    Permit,
     /// Whatever runs is to stop.
     Interrupt,
     /// The user leaves.
@@ -385,6 +387,11 @@ impl Repl {
         match key {
             Key { code: Code::Esc, .. } => self.escape(),
             Key {
+                code: Code::Tab,
+                shift: true,
+                ..
+            } => vec![Act::Permit],
+            Key {
                 code: Code::Enter,
                 alt: false,
                 shift: false,
@@ -690,7 +697,7 @@ impl Repl {
 
     /// A key for the suggestions; `None` if it is none.
     fn candidate_key(&mut self, key: Key, candidates: &[Candidate], chosen: usize) -> Option<Vec<Act>> {
-        if key.ctrl || key.alt {
+        if key.ctrl || key.alt || key.shift && key.code == Code::Tab {
             return None;
         }
         match key.code {

@@ -366,7 +366,7 @@ impl Tool for Bash {
                 // What somebody has permitted in a session holds as long as the session goes as far.
                 let sandbox = match permission {
                     Permission::Edit => sandbox.and_then(|sandbox| widened(sandbox, command, call.permitted)),
-                    Permission::Read | Permission::All => sandbox,
+                    Permission::Plan | Permission::Read | Permission::All => sandbox,
                 };
                 Ok((self.program(command, timeout, (sandbox, is_shut_in))?, pipe))
             };

@@ -154,7 +154,7 @@ impl Desk {
         match permission {
             Permission::All => None,
             Permission::Edit => Some(self.widest().with_network(self.options.has_network)),
-            Permission::Read => Some(Sandbox::new(self.beside())),
+            Permission::Plan | Permission::Read => Some(Sandbox::new(self.beside())),
         }
     }
 

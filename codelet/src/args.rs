@@ -108,9 +108,14 @@ pub struct Chat {
     #[arg(long, value_name = "FILE|JSON", requires = "prompt")]
     pub schema: Option<String>,
 
-    /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
-    #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
+    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
+    /// (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,
+
+    /// Plan mode: only look, and answer with a plan, as with --permission plan
+    #[arg(long, conflicts_with = "permission")]
+    pub plan: bool,
 
     /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
     /// 'mcp:files__*'. Can be repeated
@@ -266,6 +271,12 @@ pub enum Command {
     Demo(Demo),
     /// Show each setting and where it comes from
     Settings(Place),
+    /// Check whether a session can work here: settings, key, provider, sandbox
+    ///
+    /// Checks settings, model, API key, certificates, provider, sandbox, git, instructions, MCP servers and terminal, and says what to do
+    /// about each problem. Asks the provider only for its list of models, which costs nothing.
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Doctor),
     /// List known models with their context windows and prices
     Models(Models),
     /// Check the configured MCP servers
@@ -300,8 +311,9 @@ pub struct Acp {
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
-    #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
+    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
+    /// (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,
 
     /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools. Can be repeated
@@ -539,6 +551,27 @@ pub struct Place {
     /// Use the settings that apply in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
+}
+
+const DOCTOR_HELP: &str = "\
+Examples:
+  codelet doctor
+  codelet doctor --offline --json | jq -r '.[] | select(.state != \"ok\") | .text'
+
+Exit status: 0 no problem, 1 at least one, 2 there is no such directory.";
+
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Do not ask the provider
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Print the checks as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub place: Place,
 }
 
 const COMPACT_HELP: &str = "\

@@ -81,7 +81,7 @@ fn menu(began: Instant) -> ExitCode {
     };
     if matches!(
         args.command,
-        None | Some(Command::Acp(_) | Command::Mcp(_) | Command::Gateway(_) | Command::Run(_))
+        None | Some(Command::Acp(_) | Command::Mcp(_) | Command::Gateway(_) | Command::Run(_) | Command::Doctor(_))
     ) {
         // A session has keys, and so has who reaches servers.
         codelet_tools::sandbox::conceal_process();
@@ -105,6 +105,7 @@ fn menu(began: Instant) -> ExitCode {
         Some(Command::Formats) => commands::formats::run().map(|()| Exit::Done),
         Some(Command::Demo(args)) => commands::demo::run(&args, began),
         Some(Command::Settings(args)) => commands::settings::run(&args).map(|()| Exit::Done),
+        Some(Command::Doctor(args)) => commands::doctor::run(&args),
         Some(Command::Completions(args)) => commands::completions::run(&args).map(|()| Exit::Done),
         Some(Command::Man(args)) => commands::man::run(&args).map(|()| Exit::Done),
         Some(Command::Mcp(args)) => commands::mcp::run(&args),

@@ -489,7 +489,7 @@ pub fn effort(name: &str) -> Result<Effort, String> {
 /// # Errors
 /// When there is none; the words list what there is.
 pub fn permission(name: &str) -> Result<Permission, String> {
-    Permission::from_name(name).ok_or_else(|| format!("unknown permission {name:?}, expected read, edit or all"))
+    Permission::from_name(name).ok_or_else(|| format!("unknown permission {name:?}, expected plan, read, edit or all"))
 }
 
 /// Who writes summaries, by name.

@@ -31,33 +31,7 @@ use std::time::{Duration, SystemTime};
 /// cost, and nobody knows its price.
 pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result<Box<dyn Model>, Failure> {
     let name = &settings.model.value;
-    let file = settings.models.get(name);
-    let login = settings.vendor().and_then(|vendor| key(settings, vendor));
-    let choice = Choice {
-        model: name.clone(),
-        base_url: settings.base_url.value.clone(),
-        is_token: login.as_ref().is_some_and(|login| login.is_token),
-        key: login.map(|login| Secret::new(login.key.reveal())),
-        window: settings
-            .window
-            .value
-            .filter(|_| !settings.window_is_bound)
-            .or(file.and_then(|file| file.window)),
-        most_window: settings.window.value.filter(|_| settings.window_is_bound),
-        max_output: file.and_then(|file| file.max_output),
-        sees_images: file.and_then(|file| file.sees_images),
-        price: price(settings, name),
-        limits: settings.idle_timeout.value.map(|seconds| {
-            let silence = Duration::from_secs(seconds);
-            TimeLimits {
-                first_byte: silence,
-                idle: silence,
-                ..TimeLimits::CLOUD
-            }
-        }),
-        network: network::network(&variable),
-        ..Choice::default()
-    };
+    let choice = choice(settings);
     let connected = codelet_providers::connect_telling(&choice, told).await;
     let model = connected.map_err(|error| {
         Failure::Told(match &error {
@@ -90,6 +64,38 @@ pub async fn model(settings: &Settings, told: &mut dyn FnMut(Loading)) -> Result
             Err(Failure::Told(format!("--effort: {}", effort_refused(&*model, effort))))
         }
         None => Ok(model),
+    }
+}
+
+/// The model that the settings name, and how it is asked.
+pub fn choice(settings: &Settings) -> Choice {
+    let name = &settings.model.value;
+    let file = settings.models.get(name);
+    let login = settings.vendor().and_then(|vendor| key(settings, vendor));
+    Choice {
+        model: name.clone(),
+        base_url: settings.base_url.value.clone(),
+        is_token: login.as_ref().is_some_and(|login| login.is_token),
+        key: login.map(|login| Secret::new(login.key.reveal())),
+        window: settings
+            .window
+            .value
+            .filter(|_| !settings.window_is_bound)
+            .or(file.and_then(|file| file.window)),
+        most_window: settings.window.value.filter(|_| settings.window_is_bound),
+        max_output: file.and_then(|file| file.max_output),
+        sees_images: file.and_then(|file| file.sees_images),
+        price: price(settings, name),
+        limits: settings.idle_timeout.value.map(|seconds| {
+            let silence = Duration::from_secs(seconds);
+            TimeLimits {
+                first_byte: silence,
+                idle: silence,
+                ..TimeLimits::CLOUD
+            }
+        }),
+        network: network::network(&variable),
+        ..Choice::default()
     }
 }
 
@@ -364,18 +370,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         }
     }
     let (tools, reach) = codelet_tools::all_with_reach(&options);
-    let world = World {
-        directory: place.directory.clone(),
-        root: place.root.clone(),
-        added: place.added.clone(),
-        home: place.home.clone(),
-        own: own_folders(place),
-        shell: "bash".to_owned(),
-        env: codelet_tools::environment(&options),
-        reach: reach.clone(),
-        secrets: codelet_tools::secrets::Secrets::new(&options.secrets),
-        today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
-    };
+    let world = around(place, &options, reach.clone());
     options.permission = Permission::All;
     let shell = codelet_tools::all(&options)
         .into_iter()
@@ -386,6 +381,28 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
         shell,
         surroundings: Arc::new(world),
         notices,
+    }
+}
+
+/// The world around, for whoever needs no tools.
+pub fn surroundings(settings: &Settings, place: &Place) -> World {
+    let options = options(settings, place, false);
+    let (_, reach) = codelet_tools::all_with_reach(&options);
+    around(place, &options, reach)
+}
+
+fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> World {
+    World {
+        directory: place.directory.clone(),
+        root: place.root.clone(),
+        added: place.added.clone(),
+        home: place.home.clone(),
+        own: own_folders(place),
+        shell: "bash".to_owned(),
+        env: codelet_tools::environment(options),
+        reach,
+        secrets: codelet_tools::secrets::Secrets::new(&options.secrets),
+        today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Stage, calls, profile, says};
 use codelet_agent::event::{Event, Stopped};
-use codelet_agent::permission::{Asked, Gate, Verdict};
+use codelet_agent::permission::{Asked, Gate, Permission, Verdict};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
@@ -136,6 +136,10 @@ async fn an_interrupted_call_gets_an_answer_and_finished_ones_keep_theirs() {
 struct Slow;
 
 impl Gate for Slow {
+    fn permission(&self) -> Permission {
+        Permission::default()
+    }
+
     fn judge<'a>(&'a self, _: Asked<'a>) -> BoxFuture<'a, Verdict> {
         Box::pin(async {
             tokio::time::sleep(Duration::from_secs(60)).await;

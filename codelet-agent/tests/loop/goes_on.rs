@@ -5,7 +5,7 @@ use crate::shape;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Stop};
-use codelet_agent::permission::{Asked, Gate, Verdict};
+use codelet_agent::permission::{Asked, Gate, Permission, Verdict};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::Settings;
@@ -81,6 +81,10 @@ async fn what_was_cleared_comes_back_with_its_pins() {
 struct No;
 
 impl Gate for No {
+    fn permission(&self) -> Permission {
+        Permission::default()
+    }
+
     fn judge<'a>(&'a self, _: Asked<'a>) -> BoxFuture<'a, Verdict> {
         Box::pin(async { Verdict::No(refusal::by_user(Some("never on Fridays"))) })
     }

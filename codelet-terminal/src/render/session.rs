@@ -12,6 +12,7 @@ use super::tool::{Running, Unfolding};
 use super::wrap::{Breaking, Wrap, clip, clip_line, rows};
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
+use codelet_agent::permission::Permission;
 use codelet_context::body::Body;
 use codelet_context::tracker::TokenState;
 use ratatui::text::{Line, Span};
@@ -141,6 +142,11 @@ impl Renderer {
     /// The model that is asked, for the status line.
     pub fn set_model(&mut self, name: &str) {
         name.clone_into(&mut self.status.model);
+    }
+
+    /// How far the tools may go, for the status line, which says it in plan mode.
+    pub fn set_permission(&mut self, permission: Permission) {
+        self.status.is_planning = permission == Permission::Plan;
     }
 
     /// How full the window is, as the conversation says; events keep it up to date during a run.

@@ -42,6 +42,8 @@ pub struct Status {
     pub elapsed: Option<Duration>,
     /// Prompts that wait for their turn.
     pub queued: usize,
+    /// The session only looks.
+    pub is_planning: bool,
 }
 
 /// How much room the parts take.
@@ -205,6 +207,9 @@ impl Status {
             // Before it is known how the session stands, nothing can be said to it yet.
             None if self.model.is_empty() => add(0, vec![Span::styled("starting", dim)]),
             None => add(0, vec![Span::styled("ready", dim)]),
+        }
+        if self.is_planning {
+            add(1, vec![Span::styled("plan mode", look.style(Role::Accent))]);
         }
         if self.queued > 0 {
             add(

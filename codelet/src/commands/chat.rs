@@ -469,8 +469,8 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
     })
 }
 
-/// A folder as people write it.
-fn shown(folder: &Path, home: Option<&Path>) -> String {
+/// A folder or file as people write it.
+pub(super) fn shown(folder: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| folder.strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
         Some(rest) => format!("~/{}", rest.display()),

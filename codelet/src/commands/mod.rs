@@ -6,6 +6,7 @@ pub mod check;
 pub mod compact;
 pub mod completions;
 pub mod demo;
+pub mod doctor;
 pub mod formats;
 pub mod gateway;
 pub mod inspect;

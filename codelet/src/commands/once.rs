@@ -16,6 +16,7 @@ use crate::{input, loading, pictures, takeover, transcript, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
+use codelet_agent::permission::Permission;
 use codelet_agent::permission::Rules;
 use codelet_agent::prompts::{self, PromptSource};
 use codelet_agent::retry::Patience;
@@ -383,7 +384,9 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     settings.model.take(chat.model.clone(), from);
     settings.base_url.take(chat.base_url.clone().map(Some), from);
     settings.effort.take(chat.effort.map(Some), from);
-    settings.permission.take(chat.permission, from);
+    settings
+        .permission
+        .take(chat.permission.or(chat.plan.then_some(Permission::Plan)), from);
     if !chat.allow.is_empty() {
         let mut allow = settings.allow.value.clone();
         allow.extend(chat.allow.iter().cloned());

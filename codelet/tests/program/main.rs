@@ -4,12 +4,15 @@
 #[cfg(unix)]
 mod acp;
 #[cfg(unix)]
+mod action;
+#[cfg(unix)]
 mod at_once;
 mod bad_settings;
 #[path = "../common/mod.rs"]
 mod common;
 mod compact;
 mod corpus;
+mod doctor;
 #[cfg(unix)]
 mod gateway;
 #[cfg(unix)]

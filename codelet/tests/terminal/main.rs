@@ -14,6 +14,7 @@ mod meanwhile;
 mod pauses;
 mod pictures;
 mod pipes;
+mod plan;
 mod questions;
 mod sandbox;
 mod slow;
