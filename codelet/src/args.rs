@@ -315,8 +315,9 @@ pub struct Acp {
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// What tools may do without asking: read (read the workspace), edit (also change it), all (anything) [default: edit]
-    #[arg(long, value_name = "LEVEL", value_parser = named(["read", "edit", "all"], crate::settings::permission), hide_possible_values = true)]
+    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
+    /// (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
     pub permission: Option<Permission>,
 
     /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools. Can be repeated
