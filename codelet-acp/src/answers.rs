@@ -23,7 +23,9 @@ impl Seat {
             return Some(self.offered(command, words, cancelled).await);
         }
         if !self.reach.commands.iter().any(|command| command.word == word) {
-            return None;
+            let typed = format!("/{word} {arguments}");
+            let (command, words) = prompts::command_of_file(&typed, &self.reach.prompts.prompts())?;
+            return Some(self.offered(command, words, cancelled).await);
         }
         if let Some(shown) = (self.reach.look)(&self.session, word, arguments) {
             self.editor.say(&fenced(&clean(&shown), ""));
@@ -42,7 +44,7 @@ impl Seat {
         Some(Ok(StopReason::EndTurn))
     }
 
-    /// Sends a prompt of a server's, once it is shown.
+    /// Sends a prompt of a file or a server, once it is shown.
     async fn offered(
         &mut self,
         command: &str,
