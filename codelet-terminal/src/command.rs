@@ -32,6 +32,8 @@ pub enum Name {
     Permission,
     /// What is to be done.
     Todo,
+    /// What the model wrote down.
+    Notes,
     /// Send the last prompt again.
     Retry,
     /// Begin anew.
@@ -64,7 +66,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 21] = [
+pub const COMMANDS: [Entry; 22] = [
     entry(
         Name::Context,
         "context",
@@ -123,6 +125,12 @@ pub const COMMANDS: [Entry; 21] = [
         "set what runs without asking; without argument: show it",
     ),
     entry(Name::Todo, "todo", "", "show the to-do list"),
+    entry(
+        Name::Notes,
+        "notes",
+        "[add SENTENCE | drop NUMBER]",
+        "show the model's notes, which every compaction keeps; add one, or drop one",
+    ),
     entry(
         Name::More,
         "more",

@@ -26,6 +26,8 @@ pub(crate) const CALL: &str = "> ";
 pub(crate) const WITHIN: &str = "  ";
 pub(crate) const OUTPUT: &str = "= ";
 pub(crate) const FAILED_OUTPUT: &str = "! ";
+/// The line above what the model wrote down.
+pub(crate) const NOTES: &str = "# Notes\n";
 /// The line above how things stand, and the one above what is to come.
 pub(crate) const STATE: &str = "# State\n";
 pub(crate) const NEXT: &str = "# Next\n";
@@ -51,48 +53,18 @@ pub(crate) const COMMITTED: &str = "Files changed before it: ";
 
 /// How such a line begins, if it does not begin with a sign; and how those lines begin in which a harness or a recording shows
 /// who speaks.
+#[rustfmt::skip]
 const BEGINNINGS: [&str; 35] = [
-    PINNED,
-    REFUSED,
-    "To do",
-    CHANGED,
-    UNCOMMITTED,
-    COMMITTED,
-    ASKED_BEFORE,
-    ASKED,
-    SAID,
-    ANSWERED,
-    "Last commit:",
-    "Last git status:",
-    "Last push:",
-    "Last test:",
-    "Last build:",
-    "Last lint:",
-    "Goal:",
-    "Decided:",
-    "Changed:",
-    "Next:",
-    "Developer:",
-    "Key outcomes",
-    "Summary of the earlier part",
-    "Quoted below",
-    "How things stand",
-    "The session goes on",
-    "Context compacted:",
-    "Recall(",
-    "Assistant:",
-    "Harness:",
-    "Human:",
-    "System:",
-    "Thinking:",
-    "Tool:",
-    "User:",
+    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ASKED_BEFORE, ASKED, SAID, ANSWERED, "Last commit:", "Last git status:",
+    "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
+    "Summary of the earlier part", "Quoted below", "How things stand", "The session goes on", "Context compacted:", "Recall(",
+    "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",
 ];
 
 /// Whether a line of an earlier summary, or a sentence of one, only frames what it tells.
 pub(crate) fn is_frame(line: &str) -> bool {
     line.len() >= NEXT.trim_end().len()
-        && [SUMMARY, RECORD, STANDS, STATE, NEXT]
+        && [SUMMARY, RECORD, STANDS, NOTES, STATE, NEXT]
             .iter()
             .any(|frame| frame.contains(line))
 }
@@ -113,7 +85,10 @@ pub(crate) fn heads(words: &[u8]) -> bool {
                 && words.get(head.len()).is_some_and(u8::is_ascii_digit)
         })
     };
-    words.eq_ignore_ascii_case(b"state") || words.eq_ignore_ascii_case(b"next") || is_turn()
+    [&b"notes"[..], b"state", b"next"]
+        .iter()
+        .any(|head| words.eq_ignore_ascii_case(head))
+        || is_turn()
 }
 
 /// Whether a line begins as one of the engine's own, whatever the case of its letters.
@@ -183,6 +158,7 @@ mod tests {
             "# State",
             "#STATE",
             "# Next",
+            "# notes",
             "user :",
         ] {
             assert!(poses(line.as_bytes()), "{line}");
