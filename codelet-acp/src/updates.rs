@@ -314,7 +314,7 @@ fn kind(action: &Action) -> ToolKind {
         (ActionKind::Command, _) => ToolKind::Execute,
         (ActionKind::Search, _) => ToolKind::Search,
         (ActionKind::Todo, _) => ToolKind::Think,
-        (ActionKind::Ask | ActionKind::Other, _) => ToolKind::Other,
+        (ActionKind::Ask | ActionKind::Note | ActionKind::Other, _) => ToolKind::Other,
     }
 }
 

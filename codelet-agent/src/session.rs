@@ -20,6 +20,7 @@ use crate::tool::{Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Image, Message, Origin, Part, Role, Text, ToolResult};
+use codelet_context::note::Note;
 use codelet_context::pin::Pin;
 use codelet_context::policy::CompactionConfig;
 use codelet_context::price;
@@ -563,6 +564,16 @@ impl Session {
     /// Tells the model what the user has pinned, with the next request: a summary tells it only from the next compaction on.
     pub fn tell_pinned(&mut self, pinned: &str) {
         self.tell(&format!("The user has pinned this; it is to stay in sight:\n{pinned}"));
+    }
+
+    /// Drops the model's note: it is told in no summary any more, and the model is told so with the next request.
+    pub fn drop_note(&mut self, note: Note) {
+        let told = format!(
+            "The user has dropped this note of yours; do not go by it:\n{}",
+            note.line()
+        );
+        self.conversation.drop_note(note);
+        self.tell(&told);
     }
 
     /// Tells the model something beside what the user says, with the next request.

@@ -95,11 +95,11 @@ impl Tally {
             }
             if !is_new {
                 // What was done before and came to the same has changed nothing.
-                return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo));
+                return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note));
             }
             let is_change = changes && kind == ActionKind::Change;
-            // A list of what is to be done changes nothing that a call could depend on.
-            let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo);
+            // A list of what is to be done changes nothing that a call could depend on, nor does a note.
+            let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note);
             for failures in self.failures.values_mut() {
                 if is_change || (is_other && !failures.is_change) {
                     failures.lately = 0;

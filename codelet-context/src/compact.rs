@@ -37,6 +37,7 @@ pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};
 use crate::evidence::anchor::Anchor;
 use crate::history::{History, is_earlier_summary, stands};
+use crate::message::note::Note;
 use crate::message::recall::Archive;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{self, Turn};
@@ -73,7 +74,9 @@ pub struct Options<'a> {
     /// Messages that the user pinned.
     pub pins: &'a [usize],
     /// Texts that the user pinned.
-    pub notes: &'a [&'a str],
+    pub texts: &'a [&'a str],
+    /// Notes that the user dropped.
+    pub dropped: &'a [Note],
     /// A summary that a model has written: it stands before the record, which does not say again what it says.
     pub written: Option<&'a str>,
     /// What is shown now, if that is not the whole history; the saving is measured against it.
@@ -98,7 +101,8 @@ impl Options<'_> {
         Options {
             target,
             pins: &[],
-            notes: &[],
+            texts: &[],
+            dropped: &[],
             written: None,
             shown: None,
             archive: None,
@@ -405,7 +409,7 @@ impl<'a> Work<'a> {
         room::shorten(&mut drafts, budget, (last_cap, steps), division, &mut self.archive);
         self.cut = division.and_then(|division| division.cut);
         let floor = budget.saturating_sub(room::overhead(&drafts, &self.options.ending()));
-        let summary = division.map_or(room::share(budget, told::SUMMARY_SHARE), |division| division.summary);
+        let summary = division.map_or(self.least_summary(budget), |division| division.summary);
         room::make_room(&mut drafts, floor.saturating_sub(summary), &mut self.archive);
         if room::squeeze(&mut drafts, floor, &mut self.archive) {
             return self.finish(kept, drafts, None, Some(budget));

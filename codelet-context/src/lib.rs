@@ -126,7 +126,7 @@ mod text;
 pub use budget::{breaks, economics, occupancy, policy, price, tracker, usage};
 pub use compact::{notice, reminder};
 pub use evidence::anchor;
-pub use message::{command, cut, exchange, pin, recall, refusal, todo, tokens, turn, validate, view};
+pub use message::{command, cut, exchange, note, pin, recall, refusal, todo, tokens, turn, validate, view};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
 pub use text::body;

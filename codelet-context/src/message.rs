@@ -10,6 +10,7 @@ pub mod exchange;
 mod extra;
 pub(crate) mod files;
 pub(crate) mod harness;
+pub mod note;
 mod parameters;
 mod patch;
 pub(crate) mod pending;

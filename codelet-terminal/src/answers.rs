@@ -2,6 +2,7 @@
 
 use crate::command::{self, COMMANDS, Said};
 use crate::front::Doing;
+use crate::notes;
 use crate::pins;
 use crate::render::clean::clean;
 use crate::render::cost;
@@ -182,6 +183,24 @@ pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
 /// The list of what is to be done.
 pub fn todo(look: &Look, session: &Session) -> Vec<Line<'static>> {
     fitting(look, told::todo(session.conversation().todo(), look))
+}
+
+/// What the model wrote down, then what the user added, with their numbers.
+pub fn notes(look: &Look, session: &Session) -> Vec<Line<'static>> {
+    let (written, added) = (session.conversation().notes(), notes::added(session));
+    if written.is_empty() && added.is_empty() {
+        return say(
+            look,
+            Role::Dim,
+            "No notes yet. The model writes them; /notes add SENTENCE adds one of yours.",
+        );
+    }
+    let added = added.iter().map(|pin| format!("yours: {}", pin_name(session, pin)));
+    let lines = written.iter().map(|note| note.line()).chain(added);
+    let rows: Vec<(String, String)> = lines.zip(1..).map(|(line, at)| (at.to_string(), line)).collect();
+    let mut lines = vec![heading(look, "Notes (kept by every compaction)")];
+    table(look, &rows, &mut lines);
+    fitting(look, lines)
 }
 
 /// A handle as somebody may have copied it: bare, or with what stands around it in a marker.

@@ -7,6 +7,7 @@ use crate::command::{self, Name, Said, dry_run};
 use crate::copied;
 use crate::effort;
 use crate::front::{Doing, Front, Standing, Wish};
+use crate::notes;
 use crate::pins;
 use crate::plan::{self, Wanted};
 use crate::render::figures::{self, count, dollars, number};
@@ -494,6 +495,10 @@ impl<F: Front> Chat<F> {
             Name::UndoCompact => self.undo_compact(),
             Name::Pin => self.pin(arguments),
             Name::Unpin => self.unpin(arguments),
+            Name::Notes => match notes::change(&mut self.session, arguments) {
+                Ok(told) => self.say(Role::Good, &told),
+                Err(why) => self.refuse(Role::Warning, &why),
+            },
             Name::Model => self.model(arguments).await,
             Name::Effort => self.effort(arguments),
             Name::Plan => self.plan(arguments).await,
@@ -964,7 +969,7 @@ impl<F: Front> Meanwhile<'_, F> {
 pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     match name {
         Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
-        Name::Model | Name::Effort | Name::Pin => arguments.is_empty(),
+        Name::Model | Name::Effort | Name::Pin | Name::Notes => arguments.is_empty(),
         Name::Compact => dry_run(arguments).is_some(),
         _ => false,
     }
@@ -1015,6 +1020,7 @@ impl Looking {
             Name::Summary => return answers::summary(look, session, arguments),
             Name::Cost => answers::cost(look, session),
             Name::Todo => answers::todo(look, session),
+            Name::Notes => answers::notes(look, session),
             Name::Recall => answers::recall(look, session, arguments),
             Name::Why => answers::why(look, session, arguments),
             Name::Model => answers::models(look, session, &self.models),

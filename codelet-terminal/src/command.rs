@@ -36,6 +36,8 @@ pub enum Name {
     Diff,
     /// What is to be done.
     Todo,
+    /// What the model wrote down.
+    Notes,
     /// Send the last prompt again.
     Retry,
     /// Begin anew.
@@ -68,7 +70,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 23] = [
+pub const COMMANDS: [Entry; 24] = [
     entry(
         Name::Context,
         "context",
@@ -139,6 +141,12 @@ pub const COMMANDS: [Entry; 23] = [
         "show what changed since the last commit, and new files",
     ),
     entry(Name::Todo, "todo", "", "show the to-do list"),
+    entry(
+        Name::Notes,
+        "notes",
+        "[add SENTENCE | drop NUMBER]",
+        "show the model's notes, which every compaction keeps; add one, or drop one",
+    ),
     entry(
         Name::More,
         "more",

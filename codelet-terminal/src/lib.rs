@@ -32,6 +32,7 @@ pub mod keys;
 mod layout;
 mod lines;
 mod live;
+mod notes;
 mod notify;
 mod pins;
 mod plain;

@@ -1,4 +1,4 @@
-//! The tools of a coding agent: `Read Write Edit Bash Grep Glob LS Todo Recall`.
+//! The tools of a coding agent: `Read Write Edit Bash Grep Glob LS Todo Note Recall`.
 //!
 //! The loop knows tools only by its traits; this crate is the edge that opens files and starts programs. Everything is
 //! bounded where it comes in: a file of 10 GB, a device, or a program that never stops printing costs no memory. What a
@@ -16,7 +16,7 @@
 //!
 //! let tools = all(&Options::new("/tmp"));
 //! let names: Vec<&str> = tools.iter().map(|tool| &*tool.spec().name).collect();
-//! assert_eq!(names, ["Read", "Write", "Edit", "Bash", "Grep", "Glob", "LS", "Todo", "Recall"]);
+//! assert_eq!(names, ["Read", "Write", "Edit", "Bash", "Grep", "Glob", "LS", "Todo", "Note", "Recall"]);
 //! ```
 
 mod apart;
@@ -45,6 +45,7 @@ mod ls;
 mod masked;
 mod mounts;
 mod near;
+mod note;
 mod notebook;
 mod obeyed;
 mod orphans;
@@ -231,7 +232,7 @@ pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
 }
 
 fn tools_at(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
-    let tools: [Box<dyn Tool>; 9] = [
+    let tools: [Box<dyn Tool>; 10] = [
         Box::new(read::Read::new(desk)),
         Box::new(write::Write::new(desk)),
         Box::new(edit::Edit::new(desk)),
@@ -240,6 +241,7 @@ fn tools_at(desk: &Arc<Desk>) -> Vec<Arc<dyn Tool>> {
         Box::new(glob::Glob::new(desk)),
         Box::new(ls::Ls::new(desk)),
         Box::new(todo::Todo::new()),
+        Box::new(note::Note::new()),
         Box::new(recall::Recall::new()),
     ];
     let tools = tools.into_iter();

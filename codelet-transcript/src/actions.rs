@@ -21,6 +21,7 @@ enum Does {
     Command,
     Search,
     Todo,
+    Note,
     /// Asks the user.
     Ask,
     /// Something that the engine has no notion of, whatever its parameters look like.
@@ -51,6 +52,7 @@ const TOOLS: &[(Does, &str)] = &[
         search_dir search_file search_code"),
     (Does::Todo, "todo todoread todowrite taskcreate taskupdate taskget tasklist update_plan manage_todo_list write_todos \
         update_todo_list task_tracker todos set_plan"),
+    (Does::Note, "note"),
     (Does::Ask, "askuserquestion exitplanmode question request_user_input ask_user ask_human human ask_followup_question \
         attempt_completion plan_mode_respond interactive_feedback"),
     (Does::Other, "bashoutput killshell killbash task agent skill slashcommand recall download write_stdin read_bash \
@@ -121,6 +123,7 @@ impl Does {
                 .unwrap_or_else(|| of(ActionKind::Command)),
             Does::Search => of(ActionKind::Search),
             Does::Todo => of(ActionKind::Todo),
+            Does::Note => of(ActionKind::Note),
             Does::Ask => of(ActionKind::Ask),
             Does::Other => Action::default(),
         }
@@ -172,8 +175,8 @@ fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
     match does {
         Does::Read | Does::Editor => has_path(),
         Does::Change => has_path() || patch(parameters).is_some(),
-        // A server may keep an index, secrets or a store under such paths.
-        Does::Whole(_) => false,
+        // A server may keep an index, secrets or a store under such paths, and its notes are not the conversation's.
+        Does::Whole(_) | Does::Note => false,
         Does::Command => command(parameters).is_some(),
         Does::Search => has(parameters, SEARCHES) || has(parameters, "path glob"),
         Does::Todo => each(parameters, "todos plan tasks items").any(Value::is_array),

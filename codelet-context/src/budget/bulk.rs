@@ -194,7 +194,10 @@ impl Bulk {
 
     fn answered(&mut self, result: &ToolResult, place: Place, at: u32, shelter: Shelter) {
         let asked = self.open.answered(result);
-        if asked.as_ref().is_some_and(|asked| asked.kind == ActionKind::Todo) {
+        if asked
+            .as_ref()
+            .is_some_and(|asked| matches!(asked.kind, ActionKind::Todo | ActionKind::Note))
+        {
             return;
         }
         let number = self.items.len() as u32;

@@ -19,23 +19,9 @@ const BINDING: &str = "actually allow allowed always approval approve approved a
 /// … where a text begins with them, or with several: elsewhere they say little.
 const WEAK: &str = "no nobody none nothing only keep leave limit mind need needs stay stop update want nein lass";
 /// The same in scripts that part no words.
+#[rustfmt::skip]
 const BINDING_SIGNS: [&str; 16] = [
-    "不要",
-    "必须",
-    "必須",
-    "禁止",
-    "不能",
-    "不可",
-    "只能",
-    "总是",
-    "從不",
-    "从不",
-    "ないで",
-    "必ず",
-    "だけ",
-    "하지 마",
-    "반드시",
-    "항상",
+    "不要", "必须", "必須", "禁止", "不能", "不可", "只能", "总是", "從不", "从不", "ないで", "必ず", "だけ", "하지 마", "반드시", "항상",
 ];
 /// What people label, they want to be found: a few words and a colon before it, in bytes.
 const LABEL: usize = 24;

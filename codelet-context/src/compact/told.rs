@@ -4,12 +4,12 @@
 use super::{Work, fate, room};
 use crate::compact::draft::{self, Draft};
 use crate::evidence::anchor::Anchor;
-use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
+use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
 use crate::ranking::posing;
-use crate::ranking::{Focus, Speaker, Weights};
+use crate::ranking::{Block, Focus, Speaker, Weights};
 use crate::summary::record::{HIDDEN, Known, Record};
 use crate::summary::state;
 use crate::text::body::Body;
@@ -33,6 +33,8 @@ const TITLE: usize = 200;
 const TITLE_BYTES: (usize, usize) = (24, 80);
 /// A pinned text that is longer, in bytes, or has several lines, is shown as it stands and not as a line.
 const SENTENCE: usize = 300;
+/// The line that counts the notes that have no room, in bytes.
+const OLDER: usize = 40;
 /// About what stands around a pinned text, in bytes.
 const HEADER: usize = 40;
 
@@ -65,18 +67,20 @@ impl<'a> Work<'a> {
     /// The summary, in so many bytes: pinned texts, what a model has written, the record of what is not shown in these drafts; and how things stand
     /// and what comes next.
     pub(super) fn summarise(&mut self, drafts: &[Draft], bytes: usize) -> Summary {
-        let (_, notes) = self.notes();
+        let (_, sentences) = self.texts();
         let mut head = String::new();
         let all = bytes.saturating_sub(labels::SUMMARY.len() + labels::STANDS.len());
-        head.push_str(&state::pinned(&notes, all / 4));
+        head.push_str(&state::pinned(&sentences, all / 4));
         head.push_str(&self.pinned_texts(all / 4));
-        let mut beside = Vec::new();
+        let mut beside = self.noted(all.saturating_sub(head.len()) / 2);
+        head.push_str(&beside);
         if let Some(written) = self.options.written {
             let end = written.floor_char_boundary(all.saturating_sub(head.len()));
             head.push_str(written[..end].trim_end());
             head.push('\n');
-            beside = self.history.ranking().words.known_in(written);
+            beside.push_str(written);
         }
+        let beside = self.history.ranking().words.known_in(&beside);
         let stands = state::list_bytes(self.history.facts()).min(all / 4) + (all / STATE).min(STATE_BYTES);
         let state = state::tell(
             self.history.ranking(),
@@ -118,7 +122,13 @@ impl<'a> Work<'a> {
     /// The record, of about so many bytes, of what these drafts do not show.
     fn record(&self, drafts: &[Draft], beside: Vec<u32>, bytes: usize) -> Record<'_> {
         let index = self.history.ranking();
-        let mut open = vec![true; index.blocks.len()];
+        let is_note = |(block, number): (&Block, u32)| {
+            let call = &index.blocks[block.call.unwrap_or(number) as usize];
+            let part = &self.history.messages()[call.message as usize].parts[call.part as usize];
+            matches!(part, Part::ToolCall(call) if call.action.kind == ActionKind::Note)
+        };
+        // What the notes say, they say by themselves.
+        let mut open: Vec<bool> = index.blocks.iter().zip(0..).map(|block| !is_note(block)).collect();
         let mut shown = Vec::new();
         for draft in drafts {
             for number in index.blocks_of(draft.source as u32) {
@@ -201,19 +211,51 @@ impl<'a> Work<'a> {
     /// they have room of their own in it.
     pub(super) fn listed(&self) -> Tokens {
         let list = state::list_bytes(self.history.facts());
-        let notes: usize = self.options.notes.iter().map(|note| note.len() + HEADER).sum();
-        tokens::estimate_bytes((4 * list + notes).max(2 * notes))
+        let texts: usize = self.options.texts.iter().map(|text| text.len() + HEADER).sum();
+        tokens::estimate_bytes((4 * list + texts).max(2 * texts) + self.notes_bytes())
+    }
+
+    /// The least that the summary has of a budget, before what is kept gives way: more where there are notes to tell.
+    pub(super) fn least_summary(&self, budget: Tokens) -> Tokens {
+        let notes = tokens::estimate_bytes(self.notes_bytes());
+        room::share(budget, SUMMARY_SHARE).max(notes.min(budget / 4))
+    }
+
+    /// What the summary has to have for its notes: they get half of it at most.
+    fn notes_bytes(&self) -> usize {
+        let notes = self.history.facts().notes.standing(self.options.dropped);
+        notes.iter().map(|note| 2 * (note.line().len() + 1)).sum()
+    }
+
+    /// What the model wrote down, in at most so many bytes: the newest, and how many older ones there are, under a handle.
+    fn noted(&mut self, bytes: usize) -> String {
+        let notes = self.history.facts().notes.standing(self.options.dropped);
+        let lines = notes
+            .iter()
+            .filter_map(|note| Some(posing::quotable(&note.line())?.into_owned() + "\n"));
+        let lines: Vec<String> = lines.collect();
+        let mut room = bytes.saturating_sub(labels::NOTES.len() + OLDER);
+        let has_room = |line: &&String| room.checked_sub(line.len()).map(|left| room = left).is_some();
+        let older = lines.len() - lines.iter().rev().take_while(has_room).count();
+        let mut told = lines[older..].concat();
+        if older > 0 && bytes > labels::NOTES.len() + OLDER {
+            let handle = self
+                .archive
+                .keep(&Body::from(lines[..older].concat()), "notes", draft::REASON);
+            told.insert_str(0, &format!("… {older} older [{handle}]\n"));
+        }
+        headed(labels::NOTES, &told)
     }
 
     /// The pinned texts: those that are shown as they stand, and those that are a sentence, a line each.
-    fn notes(&self) -> (Vec<&'a str>, Vec<&'a str>) {
-        let is_long = |note: &&str| note.len() > SENTENCE || note.trim_end().contains('\n');
-        self.options.notes.iter().copied().partition(is_long)
+    fn texts(&self) -> (Vec<&'a str>, Vec<&'a str>) {
+        let is_long = |text: &&str| text.len() > SENTENCE || text.trim_end().contains('\n');
+        self.options.texts.iter().copied().partition(is_long)
     }
 
     /// The long ones of the pinned texts in at most `bytes`: whole, or without the middle, under the handle of the whole.
     fn pinned_texts(&mut self, bytes: usize) -> String {
-        let (long, _) = self.notes();
+        let (long, _) = self.texts();
         let mut text = String::new();
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);

@@ -1,6 +1,7 @@
 //! What has come of a conversation, as its calls and their recorded answers state it.
 
 use super::check::{Check, CheckKind};
+use crate::message::note::Notes;
 use crate::message::refusal::Refusal;
 use crate::message::todo::TodoList;
 use crate::message::{ActionKind, ChangeKind, ToolCall, ToolResult, values_within};
@@ -25,6 +26,8 @@ pub struct Facts {
     pub decisions: Vec<Decision>,
     /// The list of what is to be done.
     pub todo: TodoList,
+    /// What the model wrote down.
+    pub notes: Notes,
 }
 
 /// A file that a tool has touched.
@@ -81,6 +84,7 @@ impl Facts {
         }
         match action.kind {
             ActionKind::Todo if result.success != Some(false) => self.todo.take(&call.parameters),
+            ActionKind::Note if result.success != Some(false) => self.notes.take(&call.parameters),
             ActionKind::Ask if result.success != Some(false) => {
                 let answer = result
                     .texts()

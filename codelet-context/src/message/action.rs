@@ -51,6 +51,8 @@ pub enum ActionKind {
     Search,
     /// Keeps the list of what is to be done.
     Todo,
+    /// Writes down a note.
+    Note,
     /// Asks the user something, or for approval of a plan; the answer is the user's.
     Ask,
     /// Anything else.

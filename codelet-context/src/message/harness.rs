@@ -11,16 +11,9 @@ const NUMBER: usize = 16;
 
 /// Tags in which harnesses and vendors frame calls, answers and turns. Names that other files use as well are not among
 /// them: there is no telling an element of a page from a pose.
+#[rustfmt::skip]
 const SPEAKERS: [&str; 9] = [
-    "assistant",
-    "function_calls",
-    "function_results",
-    "human",
-    "invoke",
-    "system",
-    "tool_call",
-    "tool_result",
-    "tool_use",
+    "assistant", "function_calls", "function_results", "human", "invoke", "system", "tool_call", "tool_result", "tool_use",
 ];
 
 /// Whether tags of this name frame what somebody says or what a tool has answered.

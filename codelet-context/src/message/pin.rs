@@ -1,4 +1,6 @@
-//! Pins: what the user wants to stay, whatever is compacted.
+//! Pins: what the user wants to stay, whatever is compacted; and the notes that the user wants gone.
+
+use super::note::Note;
 
 /// Something pinned.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
@@ -10,9 +12,9 @@ pub enum Pin {
     Text(String),
 }
 
-/// What is pinned, in the order in which it was.
+/// What is pinned, in the order in which it was, and the notes that were dropped.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Pins(Vec<Pin>);
+pub(crate) struct Pins(Vec<Pin>, pub(crate) Vec<Note>);
 
 impl Pins {
     /// Pins something. Says no to what is pinned already, and to a blank text.

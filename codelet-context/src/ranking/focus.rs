@@ -8,29 +8,10 @@ const FACTOR: f32 = 8.0;
 /// Letters of a word that is looked for within other words; a shorter one stands alone, as `api` does.
 const WITHIN: usize = 4;
 /// Words with which people ask, and not what they ask about.
+#[rustfmt::skip]
 const ASKING: &[&str] = &[
-    "attend",
-    "concentrate",
-    "context",
-    "detail",
-    "details",
-    "especially",
-    "everything",
-    "focus",
-    "focused",
-    "include",
-    "keep",
-    "mention",
-    "please",
-    "preserve",
-    "remember",
-    "retain",
-    "summarise",
-    "summarize",
-    "summary",
-    "everyone",
-    "anything",
-    "mainly",
+    "attend", "concentrate", "context", "detail", "details", "especially", "everything", "focus", "focused", "include", "keep", "mention",
+    "please", "preserve", "remember", "retain", "summarise", "summarize", "summary", "everyone", "anything", "mainly",
 ];
 
 /// Words and files, in small letters.

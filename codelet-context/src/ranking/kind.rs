@@ -25,7 +25,7 @@ pub(crate) enum CallKind {
     Web,
     /// Asks the user.
     Ask,
-    /// Keeps the list of what is to be done.
+    /// Keeps the list of what is to be done, or a note.
     Todo,
     /// Anything else.
     #[default]
@@ -45,15 +45,9 @@ const CHECKING: &[&str] = &[
 ];
 /// Parts of names of tools that give work to others, and of tools that reach out.
 const AGENTS: &[&str] = &["agent", "delegate", "skill", "spawn", "task", "wait"];
+#[rustfmt::skip]
 const REACHING: &[&str] = &[
-    "browser",
-    "fetch",
-    "github",
-    "http",
-    "issue",
-    "pull_request",
-    "url",
-    "web",
+    "browser", "fetch", "github", "http", "issue", "pull_request", "url", "web",
 ];
 /// Endings of files that hold prose.
 const PROSE: &[&str] = &["adoc", "md", "mdx", "rst", "txt"];
@@ -74,7 +68,7 @@ impl CallKind {
             ActionKind::Change if is_prose(call) => CallKind::Document,
             ActionKind::Change => CallKind::Edit,
             ActionKind::Search => CallKind::Find,
-            ActionKind::Todo => CallKind::Todo,
+            ActionKind::Todo | ActionKind::Note => CallKind::Todo,
             ActionKind::Ask => CallKind::Ask,
             ActionKind::Command => {
                 let line = call.action.command.as_ref().map_or("", |command| command.as_str());

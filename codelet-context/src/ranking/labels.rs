@@ -28,6 +28,8 @@ pub(crate) const CALL: &str = "> ";
 pub(crate) const WITHIN: &str = "  ";
 pub(crate) const OUTPUT: &str = "= ";
 pub(crate) const FAILED_OUTPUT: &str = "! ";
+/// The line above what the model wrote down.
+pub(crate) const NOTES: &str = "# Notes\n";
 /// The line above how things stand, and the one above what is to come.
 pub(crate) const STATE: &str = "# State\n";
 pub(crate) const NEXT: &str = "# Next\n";
@@ -53,48 +55,18 @@ pub(crate) const COMMITTED: &str = "Files changed before it: ";
 
 /// How such a line begins, if it does not begin with a sign; and how those lines begin in which a harness or a recording shows
 /// who speaks.
+#[rustfmt::skip]
 const BEGINNINGS: [&str; 35] = [
-    PINNED,
-    REFUSED,
-    "To do",
-    CHANGED,
-    UNCOMMITTED,
-    COMMITTED,
-    ASKED_BEFORE,
-    ASKED,
-    SAID,
-    ANSWERED,
-    "Last commit:",
-    "Last git status:",
-    "Last push:",
-    "Last test:",
-    "Last build:",
-    "Last lint:",
-    "Goal:",
-    "Decided:",
-    "Changed:",
-    "Next:",
-    "Developer:",
-    "Key outcomes",
-    "Summary of the earlier part",
-    "Quoted below",
-    "How things stand",
-    "The session goes on",
-    "Context compacted:",
-    "Recall(",
-    "Assistant:",
-    "Harness:",
-    "Human:",
-    "System:",
-    "Thinking:",
-    "Tool:",
-    "User:",
+    PINNED, REFUSED, "To do", CHANGED, UNCOMMITTED, COMMITTED, ASKED_BEFORE, ASKED, SAID, ANSWERED, "Last commit:", "Last git status:",
+    "Last push:", "Last test:", "Last build:", "Last lint:", "Goal:", "Decided:", "Changed:", "Next:", "Developer:", "Key outcomes",
+    "Summary of the earlier part", "Quoted below", "How things stand", "The session goes on", "Context compacted:", "Recall(",
+    "Assistant:", "Harness:", "Human:", "System:", "Thinking:", "Tool:", "User:",
 ];
 
 /// Whether a line of an earlier summary, or a sentence of one, only frames what it tells.
 pub(crate) fn is_frame(line: &str) -> bool {
     line.len() >= NEXT.trim_end().len()
-        && [SUMMARY, RECORD, STANDS, STATE, NEXT]
+        && [SUMMARY, RECORD, STANDS, NOTES, STATE, NEXT]
             .iter()
             .any(|frame| frame.contains(line))
 }
@@ -110,7 +82,7 @@ pub(crate) fn is_over(line: &str) -> bool {
 pub(crate) fn heads(words: &str) -> bool {
     let is_all = |head| look_alike::strip(words, head) == Some("");
     let is_turn = |head| look_alike::strip(words, head).is_some_and(|rest| rest.starts_with(char::is_numeric));
-    is_all("state") || is_all("next") || is_turn("turn ") || is_turn("then, from turn ")
+    is_all("notes") || is_all("state") || is_all("next") || is_turn("turn ") || is_turn("then, from turn ")
 }
 
 /// Whether a line in plain characters begins as one of the engine's own.
@@ -170,6 +142,7 @@ mod tests {
             "# State",
             "#STATE",
             "# Next",
+            "# notes",
             "user :",
         ] {
             assert!(poses(line), "{line}");

@@ -4,25 +4,10 @@
 pub(crate) type Looks = u64;
 
 /// The looks, by the order of their bits.
+#[rustfmt::skip]
 pub(crate) const LOOKS: [&str; 18] = [
-    "after_head",
-    "id",
-    "num",
-    "long_num",
-    "caps",
-    "paren",
-    "tick",
-    "heading",
-    "bullet",
-    "bold",
-    "colon",
-    "quest",
-    "codekw",
-    "fence",
-    "tiny",
-    "seg1",
-    "fill",
-    "dup",
+    "after_head", "id", "num", "long_num", "caps", "paren", "tick", "heading", "bullet", "bold", "colon", "quest", "codekw", "fence",
+    "tiny", "seg1", "fill", "dup",
 ];
 
 /// The bit of a look.
@@ -57,72 +42,21 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Beginnings of lines that say that something went wrong, without regard to case.
+#[rustfmt::skip]
 const FLAGS: [&str; 9] = [
-    "error",
-    "fatal",
-    "warning",
-    "fail",
-    "panic",
-    "npm err",
-    "--- fail",
-    "traceback",
-    "exception",
+    "error", "fatal", "warning", "fail", "panic", "npm err", "--- fail", "traceback", "exception",
 ];
 /// Beginnings of lines of code.
+#[rustfmt::skip]
 const CODE: [&str; 29] = [
-    "import ",
-    "from ",
-    "export ",
-    "const ",
-    "let ",
-    "var ",
-    "func ",
-    "def ",
-    "class ",
-    "return ",
-    "if (",
-    "if ",
-    "for ",
-    "type ",
-    "interface ",
-    "struct ",
-    "package ",
-    "use ",
-    "pub ",
-    "fn ",
-    "async ",
-    "await ",
-    "@",
-    "//",
-    "/*",
-    "*/",
-    "</",
-    "assert",
-    "expect(",
+    "import ", "from ", "export ", "const ", "let ", "var ", "func ", "def ", "class ", "return ", "if (", "if ", "for ", "type ",
+    "interface ", "struct ", "package ", "use ", "pub ", "fn ", "async ", "await ", "@", "//", "/*", "*/", "</", "assert", "expect(",
 ];
 /// Beginnings of sentences that only announce the next call.
+#[rustfmt::skip]
 const FILLERS: [&str; 22] = [
-    "let me",
-    "let's check",
-    "let's look",
-    "let's see",
-    "let's start",
-    "let's run",
-    "let's verify",
-    "now let",
-    "i'll ",
-    "ill ",
-    "i'm going to",
-    "i need to",
-    "i should",
-    "checking",
-    "reading",
-    "looking",
-    "running",
-    "first, let",
-    "first let",
-    "next, ",
-    "time to",
+    "let me", "let's check", "let's look", "let's see", "let's start", "let's run", "let's verify", "now let", "i'll ", "ill ",
+    "i'm going to", "i need to", "i should", "checking", "reading", "looking", "running", "first, let", "first let", "next, ", "time to",
     "the user ",
 ];
 /// Digits of a number that is long, and letters of a word in capitals.

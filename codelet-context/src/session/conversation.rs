@@ -22,6 +22,7 @@ use crate::compact::{Archived, Cut, Size};
 use crate::evidence::Facts;
 use crate::history::History;
 use crate::message::cut;
+use crate::message::note::Note;
 use crate::message::pending;
 use crate::message::pin::{Pin, Pins};
 use crate::message::recall::{Archive, Handle, Removed};
@@ -517,6 +518,16 @@ impl Conversation {
     /// What is known of files, checks, errors and decisions.
     pub fn facts(&self) -> &Facts {
         self.history.facts()
+    }
+
+    /// The notes that hold, oldest first, without those that the user dropped.
+    pub fn notes(&self) -> Vec<&Note> {
+        self.facts().notes.standing(&self.pins.1)
+    }
+
+    /// Drops a note: no compaction tells it from now on.
+    pub fn drop_note(&mut self, note: Note) {
+        self.pins.1.push(note);
     }
 
     /// What is to be done, as last noted.

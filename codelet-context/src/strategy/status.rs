@@ -16,21 +16,9 @@ pub(super) enum Class {
 const LONGEST: usize = 400;
 
 /// Words of a failure; a line that has one is never folded by likeness. In any letters: whoever finds one too many only shows a line more.
+#[rustfmt::skip]
 const FAILURES: &[&str] = &[
-    "fail",
-    "error",
-    "panic",
-    "warn",
-    "abort",
-    "fatal",
-    "exception",
-    "denied",
-    "refused",
-    "timed out",
-    "timeout",
-    "✗",
-    "✘",
-    "✖",
+    "fail", "error", "panic", "warn", "abort", "fatal", "exception", "denied", "refused", "timed out", "timeout", "✗", "✘", "✖",
 ];
 
 /// What a line (without its line end) reports.

@@ -242,7 +242,7 @@ fn a_pinned_file_keeps_its_lines_and_what_does_not_fit_has_a_handle() {
         .collect();
     let notes = ["tabs, not spaces", &file];
     let mut options = Options::new(Target::Budget(8_000));
-    options.notes = &notes;
+    options.texts = &notes;
     let done = compact_with(&chat(60), &options);
     assert!(done.after.tokens <= 8_000);
     let told = summary(&done);

@@ -14,6 +14,7 @@ mod inspect;
 mod kept;
 mod ledger;
 mod mended;
+mod notes;
 mod occupancy_on_recordings;
 mod pairing;
 mod record;

@@ -14,6 +14,7 @@ mod keys;
 mod lines;
 mod local;
 mod meanwhile;
+mod notes;
 mod pauses;
 mod pictures;
 mod pipes;

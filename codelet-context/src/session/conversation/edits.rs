@@ -200,7 +200,8 @@ impl Conversation {
             &Options {
                 target: aim.target,
                 pins: &self.pins.messages(),
-                notes: &self.pins.texts(),
+                texts: &self.pins.texts(),
+                dropped: &self.pins.1,
                 written,
                 shown: Some(self.shown),
                 archive: Some(&self.view.archive),
