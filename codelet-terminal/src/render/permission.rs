@@ -439,6 +439,9 @@ mod tests {
                 parameters: "{}".to_owned(),
             }];
             let asked = Asked {
+                call: "call_1",
+                task: None,
+                wary: None,
                 tool: "files__stat",
                 description: "a",
                 needs: &needs,

@@ -174,6 +174,7 @@ impl Fetching {
     async fn until(&self, url: &str, interrupt: Interrupt) -> Output {
         let parameters = Parameters::new(json!({"url": url}).as_object().unwrap().clone());
         let call = Call {
+            lent: None,
             parameters: &parameters,
             permitted: &[],
             conversation: &Conversation::new(CompactionConfig::new(100_000), 0),
@@ -405,6 +406,7 @@ async fn through_a_proxy_names_are_the_proxys_and_private_ones_stay_closed() {
     let parameters = |url: &str| Parameters::new(json!({"url": url}).as_object().unwrap().clone());
     let call = async |url: &str| {
         let call = Call {
+            lent: None,
             parameters: &parameters(url),
             permitted: &[],
             conversation: &Conversation::new(CompactionConfig::new(100_000), 0),
