@@ -348,6 +348,11 @@ const OUTSIDE: &[Arrow] = &[
         why: "every recorded format is JSON",
     },
     Arrow {
+        from: "codelet-transcript",
+        to: "serde",
+        why: "the values of a document are counted before a tree is made of them",
+    },
+    Arrow {
         from: "codelet-replay",
         to: "serde_json",
         why: "recorded usage and results are JSON",

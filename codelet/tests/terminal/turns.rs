@@ -706,7 +706,7 @@ fn pins_survive_three_compactions() {
         replies.push(Reply::text("I know."));
         replies
     };
-    everywhere(replies, &["--window", "16k"], |bench, server, session| {
+    everywhere(replies, &["--window", "17k"], |bench, server, session| {
         long_files(bench, TURNS);
         bench.file("notes/never_read.txt", &format!("{NEVER_READ}\n"));
         session.say("/pin never use tabs in Makefiles' comments");
