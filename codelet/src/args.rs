@@ -122,11 +122,11 @@ pub struct Chat {
     pub plan: bool,
 
     /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
-    /// 'mcp:files__*'. Can be repeated
+    /// 'mcp:files__*', or hosts of web pages, such as 'web:docs.rs'. Can be repeated
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
 
-    /// Never run commands that match this pattern, such as 'git push *', or MCP tools; overrides everything. Can be repeated
+    /// Never run commands that match this pattern, such as 'git push *', or MCP tools or hosts; overrides everything. Can be repeated
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
 
