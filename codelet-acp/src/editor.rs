@@ -7,7 +7,6 @@ use agent_client_protocol::v1::schema::{
     ClientCapabilities, ContentBlock, ContentChunk, Notice, NoticeSeverity, SessionId, SessionNotification,
     SessionUpdate, TextContent,
 };
-use codelet_text::codes;
 use codelet_text::short::clip;
 use codelet_text::unseen::hides;
 
@@ -84,13 +83,16 @@ pub(crate) fn text_block(text: impl Into<String>) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// A text as an editor may show it: without what a terminal would obey, and with what hides or turns the writing spelt out.
+/// A text as an editor may show it: what a terminal would obey, and what hides or turns the writing, is spelt out. Nothing is left out: it
+/// may be what somebody is asked about.
 pub(crate) fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in codes::without(text).chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => shown.push(c),
-            '\r' => {}
+            // It ends a line with the next one.
+            '\r' if chars.peek() == Some(&'\n') => {}
             c if c.is_control() || hides(c) => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
             c => shown.push(c),
         }
@@ -109,4 +111,19 @@ pub(crate) fn fenced(text: &str, language: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_command_is_left_out_when_it_is_shown() {
+        let command = "echo a\x1bP; touch x; echo \x1b\\ b\x1b]8& y\x07 c\x1b[;>z\rrm\r\nd";
+        let shown = clean(command);
+        for part in ["; touch x; echo ", "& y", ";>z", "rm\nd"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert!(!shown.contains(['\x1b', '\x07', '\r']), "{shown}");
+    }
 }

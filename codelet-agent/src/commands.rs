@@ -154,7 +154,9 @@ impl Commands {
             false => reminder::escape(&body.text),
         };
         Ok(PromptText {
-            text: filled(&text, words),
+            text: filled(&text, words).ok_or_else(|| {
+                format!("/{command} with these words is longer than {FILLED} bytes. Nothing was sent.")
+            })?,
             mentions,
             narrowed: Narrowed::of(&body.front, format!("/{command}")),
             notices,
@@ -215,13 +217,22 @@ fn spec(file: &Definition, is_skill: bool, world: &dyn Surroundings) -> PromptSp
     }
 }
 
-/// A text with these words in their places; behind it where it has none for them. What they hold is not read again.
-fn filled(text: &str, words: &str) -> String {
+/// The most that a text may be with all words in their places, in bytes beside the words themselves. A file could name them thousands of
+/// times.
+const FILLED: usize = 100_000;
+
+/// A text with these words in their places; behind it where it has none for them. What they hold is not read again. None where that
+/// is too long.
+fn filled(text: &str, words: &str) -> Option<String> {
+    let most = FILLED + words.len();
     let each = split(words);
     let mut out = String::with_capacity(text.len() + words.len());
     let mut has_place = false;
     let mut rest = text;
     while let Some(at) = rest.find('$') {
+        if out.len() > most {
+            return None;
+        }
         out.push_str(&rest[..at]);
         let behind = &rest[at + 1..];
         let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -251,7 +262,7 @@ fn filled(text: &str, words: &str) -> String {
     if !has_place && !words.is_empty() {
         out.push_str(&format!("\n\n{WORDS}: {words}"));
     }
-    out
+    Some(out)
 }
 
 impl PromptSource for Commands {

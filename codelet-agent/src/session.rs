@@ -162,6 +162,8 @@ pub struct Session {
     pub(crate) skills: Option<Arc<Skill>>,
     /// What the command and the skills of this turn list as their tools.
     pub(crate) narrowed: Vec<Narrowed>,
+    /// The same of the session that has handed this one its work: it holds in all of it.
+    pub(crate) inherited: Vec<Narrowed>,
     pub(crate) settings: Settings,
     pub(crate) bill: Bill,
     /// The bill as the last run began.
@@ -249,6 +251,7 @@ impl Session {
             source: None,
             skills: None,
             narrowed: Vec::new(),
+            inherited: Vec::new(),
             settings,
             bill: Bill::default(),
             bill_before: Bill::default(),
@@ -430,6 +433,11 @@ impl Session {
             steps: since.iter().filter(|message| message.role == Role::Assistant).count(),
             calls: calls.count(),
         })
+    }
+
+    /// The lists of tools that calls are held to now.
+    pub(crate) fn narrowed(&self) -> impl Iterator<Item = &Narrowed> {
+        self.inherited.iter().chain(&self.narrowed)
     }
 
     pub(crate) fn discard(&mut self) {

@@ -388,10 +388,7 @@ async fn call_one(
         }
         Some(Objection::Ask(why)) => Some(format!("a {PRE} hook wants you to be asked: {}", why.trim())),
         // What the rules do not permit is asked about as ever.
-        None => session
-            .narrowed
-            .iter()
-            .find_map(|list| list.objection(&call.tool, &needs)),
+        None => session.narrowed().find_map(|list| list.objection(&call.tool, &needs)),
     };
     let asked = Asked {
         call: &call.id,

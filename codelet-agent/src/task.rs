@@ -15,9 +15,11 @@ use crate::event::{Event, Listen};
 use crate::hooks::{Hooks, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Model, ToolSpec};
+use crate::narrowed::Narrowed;
 use crate::permission::{Asked, Gate, Permission, Verdict};
 use crate::run::{Ending, Limits};
 use crate::session::{Parts, Prompt, Session, Settings};
+use crate::skills;
 use crate::step::GRACE;
 use crate::tool::{Call, Live, Need, Output, Tool};
 use agents::Agent;
@@ -83,6 +85,8 @@ pub struct Lent<'a> {
     share: Option<f64>,
     tasks: &'a Tasks,
     hooks: Option<&'a Arc<dyn Hooks>>,
+    /// The lists of tools that its calls are held to: its own, and those that it was handed its work with.
+    narrowed: [&'a [Narrowed]; 2],
 }
 
 impl<'a> Lent<'a> {
@@ -94,6 +98,7 @@ impl<'a> Lent<'a> {
             share,
             tasks: &session.tasks,
             hooks: session.hooks.as_ref(),
+            narrowed: [&session.inherited, &session.narrowed],
         }
     }
 }
@@ -246,6 +251,8 @@ impl Task {
         let fresh = self.outfitter.tools(sees_images).into_iter().filter(has);
         fresh
             .chain(served.iter().cloned())
+            // Its session has one of its own for skills.
+            .filter(|tool| &*tool.spec().name != skills::TOOL)
             .filter(|tool| !tool.works_apart() && agent.is_none_or(|agent| agent.has(tool)))
             .collect()
     }
@@ -297,6 +304,7 @@ impl Task {
         let seat = lent.tasks.seat();
         session.seat = Some(Arc::clone(&seat));
         session.grace = TASK_GRACE;
+        session.inherited = lent.narrowed.concat();
         if let Some(hooks) = lent.hooks {
             session.hooked_by(Arc::new(OfCalls(Arc::clone(hooks))));
         }

@@ -573,7 +573,7 @@ fn gives_orders(desk: &Desk, path: &Path) -> Option<&'static str> {
 }
 
 /// Files by the first of them, and what that one does.
-fn named(desk: &Desk, paths: &[PathBuf]) -> Option<(String, &'static str)> {
+pub(crate) fn named(desk: &Desk, paths: &[PathBuf]) -> Option<(String, &'static str)> {
     let path = paths.first()?;
     let first = desk.paths.show(path);
     let does = gives_orders(desk, path).unwrap_or("may make git start programs outside of the sandbox");

@@ -6,6 +6,7 @@ use crate::bash;
 use crate::desk::Desk;
 use crate::files;
 use crate::handed::{self, Numbers};
+use crate::left::Left;
 use crate::process::{self, End, Program, Unstarted};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
@@ -65,6 +66,8 @@ pub struct Ended {
     pub errors: String,
     /// Whether `output` is all of it.
     pub is_whole: bool,
+    /// What it has changed that somebody obeys, for the user: it starts with "changed".
+    pub changed: Option<String>,
 }
 
 impl Reach {
@@ -102,6 +105,8 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     program.errors = Some(printed);
     let errors = Errors::begin(errors).map_err(|error| files::reason(&error))?;
     let mut output = Kept::default();
+    let left = Left::default();
+    left.look(desk, true);
     let ended = process::run(program, Some(stopped), &mut |bytes| output.push(bytes));
     let ended = ended.map_err(|error| match error {
         Unstarted::NoSandbox(missing) => format!("there is no sandbox here: {missing}"),
@@ -109,6 +114,7 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     })?;
     // What it has left must not go on unseen, and holds the pipes open.
     ended.family.end(PATIENCE, || {});
+    let changed = bash::named(desk, &left.look(desk, true));
     let text = |bytes: &[u8]| {
         desk.secrets
             .hide_with_parts(&String::from_utf8_lossy(bytes))
@@ -124,6 +130,7 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
         },
         errors: text(&errors.finish()),
         is_whole: !output.is_cut,
+        changed: changed.map(|(what, does)| format!("changed {what}, which {does}: please check it")),
         output: text(&output.bytes),
     })
 }

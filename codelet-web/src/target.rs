@@ -10,10 +10,16 @@ const LONGEST: usize = 8_000;
 /// So many bytes of path and query can carry something away, and no answer to an earlier question covers them.
 const LONG: usize = 256;
 /// Ends of names that no public server has.
-const LOCAL_ENDS: [&str; 8] = [
+const LOCAL_ENDS: [&str; 14] = [
     ".localhost",
     ".local",
     ".internal",
+    ".localdomain",
+    ".localdomain6",
+    ".private",
+    ".svc",
+    ".consul",
+    ".fritz.box",
     ".lan",
     ".intranet",
     ".corp",
@@ -96,7 +102,8 @@ impl Target {
     /// Whether the name is one that only a private network or this machine knows.
     pub(crate) fn is_local_name(&self) -> bool {
         let name = self.name();
-        self.literal().is_none() && (!name.contains('.') || LOCAL_ENDS.iter().any(|end| name.ends_with(end)))
+        let is_local = |end: &&str| name.ends_with(*end) || *name == end[1..];
+        self.literal().is_none() && (!name.contains('.') || LOCAL_ENDS.iter().any(is_local))
     }
 
     /// Bytes of path and query: what it says to the server.
@@ -215,6 +222,9 @@ mod tests {
             ("http://a.localhost./", true),
             ("http://router/", true),
             ("http://metadata.google.internal/", true),
+            ("http://fritz.box/", true),
+            ("http://x.localdomain/", true),
+            ("http://svc.example/", false),
             ("http://printer.local/", true),
             ("http://docs.rs/", false),
             ("http://127.0.0.1/", false),

@@ -134,8 +134,8 @@ pub struct Chat {
     #[arg(long, value_name = "DIR")]
     pub add_dir: Vec<PathBuf>,
 
-    /// The only tools that the model has, such as Read,Grep, and of MCP servers such as files__*; Recall stays beside
-    /// them
+    /// The only tools that the model has, such as Read,Grep, and of MCP servers such as files__*; Recall is always
+    /// available
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Vec<String>,
 

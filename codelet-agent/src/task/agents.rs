@@ -4,6 +4,7 @@
 use crate::definitions::{Author, Definition, Kind};
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
+use codelet_context::reminder;
 use codelet_text::short::{clip, on_one_line};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -96,7 +97,8 @@ pub(super) fn named(wanted: &str, agents: &[Definition], world: &dyn Surrounding
         model: model.map(|model| (model, found.author)),
         tools: list("tools"),
         without: list("disallowedtools").unwrap_or_default(),
-        behind: body.text,
+        // Nothing in it may look like a reminder of ours.
+        behind: reminder::escape(&body.text),
     }))
 }
 
@@ -107,7 +109,7 @@ pub(super) fn told(agents: &[Definition]) -> Option<(String, Value)> {
     for agent in agents {
         let for_what = agent.front.text("description").unwrap_or_default();
         let line: String = on_one_line(&for_what).take(LONGEST + 1).collect();
-        let line = format!("\n- {}: {}", agent.name, clip(line.trim(), LONGEST));
+        let line = format!("\n- {}: {}", agent.name, reminder::escape(&clip(line.trim(), LONGEST)));
         if list.len() + line.len() > LIST {
             list.push_str(&format!("\n- {} more", agents.len() - names.len()));
             break;

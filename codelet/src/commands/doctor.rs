@@ -229,7 +229,7 @@ fn provider(settings: &Settings) -> Result<Point, Failure> {
     Ok(match reached {
         // That there is no key is told already.
         Err(codelet_providers::ConnectError::NoKey { .. }) => {
-            point(State::Warning, format!("not checked: {at} is not asked without a key"))
+            point(State::Warning, format!("not checked: {at} needs a key"))
         }
         Err(error) => point(State::Problem, error.to_string()),
         Ok(Ok(())) => point(State::Fine, format!("{at} answered in {took} ms")),
@@ -248,10 +248,7 @@ fn provider(settings: &Settings) -> Result<Point, Failure> {
 
 fn sandbox() -> Point {
     let (state, text) = match Sandbox::probe() {
-        Sandboxing::Full => (
-            State::Fine,
-            "complete: commands run in it without a question".to_owned(),
-        ),
+        Sandboxing::Full => (State::Fine, "works: commands that you allow run inside it".to_owned()),
         Sandboxing::Partial(what) => (State::Warning, format!("incomplete: {what}")),
         Sandboxing::None(why) => (
             State::Problem,

@@ -17,6 +17,8 @@ const BLOCKS: i32 = 2;
 /// One hook's answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Answer {
+    /// What it has changed that somebody obeys, behind its name.
+    pub changed: Option<String>,
     /// What it has against it.
     pub objection: Option<Objection>,
     /// Its words for the model.
@@ -166,6 +168,7 @@ mod tests {
 
     fn ended(status: Status, output: &str, errors: &str) -> Ended {
         Ended {
+            changed: None,
             status,
             output: output.to_owned(),
             errors: errors.to_owned(),

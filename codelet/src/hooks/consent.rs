@@ -11,6 +11,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use sha2::{Digest as _, Sha256};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 /// The most of a question, in bytes and in lines: more than this nobody reads.
 const MOST: usize = 12_000;
@@ -118,13 +119,17 @@ fn when(event: &str, matcher: &str) -> String {
     format!("{when}{of}:")
 }
 
+/// The commands stand there for so long before an answer counts: what is typed meanwhile was not meant for them.
+const SEEN: Duration = Duration::from_millis(300);
+
 /// Puts the question before the session begins. Only `y` is a yes.
 fn asked(question: &str) -> std::io::Result<bool> {
     let look = Look::stderr();
     let mut err = std::io::stderr();
     writeln!(err, "{}", wrapped(question, look.width))?;
+    err.flush()?;
+    std::thread::sleep(SEEN);
     let input = std::io::stdin();
-    // What was typed before the commands were shown does not answer.
     let _ = tcflush(&input, QueueSelector::IFlush);
     let last = "Run them, now and until they change? [y/N] ";
     write!(err, "{}", look.ink(Ink::Yellow, last))?;

@@ -114,6 +114,8 @@ impl Inner {
             );
             said.notices
                 .extend(answer.message.map(|message| format!("{name} says: {message}")));
+            said.notices
+                .extend(answer.changed.map(|changed| format!("{name} {changed}")));
             if let Some(trouble) = answer.trouble.filter(|trouble| self.is_new(at, trouble)) {
                 said.notices.push(format!("{name} {trouble}"));
             }
@@ -136,7 +138,10 @@ impl Inner {
             is_free: hook.wants_freedom,
         };
         let answer = match self.about.reach.run_hook(command, interrupt).await {
-            Ok(ended) => answer::read(event, &ended),
+            Ok(ended) => answer::Answer {
+                changed: ended.changed.clone(),
+                ..answer::read(event, &ended)
+            },
             Err(why) => answer::Answer {
                 trouble: Some(format!("was not run: {}", clean(&why))),
                 ..answer::Answer::default()

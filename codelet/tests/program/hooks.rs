@@ -161,6 +161,22 @@ hooks = [{ type = "command", command = "echo 'it is not formatted' >&2; exit 2" 
 }
 
 #[test]
+fn what_a_hook_changes_that_somebody_obeys_is_told() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.work.join(".git/hooks")).unwrap();
+    std::fs::create_dir_all(bench.work.join(".git/objects")).unwrap();
+    std::fs::create_dir_all(bench.work.join(".git/refs")).unwrap();
+    bench.file(".git/HEAD", "ref: refs/heads/main\n");
+    bench.file(".git/config", "");
+    hooked(&bench, "PreToolUse", "LS", "echo x > .git/hooks/pre-commit", "");
+    let server = server([Reply::call("LS", json!({"path": "."})), Reply::text("Seen.")]);
+    let output = ask(&bench, &server);
+    assert!(bench.work.join(".git/hooks/pre-commit").exists());
+    let told = stderr(&output);
+    assert!(told.contains("changed .git/hooks/pre-commit, which"), "{told}");
+}
+
+#[test]
 fn a_prompt_that_a_hook_refuses_is_not_sent() {
     let bench = Bench::new();
     hooked(

@@ -43,7 +43,7 @@ fn a_page_is_fetched_as_markdown_on_every_wire() {
         for told in [
             "/guide · 200 OK · text/html · ",
             "[redirected from http://127.0.0.1:",
-            "[title: Guide]",
+            "Title: Guide",
             "not by the user",
             "# Guide\n\nUse `-p`, see [more](http://127.0.0.1:",
         ] {
