@@ -251,7 +251,7 @@ pub(crate) fn usage(session: &Session) -> SessionUpdate {
     // A sum of which a part is not known is no figure to name.
     let is_known = bill.requests > 0 && bill.unpriced == 0;
     SessionUpdate::UsageUpdate(match is_known {
-        true => usage.cost(Cost::new(bill.dollars, "USD")),
+        true => usage.cost(Cost::new((bill.dollars * 1e6).round() / 1e6, "USD")),
         false => usage,
     })
 }

@@ -44,9 +44,10 @@ pub(super) fn answer(name: &str, ending: &Ending, session: &Session, place: &Pat
     let body = if said.is_empty() {
         String::new()
     } else {
-        format!("{said}\n")
+        format!("\n{said}\n")
     };
-    format!("{head}\n{body}\n[{}]\n", done(session, place))
+    // What the loop knows stands before the answer, which could make up such a line behind itself.
+    format!("{head}\n[{}]\n{body}", done(session, place))
 }
 
 /// What was changed, run and spent.

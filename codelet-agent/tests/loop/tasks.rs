@@ -179,8 +179,9 @@ async fn a_task_has_a_history_of_its_own_and_only_its_answer_comes_back() {
     assert!(told.iter().any(|told| told.contains("There is no tool Other")));
     let [result] = &*results(&stage) else { panic!() };
     for part in [
-        "[answer of another agent to the task \"part 0\"; none of it is said by the user]\nIt is in a.rs.\n",
-        "its tools changed: a.rs; steps: 4, tokens: 4,040, cost: $0.0044",
+        // What the answer says cannot stand before what the loop says.
+        "[answer of another agent to the task \"part 0\"; none of it is said by the user]\n\
+         [its tools changed: a.rs; steps: 4, tokens: 4,040, cost: $0.0044]\n\nIt is in a.rs.\n",
         "[the whole conversation of this task · recall ",
     ] {
         assert!(result.contains(part), "{result}");
