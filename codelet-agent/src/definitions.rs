@@ -4,7 +4,7 @@
 //! What a project keeps is its authors' word and not the user's, and to read it starts nothing. A project's files are read from within it
 //! only, none of them is git's, and none is anything but a regular file; whatever of a text no reader sees is left out.
 
-mod front;
+pub(crate) mod front;
 
 pub use front::Front;
 

@@ -14,10 +14,14 @@ pub struct Narrowed {
     pub tools: Vec<String>,
 }
 
+/// The field that lists them.
+const FIELD: &str = "allowed-tools";
+
 impl Narrowed {
-    /// What a front matter lists; `None` where it lists nothing.
+    /// What a front matter lists; `None` where it says nothing of tools. An empty list says that none is needed.
     pub(crate) fn of(front: &Front, by: String) -> Option<Self> {
-        let tools = front.list("allowed-tools").filter(|tools| !tools.is_empty())?;
+        front.text(FIELD)?;
+        let tools = front.list(FIELD)?;
         Some(Narrowed { by, tools })
     }
 
@@ -82,6 +86,22 @@ mod tests {
             owner: None,
             diff: String::new(),
         }]
+    }
+
+    #[test]
+    fn an_empty_list_lists_nothing_and_a_field_without_a_value_is_no_list() {
+        for (field, is_list) in [
+            ("allowed-tools: []", true),
+            ("allowed-tools:", false),
+            ("other: x", false),
+        ] {
+            let text = format!("---\n{field}\n---\nText\n");
+            let front = crate::definitions::front::part(&text).map(|parted| parted.front);
+            let narrowed = front.ok().and_then(|front| Narrowed::of(&front, "/x".to_owned()));
+            assert_eq!(narrowed.is_some(), is_list, "{field}");
+            let objects = |list: Narrowed| list.objection("Edit", &change()).is_some();
+            assert!(narrowed.is_none_or(objects), "{field}");
+        }
     }
 
     #[test]
