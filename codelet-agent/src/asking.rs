@@ -50,7 +50,7 @@ impl Grant {
     /// What it is about, and what that may be done with, in words.
     pub fn named(&self) -> (String, &'static str) {
         match self {
-            Grant::Commands(pattern) if pattern.starts_with("web:") => (pattern.clone(), "may be fetched from"),
+            Grant::Commands(pattern) if permission::is_of_hosts(pattern) => (pattern.clone(), "may be fetched from"),
             Grant::Commands(pattern) if permission::is_of_calls(pattern) => (pattern.clone(), "may be called"),
             Grant::Commands(pattern) => (pattern.clone(), "may be run"),
             Grant::Line(line) => (line.clone(), "may be run, exactly as written"),

@@ -8,6 +8,7 @@ use crate::session::Session;
 use crate::spelling::spell;
 use crate::surroundings::Surroundings;
 use crate::tool::{Call, Need, Output, Tool};
+use codelet_context::body::Body;
 use codelet_context::message::{Action, Message, Origin, Parameters, Part, Role};
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, bytes_in};
@@ -152,9 +153,9 @@ impl Skill {
         }
     }
 
-    /// The tools that the skill of a call lists.
-    pub(crate) fn narrowed(&self, parameters: &Parameters) -> Option<Narrowed> {
-        let skill = self.named(parameters.str("name")?)?;
+    /// The tools that a skill lists.
+    fn narrowed(&self, name: &str) -> Option<Narrowed> {
+        let skill = self.named(name)?;
         Narrowed::of(&skill.front, format!("the skill {}", skill.name))
     }
 
@@ -253,10 +254,14 @@ impl Tool for Skill {
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
-        let told = self.told(call.parameters.str("name").unwrap_or_default());
-        let output = match told {
-            Ok(text) if is_in_sight(&call.conversation.view().messages, &text) => Output::success(STANDS),
-            Ok(text) => Output::success(text),
+        let name = call.parameters.str("name").unwrap_or_default();
+        let read = |text: Body| Output {
+            narrowed: self.narrowed(name),
+            ..Output::success(text)
+        };
+        let output = match self.told(name) {
+            Ok(text) if is_in_sight(&call.conversation.view().messages, &text) => read(STANDS.into()),
+            Ok(text) => read(text.into()),
             Err(why) => Output::failure(why),
         };
         Box::pin(future::ready(output))

@@ -11,7 +11,6 @@ use crate::permission::{Asked, Verdict};
 use crate::picture;
 use crate::run::Run;
 use crate::session::{Parts, Session};
-use crate::skills;
 use crate::tally::{self, Went};
 use crate::task::{self, Lent};
 use crate::tool::{Call, Live, Need, Output, Tool};
@@ -140,13 +139,7 @@ pub(crate) async fn call_tools(
         } else {
             None
         };
-        if output.success && &*call.tool == skills::TOOL {
-            let listed = session
-                .skills
-                .as_ref()
-                .and_then(|skills| skills.narrowed(&call.parameters));
-            session.narrowed.extend(listed);
-        }
+        session.narrowed.extend(output.narrowed.take());
         let transcript = output.transcript.as_ref();
         let kept = transcript.and_then(|transcript| session.keep_transcript(transcript, output.text.as_str()));
         let notes = note.into_iter().chain(std::mem::take(&mut output.hooks)).collect();

@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::interrupt::Interrupt;
 use crate::model::ToolSpec;
+use crate::narrowed::Narrowed;
 use crate::task::{Lent, Progress};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
@@ -249,6 +250,8 @@ pub struct Output {
     pub transcript: Option<Body>,
     /// The last thing that it wanted to do there, beyond looking, was not permitted.
     pub is_held_up: bool,
+    /// What it holds later calls of the turn to, such as the tools that a skill lists.
+    pub narrowed: Option<Narrowed>,
     /// What hooks say of it, for the model, marked as theirs. The loop sets it.
     pub hooks: Vec<String>,
 }
@@ -275,6 +278,7 @@ impl Output {
             notices: Vec::new(),
             transcript: None,
             is_held_up: false,
+            narrowed: None,
             hooks: Vec::new(),
         }
     }

@@ -15,7 +15,7 @@ use crate::settings::{HooksFrom, Settings};
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
-use written::Hook;
+pub use written::Hook;
 
 /// The largest file of another agent's settings that is read, in bytes.
 const MOST: u64 = 1024 * 1024;
@@ -33,7 +33,7 @@ pub struct Source {
     pub hooks: Vec<Hook>,
 }
 
-/// The hooks of a session.
+/// The hooks that are found for a session.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Found {
     /// The user's own, from the user's settings.
@@ -42,6 +42,21 @@ pub struct Found {
     pub project: Vec<Source>,
     /// What the user should know.
     pub notices: Vec<String>,
+}
+
+/// The hooks that a session at this place has: the user's own, and those of the project where the user has permitted them, who is asked
+/// if that can be. What the user should know joins the notices of the settings.
+///
+/// # Errors
+/// When those in the user's own settings file are not as they have to be, or nobody can be asked on the terminal that is there.
+pub fn of_session(settings: &mut Settings, place: &Place, can_ask: bool) -> Result<Vec<Hook>, Failure> {
+    let mut found = Found::look(settings, place)?;
+    if !consent::permitted(&mut found, settings, place, can_ask)? {
+        found.project.clear();
+    }
+    settings.notices.append(&mut found.notices);
+    let sources = found.own.into_iter().chain(found.project);
+    Ok(sources.flat_map(|source| source.hooks).collect())
 }
 
 impl Found {

@@ -12,6 +12,7 @@ use codelet_agent::effort::{Effort, names};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
+use codelet_agent::prompts::{PromptSource, Several};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
@@ -103,6 +104,14 @@ pub fn choice(settings: &Settings) -> Choice {
         network: network::network(&variable),
         ..Choice::default()
     }
+}
+
+/// The vendor of the model, where a key for it is missing: nobody could be asked.
+pub fn without_key(settings: &Settings) -> Option<&'static Vendor> {
+    let vendor = settings.vendor()?;
+    let is_elsewhere = settings.base_url.value.as_ref().is_some_and(|url| !vendor.is_at(url));
+    let needs_one = !vendor.keys.is_empty() && !is_elsewhere;
+    (needs_one && key(settings, vendor).is_none()).then_some(vendor)
 }
 
 /// Why a model is not asked for an effort, a fragment.
@@ -434,10 +443,16 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
     }
 }
 
-/// The commands that files hold. None has the name of a command of the session.
-pub fn commands(surroundings: &Arc<dyn Surroundings>) -> Commands {
+/// Who offers prompts as commands: servers and files, and what the user should know of the files. None has the name of a command of the
+/// session.
+pub fn prompts(
+    surroundings: &Arc<dyn Surroundings>,
+    servers: Arc<dyn PromptSource>,
+) -> (Arc<dyn PromptSource>, Vec<String>) {
     let own = codelet_terminal::command::COMMANDS.iter().map(|entry| entry.word);
-    Commands::new(Arc::clone(surroundings), own.chain(["quit"]))
+    let files = Commands::new(Arc::clone(surroundings), own.chain(["quit"]));
+    let notices = files.refresh();
+    (Arc::new(Several(vec![servers, Arc::new(files)])), notices)
 }
 
 /// Where the user keeps instructions of their own: Codelet's folder, and the one that other agents read.

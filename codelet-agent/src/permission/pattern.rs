@@ -92,7 +92,12 @@ fn without_port(host: &str) -> &str {
 
 /// Whether a pattern is about tools of servers or hosts on the web, and not about commands.
 pub fn is_of_calls(pattern: &str) -> bool {
-    pattern.starts_with(CALL) || pattern.starts_with(WEB)
+    pattern.starts_with(CALL) || is_of_hosts(pattern)
+}
+
+/// Whether it is a pattern of hosts that are fetched from.
+pub(crate) fn is_of_hosts(pattern: &str) -> bool {
+    pattern.starts_with(WEB)
 }
 
 pub(super) fn matches(pattern: &str, words: &[Word], is_elsewhere: bool) -> bool {

@@ -112,7 +112,7 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
             patterns.iter().all(|pattern| is_of_calls(pattern)) && allows_call(&patterns, tool, definition)
         }
         // Every host would also be every one that a page names.
-        [Need::Fetch { .. }] if patterns.iter().any(|pattern| pattern == "web:*") => {
+        [Need::Fetch { .. }] if patterns.iter().any(|pattern| pattern.strip_prefix(WEB) == Some("*")) => {
             return Err("web:* would permit every host");
         }
         [Need::Fetch { host, .. }] => {

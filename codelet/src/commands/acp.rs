@@ -5,8 +5,7 @@ use crate::commands::chat::{connection, gate, known_models};
 use crate::commands::once;
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
-use crate::hooks::runner::{About, Runner};
-use crate::hooks::{self, consent};
+use crate::hooks::{self, runner::Runner};
 use crate::pictures;
 use crate::place::{Place, variable};
 use crate::recorded::{self, peek};
@@ -16,7 +15,6 @@ use crate::takeover::{self, Recorded};
 use crate::world;
 use codelet_acp::{Begun, Command, Host, Listed, Pictures, Reach, Server, ServerReach, Unopened, Wanted};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::prompts::{PromptSource, Several};
 use codelet_agent::session::{Parts, Session};
 use codelet_terminal::Found;
 use codelet_terminal::command::COMMANDS;
@@ -107,17 +105,15 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         None => None,
     };
     // Nobody is asked about a project's hooks here: they run if the user has permitted them in a session in a terminal.
-    let mut found = hooks::Found::look(&settings, &place).map_err(failed)?;
-    let is_permitted = consent::permitted(&mut found, &settings, &place, false).map_err(failed)?;
+    let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
     let model = world::model(&settings, &mut |_| {}).await.map_err(failed)?;
     let standby = Standby::connect(&settings, &mut |_| {}).await.map_err(failed)?;
     notices.extend(once::notices(&settings, &*model));
     let equipment = world::equipment(&settings, &place, &*model);
     let connected = world::servers(&settings, &place, &*model, &skip).await;
     notices.extend(equipment.notices.into_iter().chain(connected.notices));
-    let commands_of_files = world::commands(&equipment.surroundings);
-    notices.extend(commands_of_files.refresh());
-    let prompts: Arc<dyn PromptSource> = Arc::new(Several(vec![connected.offers.clone(), Arc::new(commands_of_files)]));
+    let (prompts, told) = world::prompts(&equipment.surroundings, connected.offers.clone());
+    notices.extend(told);
     let (gate, questions) = gate(&settings, &place);
     let mut session = Session::new(
         Parts {
@@ -129,15 +125,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         once::session_settings(&settings, true),
     );
     session.served_by(connected.offers);
-    let about = About {
-        session: session.id().to_owned(),
-        transcript: None,
-        directory: place.directory.clone(),
-        reach: equipment.reach.clone(),
-    };
-    if let Some(runner) = Runner::new(found, is_permitted, about) {
-        session.hooked_by(Arc::new(runner));
-    }
+    Runner::serve(hooks, &mut session, None, &place, equipment.reach.clone());
     notices.extend(standby.serve(&mut session, equipment.reach.clone()));
     let mut compacted = None;
     if let Some(recorded) = recorded {

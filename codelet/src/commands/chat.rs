@@ -4,8 +4,7 @@ use crate::args::Chat;
 use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
 use crate::fallback::Standby;
-use crate::hooks::runner::{About, Runner};
-use crate::hooks::{Found, consent};
+use crate::hooks::{self, Hook, runner::Runner};
 use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
@@ -19,7 +18,7 @@ use codelet_agent::asking::{Asking, Question};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::Rules;
-use codelet_agent::prompts::{PromptSource, Several};
+use codelet_agent::prompts::PromptSource;
 use codelet_agent::session::{Parts, Session};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::tool::{Tool, ToolSource};
@@ -79,11 +78,8 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
     }
-    let mut found = Found::look(&settings, &place)?;
     // Before anything else hears signals, or reads what is typed.
-    let is_permitted = consent::permitted(&mut found, &settings, &place, true)?;
-    settings.notices.append(&mut found.notices);
-    let hooks = (found, is_permitted);
+    let hooks = hooks::of_session(&mut settings, &place, true)?;
     let lived = guarded(world::secrets(&settings, &place), || {
         live(chat, &settings, &place, opening, hooks, (transcript.as_ref(), recorded))
     });
@@ -106,7 +102,7 @@ fn live(
     settings: &Settings,
     place: &Place,
     opening: Option<String>,
-    (found, is_permitted): (Found, bool),
+    hooks: Vec<Hook>,
     (transcript, recorded): (Option<&Arc<Pinned>>, Option<Recorded>),
 ) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
@@ -142,7 +138,7 @@ fn live(
         equipment.reach.clone(),
         equipment.reach.clone(),
     );
-    let has_hooks = !found.own.is_empty() || is_permitted;
+    let has_hooks = !hooks.is_empty();
     let mut servers = Servers::default();
     let skip = Interrupt::new();
     let begin = async {
@@ -155,9 +151,8 @@ fn live(
         servers = connected.servers;
         let mut told = connected.notices;
         told.extend(toolset.missing(&*connected.offers));
-        let commands = world::commands(&equipment.surroundings);
-        told.extend(commands.refresh());
-        let prompts: Arc<dyn PromptSource> = Arc::new(Several(vec![connected.offers.clone(), Arc::new(commands)]));
+        let (prompts, notices) = world::prompts(&equipment.surroundings, connected.offers.clone());
+        told.extend(notices);
         let mut begun = begun(
             settings,
             place,
@@ -166,15 +161,8 @@ fn live(
             toolset.has_skills(),
         );
         begun.opening = opening;
-        let about = About {
-            session: begun.session.id().to_owned(),
-            transcript: once::transcript_file(chat, place),
-            directory: place.directory.clone(),
-            reach: hooked,
-        };
-        if let Some(runner) = Runner::new(found, is_permitted, about) {
-            begun.session.hooked_by(Arc::new(runner));
-        }
+        let file = once::transcript_file(chat, place);
+        Runner::serve(hooks, &mut begun.session, file, place, hooked);
         begun.notices.extend(standby.serve(&mut begun.session, tools));
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
@@ -324,11 +312,7 @@ async fn signalled() -> u8 {
 /// What to do where there is no key and no server: four lines. `None` where somebody can be asked.
 fn nobody_to_ask(settings: &Settings) -> Option<String> {
     let name = &settings.model.value;
-    let vendor = settings.vendor()?;
-    let is_elsewhere = settings.base_url.value.as_ref().is_some_and(|url| !vendor.is_at(url));
-    if vendor.keys.is_empty() || is_elsewhere || world::key(settings, vendor).is_some() {
-        return None;
-    }
+    let vendor = world::without_key(settings)?;
     let servers: Vec<String> = local::servers(&settings.local_ports.value)
         .iter()
         .take(NAMED)

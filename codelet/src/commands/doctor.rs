@@ -175,14 +175,8 @@ fn model(settings: &Settings) -> Point {
 }
 
 fn key(settings: &Settings) -> Point {
-    let Some(vendor) = settings.vendor() else {
-        return Point::new("key", State::Warning, "not checked: the provider is not a known one");
-    };
-    let is_elsewhere = settings.base_url.value.as_ref().is_some_and(|url| !vendor.is_at(url));
-    match world::key(settings, vendor) {
-        Some(login) => Point::new("key", State::Fine, format!("{} (for {})", login.from, vendor.name)),
-        None if vendor.keys.is_empty() || is_elsewhere => Point::new("key", State::Fine, "none is needed"),
-        None => Point::new(
+    if let Some(vendor) = world::without_key(settings) {
+        return Point::new(
             "key",
             State::Problem,
             format!(
@@ -190,7 +184,12 @@ fn key(settings: &Settings) -> Point {
                 vendor.name,
                 vendor.keys.join(" or $")
             ),
-        ),
+        );
+    }
+    match settings.vendor().map(|vendor| (vendor, world::key(settings, vendor))) {
+        None => Point::new("key", State::Warning, "not checked: the provider is not a known one"),
+        Some((vendor, Some(login))) => Point::new("key", State::Fine, format!("{} (for {})", login.from, vendor.name)),
+        Some((_, None)) => Point::new("key", State::Fine, "none is needed"),
     }
 }
 

@@ -4,8 +4,7 @@ use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
-use crate::hooks::runner::{About, Runner};
-use crate::hooks::{Found, consent};
+use crate::hooks::{self, runner::Runner};
 use crate::incoming::Incoming;
 use crate::output::Pinned;
 use crate::paint::{Ink, Look, clean};
@@ -21,7 +20,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Model, Profile};
 use codelet_agent::permission::Permission;
 use codelet_agent::permission::Rules;
-use codelet_agent::prompts::{self, PromptSource, Several};
+use codelet_agent::prompts::{self, PromptSource};
 use codelet_agent::retry::Patience;
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
@@ -46,9 +45,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut place = Place::find(chat.directory.as_deref())?;
     let mut settings = settings(chat, &place)?;
     place.widen(&mut settings, &chat.add_dir)?;
-    let mut found = Found::look(&settings, &place)?;
-    let is_permitted = consent::permitted(&mut found, &settings, &place, false)?;
-    settings.notices.append(&mut found.notices);
+    let hooks = hooks::of_session(&mut settings, &place, false)?;
     let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
     let mut said = match chat.input {
         InputForm::Text => Some(prompt(chat, &place)?),
@@ -115,13 +112,12 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     for notice in all.chain(missing) {
         front.on(Event::Notice(notice));
     }
-    let commands = world::commands(&equipment.surroundings);
-    for notice in commands.refresh() {
+    let (prompts, notices) = world::prompts(&equipment.surroundings, servers.offers.clone());
+    for notice in notices {
         front.on(Event::Notice(notice));
     }
-    let prompts = Several(vec![servers.offers.clone(), Arc::new(commands)]);
     let fetching = Fetching {
-        source: &prompts,
+        source: &*prompts,
         settings: &settings,
         place: &place,
         profile: model.profile().clone(),
@@ -144,15 +140,8 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
         front.on(Event::Notice(notice));
     }
-    let about = About {
-        session: session.id().to_owned(),
-        transcript: transcript_file(chat, &place),
-        directory: place.directory.clone(),
-        reach: equipment.reach,
-    };
-    if let Some(runner) = Runner::new(found, is_permitted, about) {
-        session.hooked_by(Arc::new(runner));
-    }
+    let file = transcript_file(chat, &place);
+    Runner::serve(hooks, &mut session, file, &place, equipment.reach);
     if let Some(schema) = &schema {
         session.check_answers(schema.clone());
     }

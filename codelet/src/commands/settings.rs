@@ -170,9 +170,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
 
 /// Each hook, and of the project's whether it runs.
 fn hooks(found: &Found, settings: &Settings, place: &Place) -> Vec<[String; 3]> {
-    let digest = consent::digest(&found.project, &place.root);
-    let is_permitted = settings.hooks_consent.as_ref() == Some(&digest);
-    let of_project = if is_permitted { "" } else { ", not permitted yet" };
+    let of_project = if consent::is_kept(found, settings, place) {
+        ""
+    } else {
+        ", not permitted yet"
+    };
     let own = found.own.iter().map(|source| (source, ""));
     let sources = own.chain(found.project.iter().map(|source| (source, of_project)));
     let rows = sources.flat_map(|(source, told)| {

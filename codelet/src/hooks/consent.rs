@@ -26,10 +26,10 @@ pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask:
     if found.project.is_empty() {
         return Ok(false);
     }
-    let digest = digest(&found.project, &place.root);
-    if settings.hooks_consent.as_deref() == Some(&*digest) {
+    if is_kept(found, settings, place) {
         return Ok(true);
     }
+    let digest = digest(&found.project, &place.root);
     let count = crate::paint::count(found.project.iter().map(|source| source.hooks.len()).sum(), "hook");
     let question = question(&found.project, &place.root, settings.hooks_consent.is_some());
     if question.len() > MOST || question.lines().count() > LINES {
@@ -59,8 +59,13 @@ pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask:
     Ok(true)
 }
 
+/// Whether the user has permitted the project's hooks as they are.
+pub fn is_kept(found: &Found, settings: &Settings, place: &Place) -> bool {
+    settings.hooks_consent.as_deref() == Some(&*digest(&found.project, &place.root))
+}
+
 /// A name for all that these files say of hooks. Files count by where they lie in the project.
-pub fn digest(sources: &[Source], root: &Path) -> String {
+fn digest(sources: &[Source], root: &Path) -> String {
     let mut hash = Sha256::new();
     for source in sources {
         let file = source.file.strip_prefix(root).unwrap_or(&source.file);

@@ -1,10 +1,12 @@
 //! Runs the hooks of a session when the loop tells of something, and takes together what they say.
 
 use super::written::{Hook, Matcher};
-use super::{Found, answer, occasion};
+use super::{answer, occasion};
 use crate::paint::{clean, clip};
+use crate::place::Place;
 use codelet_agent::hooks::{Hooks, Objection, Occasion, Said};
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::session::Session;
 use codelet_tools::Reach;
 use codelet_tools::hook::Command;
 use futures_util::future::{self, BoxFuture};
@@ -18,16 +20,15 @@ const CONTEXT: usize = 40_000;
 const SHOWN: usize = 60;
 
 /// What hooks are to know of their session.
-#[derive(Clone)]
-pub struct About {
+struct About {
     /// Its name.
-    pub session: String,
+    session: String,
     /// Where it is written, if it is.
-    pub transcript: Option<PathBuf>,
+    transcript: Option<PathBuf>,
     /// Where it works.
-    pub directory: PathBuf,
+    directory: PathBuf,
     /// Says how far its tools may go, and runs hooks as they run commands.
-    pub reach: Reach,
+    reach: Reach,
 }
 
 /// The hooks of a session.
@@ -43,24 +44,29 @@ struct Inner {
 }
 
 impl Runner {
-    /// Those that were found; those of the project only where they are permitted. `None` where there are none.
-    pub fn new(found: Found, is_permitted: bool, about: About) -> Option<Self> {
-        let project = found.project.into_iter().filter(|_| is_permitted);
-        let mut hooks: Vec<(Hook, Matcher)> = Vec::new();
-        for hook in found.own.into_iter().chain(project).flat_map(|source| source.hooks) {
-            // What makes no matcher was told when it was read.
-            if let Ok(matcher) = Matcher::new(&hook.matcher) {
-                hooks.push((hook, matcher));
-            }
+    /// Has these hooks told of what happens in a session, if there are any. `transcript` is where the session is written.
+    pub fn serve(hooks: Vec<Hook>, session: &mut Session, transcript: Option<PathBuf>, place: &Place, reach: Reach) {
+        // What makes no matcher was told when it was read.
+        let matched = hooks.into_iter().filter_map(|hook| {
+            let matcher = Matcher::new(&hook.matcher).ok()?;
+            Some((hook, matcher))
+        });
+        let hooks: Vec<(Hook, Matcher)> = matched.collect();
+        if hooks.is_empty() {
+            return;
         }
-        (!hooks.is_empty()).then(|| {
-            Runner(Arc::new(Inner {
-                hooks,
-                about,
-                told: Mutex::default(),
-                pending: Mutex::default(),
-            }))
-        })
+        let about = About {
+            session: session.id().to_owned(),
+            transcript,
+            directory: place.directory.clone(),
+            reach,
+        };
+        session.hooked_by(Arc::new(Runner(Arc::new(Inner {
+            hooks,
+            about,
+            told: Mutex::default(),
+            pending: Mutex::default(),
+        }))));
     }
 }
 
