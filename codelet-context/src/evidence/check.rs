@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(rows.count(), CHECKS.len());
         for kind in CheckKind::ALL {
             assert!(CHECKS.iter().any(|(known, _)| *known == kind), "{kind:?}");
-            let line = format!("{}{}: status 0", labels::LAST, kind.name());
+            let line = format!("{}{}: exit status 0", labels::LAST, kind.name());
             assert!(posing::poses(&line), "{line}");
         }
     }

@@ -171,9 +171,9 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         format!("`{}`", short::clip_bytes(&command, COMMAND))
     });
     let status = match (check.success, check.is_own) {
-        (Some(true), true) => Some("status 0"),
+        (Some(true), true) => Some("exit status 0"),
         (Some(false), true) => Some("failed"),
-        (Some(true), false) => Some("the whole command line ended with status 0"),
+        (Some(true), false) => Some("the whole command line ended with exit status 0"),
         (Some(false), false) => Some("the whole command line failed"),
         (None, _) => None,
     };

@@ -93,10 +93,10 @@ fn how_the_repository_stands_is_what_git_said_last() {
         .summary(3_000);
     let state = from(&summary, "# State");
     let told = |line: &str| assert!(state.contains(&line), "{line}: {state:#?}");
-    told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → status 0, 1 change of a file since");
-    told("Last commit: status 0, 1 change of a file since");
+    told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 change of a file since");
+    told("Last commit: exit status 0, 1 change of a file since");
     told("  | [main 3f2a9c1] Mend the pool");
-    told("Last git status: status 0");
+    told("Last git status: exit status 0");
     told("  | On branch main");
     told("  | Your branch is ahead of 'origin/main' by 1 commit.");
     told("Files changed since the last commit: /w/pool.rs");
@@ -205,7 +205,7 @@ fn what_frames_every_output_is_not_quoted_and_rows_of_one_output_are() {
 #[test]
 fn what_was_next_when_an_earlier_summary_was_made_is_over() {
     let earlier = "Summary of the earlier part of this session.\n# Turn 1: Mend the pool.\nassistant: The pool leaks its lock.\n\
-                   # Then, from turn 2 on: the steps below\n# State\nLast commit: status 0\n  | [main 3f2a9c1] Mend the pool\n\
+                   # Then, from turn 2 on: the steps below\n# State\nLast commit: exit status 0\n  | [main 3f2a9c1] Mend the pool\n\
                    # Next\nAsked last: Mend the walnut press. It is slow.\nSaid last: Now the press.";
     let mut talk = Talk::default();
     talk.messages.push(Message::new(
