@@ -22,7 +22,6 @@ mod pictures;
 mod place;
 mod progress;
 mod recorded;
-mod report_json;
 mod schema;
 mod servers;
 mod settings;

@@ -294,6 +294,26 @@ const ARROWS: &[Arrow] = &[
         to: "codelet-context",
         why: "the weights of the engine's scorer are learned, and what it keeps is measured",
     },
+    Arrow {
+        from: "codelet-offline",
+        to: "codelet-context",
+        why: "a recorded conversation is compacted and looked into by the engine",
+    },
+    Arrow {
+        from: "codelet-offline",
+        to: "codelet-transcript",
+        why: "it comes and goes in somebody's form",
+    },
+    Arrow {
+        from: "codelet-offline",
+        to: "codelet-text",
+        why: "figures and quotes in warnings are for people",
+    },
+    Arrow {
+        from: "codelet",
+        to: "codelet-offline",
+        why: "the offline commands read files and print what it says",
+    },
 ];
 
 /// Crates that help tests; any crate may use them there, and none may ship them.
@@ -331,6 +351,11 @@ const OUTSIDE: &[Arrow] = &[
         from: "codelet-context",
         to: "memchr",
         why: "line ends and tags are found in every output that is appended",
+    },
+    Arrow {
+        from: "codelet-offline",
+        to: "serde_json",
+        why: "what was removed, and reports, are JSON",
     },
     Arrow {
         from: "codelet-transcript",

@@ -93,7 +93,9 @@ fn how_the_repository_stands_is_what_git_said_last() {
         .summary(3_000);
     let state = from(&summary, "# State");
     let told = |line: &str| assert!(state.contains(&line), "{line}: {state:#?}");
-    told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 change of a file since");
+    told(
+        "Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 change of a file since",
+    );
     told("Last commit: exit status 0, 1 change of a file since");
     told("  | [main 3f2a9c1] Mend the pool");
     told("Last git status: exit status 0");

@@ -1,41 +1,26 @@
 //! `codelet compact`: makes a conversation smaller, and says what it did.
 
 use crate::args::Compact;
-use crate::commands::{told_warnings, tool_definitions, warn};
+use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
 use crate::explain;
 use crate::input::{self, Conversations, Input};
 use crate::output::{Output, is_same_file};
 use crate::paint::{self, Ink, Look, clean, clip, count, number};
 use crate::progress::Progress;
-use crate::report_json;
-use codelet_context::compact::{Compaction, Options, Size, Target, Warning, compact_with};
-use codelet_context::history::History;
-use codelet_context::message::Message;
+use codelet_context::compact::{Compaction, Target, Warning};
 use codelet_context::notice::smaller;
-use codelet_context::recall::Archive;
-use codelet_context::tokens::Tokens;
-use codelet_context::validate::{Vendor, validate};
-use codelet_context::view::View;
+use codelet_offline::compact::{self as offline, Compacted, Written};
+use codelet_offline::removed;
 use codelet_text::shell;
-use codelet_transcript::{Document, Format, Warning as DocumentWarning, Written, vendor};
-use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How the notice begins.
 const DONE: &str = "Context compacted:";
 /// How much of an anchor's description the notice quotes, in columns.
 const QUOTE: usize = 60;
-/// How much is quoted of what is wrong with a conversation, in columns.
-const SENTENCE: usize = 120;
-/// Kinds of faults of a conversation that are told of.
-const KINDS: usize = 4;
-/// Nobody wants it back.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads, compacts, writes.
 ///
@@ -58,29 +43,26 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
 
 /// Compacts one conversation, and tells all about it.
 fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Result<(), Failure> {
-    let Compacted {
-        format,
-        history,
-        done,
+    let Outcome {
+        compacted,
         written,
         warnings,
         elapsed,
-        ..
     } = compacted(args, input, &progress)?;
     drop(progress);
 
     // The result comes last: it may replace the input, which must not be lost if anything else fails.
     if let Some(place) = &places.removed {
-        place.write(|out| write_removed(&done.view.archive, out))?;
+        place.write(|out| removed::write(compacted.archive(), out))?;
     }
     if let Some(place) = &places.report {
-        let report = report_json::compaction(format, &done, &warnings, elapsed);
+        let report = compacted.report(&warnings, Some(elapsed));
         place.write(|out| writeln!(out, "{report:#}"))?;
     }
     if let Some(place) = &places.result {
         match &written {
-            Outcome::Original(bytes) => place.write(|out| out.write_all(bytes))?,
-            Outcome::Written(written) => place.write(|out| write_text(&written.text, out))?,
+            Written::Original(bytes) => place.write(|out| out.write_all(bytes))?,
+            Written::New(written) => place.write(|out| write_text(&written.text, out))?,
         }
     }
     if args.explain {
@@ -89,21 +71,25 @@ fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Res
         } else {
             Look::stderr()
         };
-        let picture = explain::picture(&look, history.messages(), &done);
+        let picture = explain::picture(&look, compacted.history.messages(), &compacted.done);
         match places.picture {
             Picture::Stdout => Output::Stdout.write(|out| out.write_all(picture.as_bytes()))?,
             Picture::Stderr => drop(io::stderr().write_all(picture.as_bytes())),
         }
     }
     let look = Look::stderr();
-    let _ = writeln!(io::stderr(), "{}", notice(&look, target(args), &done, elapsed));
+    let _ = writeln!(
+        io::stderr(),
+        "{}",
+        notice(&look, target(args), &compacted.done, elapsed)
+    );
     warn(&look, &warnings);
     if places.result.is_none() {
         let hint = "The result was not printed; -o FILE saves it.";
         let _ = writeln!(io::stderr(), "{}", look.ink(Ink::Dim, hint));
     }
     // What is left is given back by the end of the process, faster than piece by piece.
-    std::mem::forget((history, done, written));
+    std::mem::forget((compacted, written));
     Ok(())
 }
 
@@ -121,29 +107,26 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
     let (mut result, mut told) = (Vec::new(), Vec::new());
     let (mut before, mut after, mut all) = (0, 0, 0);
     let done = input.each(|_, one| {
-        let Compacted {
-            history,
-            done,
+        let Outcome {
+            compacted,
             written,
             warnings,
             ..
         } = compacted(args, one, &progress)?;
-        before += done.before.tokens;
-        after += done.after.tokens;
+        before += compacted.done.before.tokens;
+        after += compacted.done.after.tokens;
         all += 1;
         match &written {
             // An item of a list may stand on several lines.
-            Outcome::Original(bytes) if bytes.contains(&b'\n') => {
+            Written::Original(bytes) if bytes.contains(&b'\n') => {
                 let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
                 result.extend(value.map_or_else(|| bytes.clone(), |value| value.to_string().into_bytes()));
             }
-            Outcome::Original(bytes) => result.extend_from_slice(bytes),
             // What is written has no line ends but in `shape`.
-            Outcome::Written(written) => result.extend_from_slice(written.text.as_bytes()),
+            written => result.extend_from_slice(written.bytes()),
         }
         result.push(b'\n');
         told.extend(warnings);
-        drop((ManuallyDrop::into_inner(history), ManuallyDrop::into_inner(done)));
         Ok(())
     });
     drop(progress);
@@ -164,64 +147,30 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
     done
 }
 
-/// A conversation with what became of it.
-struct Compacted {
-    format: Format,
-    // What is large is given back with the process, as a whole, and not piece by piece before it.
-    history: ManuallyDrop<History>,
-    done: ManuallyDrop<Compaction>,
-    written: Outcome,
+/// A conversation with what became of it, as it was asked for.
+struct Outcome {
+    compacted: Compacted,
+    written: Written,
     warnings: Vec<String>,
     elapsed: Duration,
 }
 
-fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Compacted, Failure> {
-    let mut document = input.record(&args.reading)?.document;
-    let format = document.format;
-    let own = Some(format).filter(|format| format.is_written());
-    let to = args.to.or(own).unwrap_or(Format::Anthropic);
+fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Outcome, Failure> {
+    let document = input.record(&args.reading)?.document;
     let Input { name, bytes, .. } = input;
-    // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
-    let is_plain = !bytes.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
-    let original = (to == format && is_plain).then_some(bytes);
-
     progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
+    let how = offline::Compact {
+        target: target(args),
+        to: args.to,
+        reading_back: &reading_back(args.removed.as_deref()),
+    };
     let began = Instant::now();
-    let history = ManuallyDrop::new(History::of_recording(std::mem::take(&mut document.messages)));
-    let target = target(args);
-    let original = original.filter(|_| may_stay(&history, target));
-    let overhead = tool_definitions(&document);
-    let pins = vendor::loaders(history.messages());
-    let reading_back = reading_back(args.removed.as_deref());
-    let options = Options {
-        overhead,
-        pins: &pins,
-        reading_back: Some(&reading_back),
-        ..Options::new(target)
-    };
-    let mut done = ManuallyDrop::new(compact_with(&history, &options));
-    if vendor::list_of(format).is_empty() {
-        // Blank texts, and prompts between a call and its output, are how an agent writes its file; what it sent was taken by its
-        // vendor, as the replies behind it show. Only a request shows what a vendor would see.
-        done.warnings.retain(|warning| !is_mended(warning));
-    }
-    if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {
-        done.after = Size::of(&done.view.messages);
-    }
+    let mut compacted = offline::compact(bytes, document, &how);
     let elapsed = began.elapsed();
-    let odd = std::mem::take(&mut document.warnings);
-    let written = match original.filter(|_| shows_all(&history, &done)) {
-        Some(bytes) => Outcome::Original(bytes),
-        None => Outcome::Written(written(document, &done, to).map_err(|problem| Failure::at(&name, problem))?),
-    };
-    let told = done.warnings.iter().map(|warning| words(warning, &history));
-    let left_out = written.warnings().iter().map(DocumentWarning::to_string);
-    let crowded = crowded(target, overhead);
-    let warnings = told_warnings(&name, &odd, told.chain(left_out).chain(crowded));
-    Ok(Compacted {
-        format,
-        history,
-        done,
+    let written = compacted.write().map_err(|problem| Failure::at(&name, problem))?;
+    let warnings = told_warnings(&name, &compacted.odd, compacted.warnings(&written).iter());
+    Ok(Outcome {
+        compacted,
         written,
         warnings,
         elapsed,
@@ -240,10 +189,6 @@ fn reading_back(removed: Option<&Path>) -> String {
         // Nobody knows where it is kept, if anywhere.
         Some(Output::Stdout) | None => String::new(),
     }
-}
-
-fn is_mended(warning: &Warning) -> bool {
-    matches!(warning, Warning::Mended { .. })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -310,105 +255,12 @@ impl Places {
     }
 }
 
-/// Definitions of tools that leave little of a window, which no compaction changes.
-fn crowded(target: Target, overhead: Tokens) -> Option<String> {
-    let Target::Window(window) = target else { return None };
-    (overhead > window / 2).then(|| {
-        let (taken, window) = (number(overhead), number(window));
-        format!("tool definitions alone take {taken} tokens of a context window of {window}; use fewer tools")
-    })
-}
-
 fn target(args: &Compact) -> Target {
     match (args.budget, args.window) {
         (Some(tokens), _) => Target::Budget(tokens),
         (None, Some(tokens)) => Target::Window(tokens),
         (None, None) => Target::Select,
     }
-}
-
-/// Whether a conversation may be left as it is. One that is several times as large as it is to be never is.
-fn may_stay(history: &History, target: Target) -> bool {
-    const FAR_TOO_LARGE: u64 = 4;
-    let whole: u64 = history.estimates().iter().sum();
-    match target {
-        Target::Select => true,
-        Target::Budget(most) | Target::Window(most) => whole <= most.saturating_mul(FAR_TOO_LARGE),
-    }
-}
-
-/// Whether the view is the history, message for message.
-fn shows_all(history: &History, done: &Compaction) -> bool {
-    let (all, shown) = (history.messages(), &done.view.messages);
-    all.len() == shown.len() && all.iter().zip(shown).all(|(old, new)| Arc::ptr_eq(old, new))
-}
-
-/// A warning in words; where the conversation was mended, with what was wrong.
-fn words(warning: &Warning, history: &History) -> String {
-    match warning {
-        Warning::Mended { .. } => format!("{warning}{}", what_was_wrong(history)),
-        _ => warning.to_string(),
-    }
-}
-
-/// What some vendor would have refused, one example of each kind.
-fn what_was_wrong(history: &History) -> String {
-    let view = View {
-        messages: history.messages().to_vec(),
-        archive: Archive::default(),
-    };
-    let mut kinds: Vec<(String, BTreeSet<usize>, String)> = Vec::new();
-    for vendor in Vendor::ALL {
-        for found in validate(&view, vendor) {
-            // Sentences of a kind differ in what they quote and count.
-            let quotes = found.sentence.split('"').step_by(2);
-            let kind: String = quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect();
-            match kinds.iter_mut().find(|(other, ..)| *other == kind) {
-                Some((_, places, _)) => drop(places.insert(found.message)),
-                None => kinds.push((kind, BTreeSet::from([found.message]), found.sentence)),
-            }
-        }
-    }
-    // How it ends is mended without a word if nothing else is wrong.
-    kinds.retain(|(_, _, sentence)| !sentence.starts_with("The conversation ends"));
-    let shown = kinds.iter().take(KINDS).map(|(_, places, sentence)| {
-        let first = places.first().copied().unwrap_or(0);
-        let more = match places.len() {
-            0 | 1 => String::new(),
-            count => format!(" (and {} more)", number(count as u64 - 1)),
-        };
-        let sentence = clip(&clean(sentence.trim_end_matches('.')), SENTENCE);
-        format!("; message {}: {sentence}{more}", number(first as u64))
-    });
-    shown.collect()
-}
-
-/// What the result is.
-enum Outcome {
-    /// The input, byte for byte.
-    Original(Vec<u8>),
-    Written(Written),
-}
-
-impl Outcome {
-    /// What the form of the result has no place for.
-    fn warnings(&self) -> &[DocumentWarning] {
-        match self {
-            Outcome::Original(_) => &[],
-            Outcome::Written(written) => &written.warnings,
-        }
-    }
-}
-
-/// The document with what is left of its messages. Messages share their texts with the history, so this copies little.
-fn written(mut document: Document, done: &Compaction, to: Format) -> Result<Written, codelet_transcript::WriteError> {
-    let shown = done.view.messages.iter().map(|message| {
-        let mut message = Message::clone(message);
-        codelet_transcript::ids::spell(&mut message, to);
-        message
-    });
-    document.messages = shown.collect();
-    codelet_transcript::write_all(&document, to)
 }
 
 fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -420,17 +272,6 @@ fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn write_removed(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
-    for (handle, removed) in archive.iter() {
-        out.write_all(b"{\"handle\":")?;
-        serde_json::to_writer(&mut *out, handle.as_str())?;
-        out.write_all(b",\"content\":")?;
-        serde_json::to_writer(&mut *out, removed.body.as_str())?;
-        out.write_all(b"}\n")?;
-    }
-    Ok(())
-}
-
 /// One line that says what was done.
 fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> String {
     let took = if elapsed < Duration::from_millis(1) {
@@ -440,7 +281,10 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
     };
     let before = number(done.before.tokens);
     if !done.compacted {
-        let is_mended = done.warnings.iter().any(is_mended);
+        let is_mended = done
+            .warnings
+            .iter()
+            .any(|warning| matches!(warning, Warning::Mended { .. }));
         if is_mended && done.after.tokens < done.before.tokens {
             return format!(
                 "{} {before} → {} tokens, removed what providers reject · {took}",
@@ -483,8 +327,10 @@ fn notice(look: &Look, target: Target, done: &Compaction, elapsed: Duration) -> 
 mod tests {
     use super::*;
     use codelet_context::anchor::{Anchor, AnchorKind};
-    use codelet_context::compact::{Size, TurnCount};
-    use codelet_context::message::{Origin, Part, Role};
+    use codelet_context::compact::{Options, Size, TurnCount, compact_with};
+    use codelet_context::history::History;
+    use codelet_context::message::{Message, Origin, Part, Role};
+    use std::sync::Arc;
 
     #[test]
     fn the_notice_has_the_figures_on_one_line() {

@@ -1,17 +1,15 @@
 //! `codelet inspect`: shows what fills the window.
 
 use crate::args::Inspect;
-use crate::commands::{sessions, told_warnings, tool_definitions, warn};
+use crate::commands::{sessions, told_warnings, warn};
 use crate::exit::Failure;
 use crate::input::{Conversations, Input};
 use crate::output::Output;
 use crate::paint::{self, Ink, Look, clean, clip, clip_path, count, fit, number, percent};
 use crate::progress::Progress;
-use crate::report_json;
-use codelet_context::history::History;
-use codelet_context::inspect::{self, Inspection, Item, Kind, Place, Superseding, TurnShare};
+use codelet_context::inspect::{Inspection, Item, Kind, Place, Superseding, TurnShare};
 use codelet_context::tokens::Tokens;
-use codelet_context::turn;
+use codelet_offline::inspect as offline;
 use codelet_transcript::Format;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -76,25 +74,18 @@ fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Fail
 
 /// What is shown of one conversation, and what was odd about it.
 fn inspected(args: &Inspect, input: Input, progress: Progress) -> Result<(String, Vec<String>), Failure> {
-    let mut document = input.record(&args.reading)?.document;
+    let document = input.record(&args.reading)?.document;
     // The conversation is in the document now; what it was read from need not stay beside it.
     let name = input.into_name();
-    let history = History::of_recording(std::mem::take(&mut document.messages));
-    let beside = tool_definitions(&document);
-    let largest = if args.json { JSON_LARGEST } else { LINES };
-    let anchors = history.anchors(&turn::turns(history.messages()), &[]);
-    let found = inspect::inspect(history.messages(), &anchors, largest);
+    let seen = offline::inspect(document, if args.json { JSON_LARGEST } else { LINES });
     let none: [&str; 0] = [];
-    let warnings = told_warnings(&name, &document.warnings, none.iter());
+    let warnings = told_warnings(&name, &seen.odd, none.iter());
     drop(progress);
 
     let text = if args.json {
-        format!(
-            "{:#}\n",
-            report_json::inspection(document.format, &found, beside, &warnings)
-        )
+        format!("{:#}\n", seen.report(&warnings))
     } else {
-        view(&Look::stdout(), &name, document.format, &found, beside)
+        view(&Look::stdout(), &name, seen.format, &seen.found, seen.tool_definitions)
     };
     Ok((text, warnings))
 }

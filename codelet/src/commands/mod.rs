@@ -21,8 +21,6 @@ pub mod sessions;
 pub mod settings;
 
 use crate::paint::{Ink, Look, clean, number};
-use codelet_context::tokens::{Tokens, estimate_bytes};
-use codelet_transcript::Document;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -45,10 +43,4 @@ fn warn(look: &Look, warnings: &[String]) {
     if let Some(more) = warnings.len().checked_sub(WARNINGS_SHOWN).filter(|&more| more > 0) {
         let _ = writeln!(std::io::stderr(), "{label} and {} more", number(more as u64));
     }
-}
-
-/// What the definitions of the tools weigh, which a request carries besides its messages: an estimate in tokens.
-pub fn tool_definitions(document: &Document) -> Tokens {
-    let tools = document.envelope.get("tools");
-    tools.map_or(0, |tools| estimate_bytes(tools.to_string().len()))
 }

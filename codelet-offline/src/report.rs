@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// The report of a compaction. `ratio` is the share of the tokens that was saved.
-pub fn compaction(format: Format, done: &Compaction, warnings: &[String], elapsed: Duration) -> Value {
+pub(crate) fn compaction(format: Format, done: &Compaction, warnings: &[String], elapsed: Option<Duration>) -> Value {
     let pair = |of: fn(&Size) -> u64| json!({"before": of(&done.before), "after": of(&done.after)});
     let anchor = done.anchor.as_ref().map(|anchor| {
         json!({
@@ -44,7 +44,7 @@ pub fn compaction(format: Format, done: &Compaction, warnings: &[String], elapse
         "strategies": strategies,
         "removed": removed.collect::<Vec<_>>(),
         "warnings": warnings,
-        "elapsed_ms": rounded(elapsed.as_secs_f64() * 1000.0, 3),
+        "elapsed_ms": elapsed.map(|elapsed| rounded(elapsed.as_secs_f64() * 1000.0, 3)),
     })
 }
 
@@ -62,7 +62,7 @@ fn rounded(value: f64, digits: i32) -> f64 {
 }
 
 /// Everything that an inspection found. `beside` is what the request carries besides its messages, in tokens.
-pub fn inspection(format: Format, found: &Inspection, beside: u64, warnings: &[String]) -> Value {
+pub(crate) fn inspection(format: Format, found: &Inspection, beside: u64, warnings: &[String]) -> Value {
     let kinds: Map<String, Value> = Kind::ALL
         .iter()
         .map(|kind| {

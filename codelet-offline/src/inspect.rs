@@ -1,0 +1,41 @@
+//! What fills a conversation.
+
+use crate::{report, tool_definitions};
+use codelet_context::history::History;
+use codelet_context::inspect::{self, Inspection};
+use codelet_context::tokens::Tokens;
+use codelet_context::turn;
+use codelet_transcript::{Document, Format, Warning};
+use serde_json::Value;
+
+/// What was found in a conversation.
+#[derive(Debug)]
+pub struct Inspected {
+    /// The form that it was read in.
+    pub format: Format,
+    /// What fills it.
+    pub found: Inspection,
+    /// What its tools' definitions weigh, which a request carries besides its messages, in tokens.
+    pub tool_definitions: Tokens,
+    /// What was odd in the file.
+    pub odd: Vec<Warning>,
+}
+
+/// Looks into a conversation. Of its largest items so many are named.
+pub fn inspect(mut document: Document, largest: usize) -> Inspected {
+    let history = History::of_recording(std::mem::take(&mut document.messages));
+    let anchors = history.anchors(&turn::turns(history.messages()), &[]);
+    Inspected {
+        format: document.format,
+        found: inspect::inspect(history.messages(), &anchors, largest),
+        tool_definitions: tool_definitions(&document),
+        odd: document.warnings,
+    }
+}
+
+impl Inspected {
+    /// Everything that was found, with the warnings, for programs.
+    pub fn report(&self, warnings: &[String]) -> Value {
+        report::inspection(self.format, &self.found, self.tool_definitions, warnings)
+    }
+}

@@ -1,0 +1,155 @@
+//! What left a conversation, as lines of JSON that are kept beside it, and read back by their handles.
+
+use codelet_context::recall::Archive;
+use codelet_text::near::distance;
+use serde_json::Value;
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// One text that was removed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The name that stands in its place.
+    pub handle: String,
+    /// The text, byte for byte.
+    pub content: String,
+}
+
+/// Writes what was removed, a line for each text; [`entries`] reads it.
+///
+/// # Errors
+/// When `out` takes no more.
+pub fn write(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
+    for (handle, removed) in archive.iter() {
+        out.write_all(b"{\"handle\":")?;
+        serde_json::to_writer(&mut *out, handle.as_str())?;
+        out.write_all(b",\"content\":")?;
+        serde_json::to_writer(&mut *out, removed.body.as_str())?;
+        out.write_all(b"}\n")?;
+    }
+    Ok(())
+}
+
+/// A line that [`write`] has not written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// The texts that can be read, and the first line that cannot.
+pub fn entries(lines: &[u8]) -> (Vec<Entry>, Option<Broken>) {
+    let mut entries = Vec::new();
+    let mut broken = None;
+    for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match entry(line) {
+            Ok(entry) => entries.push(entry),
+            Err(problem) => {
+                broken.get_or_insert(Broken {
+                    line: index + 1,
+                    problem,
+                });
+            }
+        }
+    }
+    (entries, broken)
+}
+
+fn entry(line: &[u8]) -> Result<Entry, String> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let value: Value = serde_json::from_slice(line).map_err(|error| {
+        if error.is_eof() {
+            "the line is incomplete".to_owned()
+        } else {
+            format!("column {} is not JSON", error.column())
+        }
+    })?;
+    let Value::Object(mut fields) = value else {
+        return Err("this is not an object".to_owned());
+    };
+    let mut text = |name: &str| match fields.remove(name) {
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("`{name}` is not a string")),
+        None => Err(format!("`{name}` is missing")),
+    };
+    let handle = text("handle")?;
+    let content = text("content")?;
+    Ok(Entry { handle, content })
+}
+
+/// The text that is meant: by the handle as it stands, or by the first word in what was asked for that is one, so that a marker can
+/// be pasted whole.
+pub fn find<'a>(entries: &'a [Entry], asked: &str) -> Option<&'a str> {
+    let by_name = |name: &str| {
+        entries
+            .iter()
+            .find(|entry| entry.handle == name)
+            .map(|entry| entry.content.as_str())
+    };
+    by_name(asked.trim())
+        .or_else(|| words(asked).find_map(|word| by_name(word).or_else(|| by_name(&word.to_lowercase()))))
+}
+
+fn words(asked: &str) -> impl Iterator<Item = &str> {
+    asked
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+}
+
+/// The handles that may have been meant by one that there is not, the nearest first.
+pub fn near<'a>(entries: &'a [Entry], asked: &str) -> Vec<&'a str> {
+    let mut near: Vec<(usize, &str)> = entries
+        .iter()
+        .filter_map(|entry| {
+            let distance = words(asked).map(|word| distance(word, &entry.handle)).min()?;
+            (distance * 2 <= entry.handle.len()).then_some((distance, entry.handle.as_str()))
+        })
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().map(|(_, handle)| handle).collect()
+}
+
+/// A piece of a text, from one byte to another, widened to whole characters.
+pub fn cut(text: &str, range: Range<usize>) -> &str {
+    let start = text.floor_char_boundary(range.start.min(text.len()));
+    let end = text.ceil_char_boundary(range.end.clamp(start, text.len()));
+    &text[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_can_be_pasted_whole() {
+        let entries = [Entry {
+            handle: "k3f9a2".to_owned(),
+            content: "text".to_owned(),
+        }];
+        for asked in [
+            "k3f9a2",
+            " [Read k3f9a2] ",
+            "#k3f9a2",
+            "recall K3F9A2",
+            "[… 4,096 bytes, Recall k3f9a2 …]",
+        ] {
+            assert_eq!(find(&entries, asked), Some("text"), "{asked}");
+        }
+        assert_eq!(find(&entries, "k3f9a"), None);
+        assert_eq!(near(&entries, "k3f9a"), ["k3f9a2"]);
+    }
+
+    #[test]
+    fn a_range_is_widened_to_whole_characters() {
+        assert_eq!(cut("aéb", 2..2), "é");
+        assert_eq!(cut("aéb", 1..1), "");
+        assert_eq!(cut("aéb", 0..usize::MAX), "aéb");
+        assert_eq!(cut("aéb", 9..12), "");
+    }
+}
