@@ -314,6 +314,26 @@ const ARROWS: &[Arrow] = &[
         to: "codelet-offline",
         why: "the offline commands read files and print what it says",
     },
+    Arrow {
+        from: "codelet-python",
+        to: "codelet-context",
+        why: "Python's callers say how small a conversation is to be",
+    },
+    Arrow {
+        from: "codelet-python",
+        to: "codelet-offline",
+        why: "Python's functions are those of the offline commands",
+    },
+    Arrow {
+        from: "codelet-python",
+        to: "codelet-replay",
+        why: "Python's callers ask what a session would have cost",
+    },
+    Arrow {
+        from: "codelet-python",
+        to: "codelet-transcript",
+        why: "what Python hands over is read",
+    },
 ];
 
 /// Crates that help tests; any crate may use them there, and none may ship them.

@@ -1,0 +1,155 @@
+"""Keeps the conversations of coding agents small, valid and faithful, without a model call.
+
+>>> import codelet
+>>> result = codelet.compact([{"role": "user", "content": "hello"}], budget=1000)
+>>> result.messages
+[{'role': 'user', 'content': 'hello'}]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Union
+
+from . import _codelet
+from ._codelet import CodeletError, __version__
+
+__all__ = [
+    "CodeletError", "Conversation", "Fault", "Form", "Result", "__version__",
+    "check", "compact", "conversations", "formats", "inspect", "replay", "restore",
+]
+
+#: A list of messages, a whole request, or the text or file of a recorded session.
+Conversation = Union[Sequence[Mapping[str, Any]], Mapping[str, Any], str, bytes, "os.PathLike[str]"]
+
+#: Where the messages stand in a request.
+_LISTS = ("messages", "input", "contents", "steps")
+
+
+class Fault(NamedTuple):
+    """A place of a request, and the rule that it breaks."""
+
+    place: str
+    sentence: str
+
+
+class Form(NamedTuple):
+    """A form of conversations: whether it is written, and what it is."""
+
+    name: str
+    is_written: bool
+    description: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is left of a conversation."""
+
+    #: The result as JSON, in the form that was asked for.
+    text: str = field(repr=False)
+    #: What was found and done: tokens before and after, turns, what was removed, warnings.
+    report: dict[str, Any]
+    #: What left the conversation: the whole text behind each handle.
+    removed: dict[str, str] = field(repr=False)
+
+    @cached_property
+    def request(self) -> Any:
+        """The result, parsed: a request as a dict, or a list of messages where a list was given."""
+        return json.loads(self.text)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages of the result."""
+        if isinstance(self.request, list):
+            return self.request
+        return next(self.request[name] for name in _LISTS if isinstance(self.request.get(name), list))
+
+
+def compact(
+    messages: Conversation,
+    *,
+    budget: int | None = None,
+    window: int | None = None,
+    form: str = "auto",
+    to: str | None = None,
+    force: bool = False,
+    reading_back: str = "",
+) -> Result:
+    """Makes a conversation smaller.
+
+    budget: how large it may be, in tokens. window: make it as small as a session with a context window of so many tokens would, and
+    only if that is due. With neither, what the older part says is kept as a record, as short as it can be told.
+    form: the form of the input, one of `formats()`. to: that of the result; by default the form of the input, or `anthropic` where that is
+    only read. force: go on although less than nine tenths of the messages could be read. reading_back: a sentence for the summary that
+    tells the model how to read back what a handle stands for.
+
+    Raises CodeletError when it is no conversation, or cannot be written in that form.
+    """
+    text, report, removed = _codelet.compact(_bytes(messages), budget, window, form, to, force, reading_back)
+    return Result(text, json.loads(report), dict(removed))
+
+
+def inspect(messages: Conversation, *, form: str = "auto", force: bool = False, largest: int = 100) -> dict[str, Any]:
+    """What fills a conversation: tokens by kind and by tool, its largest items, repeats, what is out of date, turns and anchors."""
+    return json.loads(_codelet.inspect(_bytes(messages), form, force, largest))
+
+
+def check(request: Conversation, *, vendor: str = "auto") -> list[Fault]:
+    """Where a request breaks its vendor's rules; empty where it would be taken. vendor: anthropic, openai, responses or gemini."""
+    return [Fault(*fault) for fault in _codelet.check(_bytes(request), vendor)]
+
+
+def restore(removed: Mapping[str, str] | str | bytes | os.PathLike[str], handle: str) -> str:
+    """The text that a handle stands for. A whole marker may be given in its place.
+
+    removed: `Result.removed`, or the text or file that `codelet compact --removed` wrote. Raises KeyError when there is no such handle.
+    """
+    if isinstance(removed, Mapping):
+        if handle in removed:
+            return removed[handle]
+        removed = "".join(json.dumps({"handle": name, "content": text}) + "\n" for name, text in removed.items())
+    text = _codelet.restore(_bytes(removed), handle)
+    if text is None:
+        raise KeyError(handle)
+    return text
+
+
+def replay(
+    messages: Conversation,
+    *,
+    window: int = 200_000,
+    prices: str | None = None,
+    policies: Sequence[str] = (),
+    form: str = "auto",
+    force: bool = False,
+) -> dict[str, Any]:
+    """What a session would have cost under other ways of editing its history, for each policy in dollars, tokens and cache breaks.
+
+    window: the model's context window in tokens. prices: a model whose prices count.
+    """
+    return json.loads(_codelet.replay(_bytes(messages), window, prices, list(policies), form, force))
+
+
+def conversations(text: str | bytes | os.PathLike[str]) -> list[bytes]:
+    """The conversations of a data set (one a line, or the items of a list); the text itself where it holds one."""
+    return _codelet.conversations(_bytes(text))
+
+
+def formats() -> list[Form]:
+    """The forms of conversations that are read."""
+    return [Form(*form) for form in _codelet.formats()]
+
+
+def _bytes(conversation: Conversation) -> bytes:
+    if isinstance(conversation, bytes):
+        return conversation
+    if isinstance(conversation, str):
+        return conversation.encode("utf-8", "surrogatepass")
+    if isinstance(conversation, os.PathLike):
+        with open(conversation, "rb") as file:
+            return file.read()
+    return json.dumps(conversation, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
