@@ -1,4 +1,4 @@
-//! What the README shows of the program is what the program prints. `CODELET_BLESS=1` writes it anew.
+//! What the README and the first pages of the documentation show of the program is what it prints. `CODELET_BLESS=1` writes it anew.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,8 @@ mod common;
 use common::agent::Bench;
 use common::codelet;
 use common::pty::{Session as _, Terminal};
-use std::path::Path;
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use std::path::{Path, PathBuf};
 
 /// As somebody types it who has a clone and Rust, and has installed nothing.
 const COMMAND: &str =
@@ -18,9 +19,9 @@ const HEAD: usize = 11;
 const TAIL: usize = 9;
 
 #[test]
-fn the_readme_shows_what_is_printed() {
+fn the_page_on_recorded_conversations_shows_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let file = root.join("README.md");
+    let file = root.join("docs/offline.md");
     let readme = std::fs::read_to_string(&file).unwrap();
     let (before, rest) = readme.split_once(&format!("\n{COMMAND}\n```\n\n```text\n")).unwrap();
     let (shown, after) = rest.split_once("\n```\n").unwrap();
@@ -92,4 +93,81 @@ fn untimed(text: &str) -> String {
     let (rest, last) = text.rsplit_once(" · ").unwrap();
     assert!(last.ends_with(" ms"), "{last}");
     rest.to_owned()
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents_and_every_link_leads_somewhere() {
+    let root = codelet_testkit::workspace();
+    let docs = root.join("docs");
+    let mut pages = pages_in(&docs);
+    let contents = links(&docs.join("SUMMARY.md"));
+    for page in &pages {
+        let name = page.file_name().unwrap().to_str().unwrap();
+        assert!(
+            name == "SUMMARY.md" || contents.iter().any(|link| link == name),
+            "{name} is not in docs/SUMMARY.md"
+        );
+    }
+    pages.extend(pages_in(&docs.join("decisions")));
+    pages.extend(
+        [
+            "README.md",
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+            "fuzz/README.md",
+            "codelet-python/README.md",
+        ]
+        .map(|page| root.join(page)),
+    );
+    let mut broken = Vec::new();
+    for page in pages {
+        for link in links(&page) {
+            let (path, part) = link.split_once('#').unwrap_or((&link, ""));
+            let to = if path.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(path)
+            };
+            let is_there = to.exists() && (part.is_empty() || headings(&to).iter().any(|heading| heading == part));
+            if !is_there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The pages of a folder, in order.
+fn pages_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = entries
+        .filter(|path| path.extension().is_some_and(|it| it == "md"))
+        .collect();
+    pages.sort();
+    pages
+}
+
+/// Where the links and pictures of a page lead, but for those out into the net.
+fn links(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(page).unwrap();
+    let events = Parser::new_ext(&text, Options::ENABLE_TABLES);
+    let targets = events.filter_map(|event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.to_string()),
+        _ => None,
+    });
+    targets.filter(|target| !target.contains("://")).collect()
+}
+
+/// The headings of a page, as links name them: words in small letters with hyphens, nothing else.
+fn headings(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(page).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix('#'));
+    let names = lines.map(|line| {
+        let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        words
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+            .collect()
+    });
+    names.collect()
 }
