@@ -62,6 +62,7 @@ pub mod orders;
 pub mod permission;
 pub mod picture;
 pub mod prompts;
+pub mod question;
 mod refused;
 pub mod retry;
 pub mod run;
