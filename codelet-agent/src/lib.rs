@@ -61,6 +61,7 @@ mod nearer;
 pub mod orders;
 pub mod permission;
 pub mod picture;
+pub mod plan;
 pub mod prompts;
 pub mod question;
 mod refused;

@@ -29,7 +29,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// Commands of the terminal's that make sense without one. What an editor has a place of its own for is not among them.
-const OFFERED: [&str; 12] = [
+const OFFERED: [&str; 13] = [
     "context",
     "compact",
     "undo-compact",
@@ -39,6 +39,7 @@ const OFFERED: [&str; 12] = [
     "recall",
     "why",
     "cost",
+    "plan",
     "retry",
     "clear",
     "undo",
