@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SessionUpdate,
     ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use codelet_agent::asking::{Question, Word};
+use codelet_agent::asking::{Grant, Question, Word};
 use codelet_agent::question::Fact;
 use codelet_agent::tool::Need;
 use futures_util::future::{AbortHandle, LocalBoxFuture, abortable};
@@ -148,7 +148,12 @@ fn request(question: &Question, editor: &Editor, base: &Path) -> RequestPermissi
         .title(title(&question.tool, &question.description, is_command))
         .kind(kind)
         .status(ToolCallStatus::Pending)
-        .content(content(&question.facts(base), base));
+        .content(
+            content(&question.facts(base), base)
+                .into_iter()
+                .chain(extent(&always(&question.grants)))
+                .collect::<Vec<_>>(),
+        );
     let call = ToolCallUpdate::new(question.call.clone(), fields);
     RequestPermissionRequest::new(editor.id.clone(), call, options(question))
 }
@@ -161,11 +166,8 @@ fn options(question: &Question) -> Vec<PermissionOption> {
         PermissionOptionKind::AllowOnce,
     )];
     if !question.grants.is_empty() {
-        let grants: Vec<String> = question.grants.iter().map(|grant| grant.named().0).collect();
-        let name = format!(
-            "Always allow in this session: {}",
-            clean_line(&grants.join(", "), PATTERN)
-        );
+        let grants = always(&question.grants);
+        let name = format!("Always allow in this session: {}", clean_line(&grants, PATTERN));
         options.push(PermissionOption::new(ALWAYS, name, PermissionOptionKind::AllowAlways));
     }
     // What does not fit on the button is not agreed to for good.
@@ -182,6 +184,21 @@ fn options(question: &Question) -> Vec<PermissionOption> {
     options
 }
 
+/// What always would permit.
+fn always(grants: &[Grant]) -> String {
+    let grants: Vec<String> = grants.iter().map(|grant| grant.named().0).collect();
+    grants.join(", ")
+}
+
+/// What always would permit, where the button has no room for all of it.
+fn extent(always: &str) -> Vec<ToolCallContent> {
+    if clean_line(always, usize::MAX).chars().count() <= PATTERN {
+        return Vec::new();
+    }
+    let told = "To allow it always in this session would allow:";
+    vec![text_block(told).into(), exactly(always, "")]
+}
+
 fn content(facts: &[Fact<'_>], base: &Path) -> Vec<ToolCallContent> {
     facts.iter().flat_map(|fact| shown(fact, base)).collect()
 }
@@ -192,20 +209,23 @@ fn shown(fact: &Fact<'_>, base: &Path) -> Vec<ToolCallContent> {
     match fact {
         Fact::Task(task) => vec![text(format!("For the task \"{}\":", prose(task)))],
         Fact::Asks(sentence) | Fact::Warning(sentence) => vec![text(prose(sentence))],
-        Fact::Exact(exact, language) => {
-            let cut = exact.floor_char_boundary(SHOWN);
-            let left = match exact.len() - cut {
-                0 => String::new(),
-                left => format!("\n[{left} more bytes are not shown]"),
-            };
-            vec![text(fenced(&clean(&format!("{}{left}", &exact[..cut])), language))]
-        }
+        Fact::Exact(exact, language) => vec![exactly(exact, language)],
         Fact::Change(diff) => {
             let diff = diff::shown(diff, base);
             let remarks = diff.remarks.iter().map(|remark| text(format!("{}.", prose(remark))));
             remarks.chain(diff.content.into_iter().map(spelt)).collect()
         }
     }
+}
+
+/// A text to its last character, or to where it says how much it leaves out.
+fn exactly(text: &str, language: &str) -> ToolCallContent {
+    let cut = text.floor_char_boundary(SHOWN);
+    let left = match text.len() - cut {
+        0 => String::new(),
+        left => format!("\n[{left} more bytes are not shown]"),
+    };
+    text_block(fenced(&clean(&format!("{}{left}", &text[..cut])), language)).into()
 }
 
 /// A sentence on one line, in which nothing is hidden or turned into something else as Markdown would.
@@ -312,6 +332,15 @@ mod tests {
         }];
         let shown = told(&needs, Permission::Edit, None, None);
         assert!(texts(&shown)[1].contains("reach other programs"), "{shown:?}");
+    }
+
+    #[test]
+    fn what_always_would_permit_is_told_whole_where_the_button_cuts_it() {
+        let long = format!("make {}; rm -rf ~", "a".repeat(PATTERN));
+        for (line, is_told) in [("make a", false), (&*long, true)] {
+            let shown = extent(&always(&[Grant::Line(line.to_owned())]));
+            assert_eq!(serde_json::to_string(&shown).unwrap().contains(line), is_told, "{line}");
+        }
     }
 
     #[test]

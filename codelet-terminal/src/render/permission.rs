@@ -372,6 +372,31 @@ mod tests {
     }
 
     #[test]
+    fn a_question_says_who_asks_why_and_that_under_read_a_command_changes_nothing() {
+        let look = Look::new(100, Styles::Colour, Background::Dark);
+        let needs = [Need::Run {
+            command: "make".to_owned(),
+            folder: "sub".to_owned(),
+            looks: Looking::Outside,
+        }];
+        let asked = Asked {
+            call: "call_1",
+            task: Some("tidy\u{202e} up"),
+            tool: "Bash",
+            description: "a",
+            needs: &needs,
+            wary: Some("a hook\u{1b}[2J says so"),
+        };
+        let rows = question(&facts(asked, Permission::Read, Path::new("/work")), &look);
+        let rows: Vec<String> = rows.iter().map(line_text).collect();
+        assert_eq!(
+            rows.join("\n").replace("\n  cannot", " cannot"),
+            "For the task \"tidy‹U+202E› up\":\n? Allow Bash to run this command in /work/sub?\n  Under the permission read it runs in a \
+             sandbox without network, and cannot change the workspace.\n│ make\n  a hook␛[2J says so"
+        );
+    }
+
+    #[test]
     fn a_change_without_lines_is_what_its_remark_says() {
         let (question, _) = shown_of("… A new, empty file\n".to_owned());
         assert!(question.ends_with("A new, empty file."), "{question}");

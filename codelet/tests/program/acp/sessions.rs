@@ -2,13 +2,17 @@
 
 use super::*;
 use crate::common::mcp_table;
+use base64::Engine as _;
 use codelet_testkit::mcp::Manner;
 
 #[test]
 fn a_recorded_session_is_shown_and_goes_on() {
     let bench = Bench::new();
+    let square = include_bytes!("../../common/square.png");
+    let square = base64::engine::general_purpose::STANDARD.encode(square);
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": square}});
     let recorded = json!([
-        {"role": "user", "content": "Remember the word kumquat."},
+        {"role": "user", "content": [{"type": "text", "text": "Remember the word kumquat."}, image]},
         {"role": "assistant", "content": [
             {"type": "text", "text": "I will."},
             {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a.rs"}}]},
@@ -27,6 +31,7 @@ fn a_recorded_session_is_shown_and_goes_on() {
     assert!(loaded["result"]["configOptions"].is_array(), "{loaded}");
     // All of it came before the answer.
     assert_eq!(editor.texts("user_message_chunk"), "Remember the word kumquat.");
+    assert_eq!(editor.updates("user_message_chunk")[1]["content"]["type"], "image");
     assert_eq!(editor.texts("agent_message_chunk"), "I will.Noted.");
     assert_eq!(editor.updates("tool_call")[0]["kind"], "read");
     assert_eq!(editor.updates("tool_call_update")[0]["status"], "completed");
