@@ -2,9 +2,11 @@
 
 use crate::editor::{clean, fenced};
 use crate::seat::Seat;
-use crate::updates::{plan, usage};
+use crate::updates::todo;
 use agent_client_protocol::v1::schema::{NoticeSeverity, StopReason};
 use agent_client_protocol::{Error, RequestCancellation};
+use codelet_agent::permission::{Gate as _, Permission};
+use codelet_agent::plan::{self, Wanted};
 use codelet_agent::prompts::{self, Fetched, fetch};
 use codelet_context::pin::Pin;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ impl Seat {
         match word {
             "compact" => return Some(self.compact(arguments, cancelled).await),
             "retry" => return Some(self.retry(cancelled).await),
+            "plan" => return Some(self.plan(arguments, cancelled).await),
             "undo-compact" => self.undo_compact(),
             "undo" => self.undo(),
             "clear" => self.clear(),
@@ -80,7 +83,7 @@ impl Seat {
             session.compact(instructions, interrupt, listener).await
         });
         let (done, was_interrupted) = compacted.await;
-        self.editor.update(usage(&self.session));
+        self.tell_usage();
         if was_interrupted {
             return Ok(StopReason::Cancelled);
         }
@@ -90,6 +93,49 @@ impl Seat {
                 .say("The conversation was compacted; /undo-compact undoes it.");
         }
         Ok(StopReason::EndTurn)
+    }
+
+    /// Enters plan mode or leaves it, with or without the plan.
+    async fn plan(&mut self, arguments: &str, cancelled: &RequestCancellation) -> Result<StopReason, Error> {
+        let is_on = self.reach.gate.permission() == Permission::Plan;
+        match plan::wanted(arguments) {
+            Wanted::Enter => {
+                self.go_as_far_as(Permission::Plan);
+                self.editor
+                    .say("Plan mode: the model only looks, and answers with a plan.");
+            }
+            Wanted::Unknown => self.editor.say(plan::USAGE),
+            _ if !is_on => self.editor.say(plan::NOT_NOW),
+            Wanted::Leave => self.leave_plan(),
+            Wanted::Accept(written) => {
+                let Some((answer, _)) = plan::proposed(&self.session) else {
+                    self.editor.say(plan::NONE_YET);
+                    return Ok(StopReason::EndTurn);
+                };
+                let (pin, prompt) = plan::accepted(answer, &self.session.hidden(written));
+                self.session.conversation_mut().pin(pin);
+                self.leave_plan();
+                self.editor.say("\n\n");
+                return self.carry(Some(prompt.as_str().into()), cancelled).await;
+            }
+            Wanted::Edit => match plan::proposed(&self.session) {
+                Some((_, proposed)) => {
+                    // Nobody can write where an editor's user writes.
+                    let text = fenced(&clean(&plan::to_be_changed(&proposed)), "");
+                    self.editor
+                        .say(&format!("Change this as you like, and send it:\n\n{text}"));
+                }
+                None => self.editor.say(plan::NONE_YET),
+            },
+        }
+        Ok(StopReason::EndTurn)
+    }
+
+    /// Goes back to the permission of before.
+    fn leave_plan(&mut self) {
+        let permission = self.reach.gate.behind_plan();
+        self.go_as_far_as(permission);
+        self.editor.say(&format!("Permission {}.", permission.name()));
     }
 
     async fn retry(&mut self, cancelled: &RequestCancellation) -> Result<StopReason, Error> {
@@ -107,7 +153,7 @@ impl Seat {
             true => self.editor.say("Compaction undone; the model sees what it saw before."),
             false => self.editor.say("No compaction to undo."),
         }
-        self.editor.update(usage(&self.session));
+        self.tell_usage();
     }
 
     fn undo(&mut self) {
@@ -119,14 +165,14 @@ impl Seat {
                 .editor
                 .say("Nothing to undo: no /clear or /retry (/undo-compact undoes a compaction)."),
         }
-        self.editor.update(plan(&self.session));
-        self.editor.update(usage(&self.session));
+        self.editor.update(todo(&self.session));
+        self.tell_usage();
     }
 
     fn clear(&mut self) {
         self.session.clear();
-        self.editor.update(plan(&self.session));
-        self.editor.update(usage(&self.session));
+        self.editor.update(todo(&self.session));
+        self.tell_usage();
         self.editor
             .say("Conversation cleared; the model knows nothing of what stands above. /undo restores it.");
     }

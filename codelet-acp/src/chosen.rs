@@ -45,9 +45,14 @@ pub(crate) fn set_mode(reach: &Reach, name: &str) -> bool {
     let Some(permission) = Permission::from_name(name) else {
         return false;
     };
+    permit(reach, permission);
+    true
+}
+
+/// Lets the tools go as far as this.
+pub(crate) fn permit(reach: &Reach, permission: Permission) {
     reach.gate.permit(permission);
     (reach.permit)(permission);
-    true
 }
 
 /// An effort by its name; none if there is no such one.

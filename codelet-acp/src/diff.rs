@@ -12,6 +12,8 @@ pub(crate) struct Shown {
     pub locations: Vec<ToolCallLocation>,
     /// What is to be known besides, a sentence each.
     pub remarks: Vec<String>,
+    /// Changed lines that are in it.
+    changed: u64,
 }
 
 /// Lines of a hunk that are still to come, and what came.
@@ -25,12 +27,15 @@ struct Hunk {
     is_first: bool,
     /// How the last line began.
     sign: u8,
+    /// Lines that were added or removed.
+    changed: u64,
 }
 
 /// Reads a unified diff; relative names begin at `base`. What is none is passed over.
 pub(crate) fn shown(diff: &str, base: &Path) -> Shown {
     let mut shown = Shown::default();
     let (mut name, mut hunk): (&str, Option<Hunk>) = ("", None);
+    let mut all = None;
     for line in diff.split_inclusive('\n') {
         let bare = line.strip_suffix('\n').unwrap_or(line);
         if bare.starts_with("\\ ") {
@@ -53,17 +58,35 @@ pub(crate) fn shown(diff: &str, base: &Path) -> Shown {
             shown.remarks.push(remark.to_owned());
         } else if let Some(ranges) = bare.strip_prefix("@@ -") {
             hunk = Hunk::of(ranges);
+        } else if all.is_none() {
+            all = changed_in_all(bare);
         }
     }
+    let is_cut = hunk.as_ref().is_some_and(|hunk| hunk.left != (0, 0));
     if let Some(done) = hunk {
         shown.add(name, base, done);
     }
+    match all.unwrap_or_default().saturating_sub(shown.changed) {
+        0 if is_cut => shown.remarks.push("The rest is not shown".to_owned()),
+        0 => {}
+        left => shown.remarks.push(format!("Changed lines that are not shown: {left}")),
+    }
     shown
+}
+
+/// How many lines were added and removed, of a line as git writes it: `1 file changed, 1 insertion(+), 2 deletions(-)`.
+fn changed_in_all(line: &str) -> Option<u64> {
+    let (_, counts) = line.split_once(" changed, ")?;
+    let counts = counts
+        .split(", ")
+        .map(|count| count.split(' ').next()?.parse::<u64>().ok());
+    counts.sum()
 }
 
 impl Shown {
     fn add(&mut self, name: &str, base: &Path, hunk: Hunk) {
         let path = base.join(name);
+        self.changed += hunk.changed;
         self.locations
             .push(ToolCallLocation::new(path.clone()).line(hunk.line.max(1)));
         let diff = Diff::new(path, hunk.new);
@@ -91,12 +114,14 @@ impl Hunk {
             new: String::new(),
             is_first: start == 0 && old == 0,
             sign: b' ',
+            changed: 0,
         })
     }
 
     fn take(&mut self, line: &str) {
         let text = line.get(1..).unwrap_or_default();
         self.sign = line.as_bytes().first().copied().unwrap_or(b' ');
+        self.changed += u64::from(matches!(self.sign, b'+' | b'-'));
         if self.sign != b'+' {
             self.old.push_str(text);
             self.left.0 = self.left.0.saturating_sub(1);
@@ -143,6 +168,19 @@ mod tests {
         let lines: Vec<_> = shown.locations.iter().map(|location| location.line).collect();
         assert_eq!(lines, [Some(1), Some(9), Some(1)]);
         assert_eq!(shown.remarks, ["What is there is overwritten"]);
+    }
+
+    #[test]
+    fn a_change_that_is_not_all_there_says_how_much_is_missing() {
+        let diff = "1 file changed, 1 insertion(+), 120 deletions(-)\n--- l\n+++ l\n@@ -1,2 +0,0 @@\n-a\n-b\n@@ -120,0 +1 @@\n+all gone\n";
+        assert_eq!(
+            shown(diff, Path::new("/w")).remarks,
+            ["Changed lines that are not shown: 118"]
+        );
+        let cut = "+++ a\n@@ -1,3 +1,3 @@\n a\n";
+        assert_eq!(shown(cut, Path::new("/w")).remarks, ["The rest is not shown"]);
+        let whole = "1 file changed, 1 insertion(+), 0 deletions(-)\n+++ a\n@@ -0,0 +1 @@\n+a\n";
+        assert!(shown(whole, Path::new("/w")).remarks.is_empty());
     }
 
     #[test]

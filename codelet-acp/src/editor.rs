@@ -8,7 +8,7 @@ use agent_client_protocol::v1::schema::{
     SessionUpdate, TextContent,
 };
 use codelet_text::short::clip;
-use codelet_text::unseen::hides;
+use codelet_text::unseen::is_harmful;
 
 /// What an editor says that it can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -87,15 +87,21 @@ pub(crate) fn text_block(text: impl Into<String>) -> ContentBlock {
 /// may be what somebody is asked about.
 pub(crate) fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
+    let (mut before, mut chars) = (None, text.chars().peekable());
     while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => shown.push(c),
             // It ends a line with the next one.
             '\r' if chars.peek() == Some(&'\n') => {}
-            c if c.is_control() || hides(c) => shown.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            c if is_harmful(before, c, chars.peek().copied()) => {
+                shown.push_str(&format!("<U+{:04X}>", u32::from(c)));
+                // What was spelt out joins nothing any more.
+                before = None;
+                continue;
+            }
             c => shown.push(c),
         }
+        before = Some(c);
     }
     shown
 }
@@ -125,5 +131,6 @@ mod tests {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert!(!shown.contains(['\x1b', '\x07', '\r']), "{shown}");
+        assert_eq!(clean("pass\u{200d}word 👩\u{200d}💻"), "pass<U+200D>word 👩\u{200d}💻");
     }
 }

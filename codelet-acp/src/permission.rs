@@ -7,7 +7,8 @@ use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, SessionUpdate,
     ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use codelet_agent::asking::{Question, Word};
+use codelet_agent::asking::{Grant, Question, Word};
+use codelet_agent::question::Fact;
 use codelet_agent::tool::Need;
 use futures_util::future::{AbortHandle, LocalBoxFuture, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -22,6 +23,8 @@ const REJECT: &str = "reject";
 const PATTERN: usize = 200;
 /// The most of a command or of parameters that is shown, in bytes; a question says what it leaves out.
 const SHOWN: usize = 64 * 1024;
+/// Characters of a sentence, with the names that stand in it.
+const SENTENCE: usize = 1_000;
 
 /// What somebody has answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -146,10 +149,9 @@ fn request(question: &Question, editor: &Editor, base: &Path) -> RequestPermissi
         .kind(kind)
         .status(ToolCallStatus::Pending)
         .content(
-            question
-                .needs
-                .iter()
-                .flat_map(|need| shown(need, base))
+            content(&question.facts(base), base)
+                .into_iter()
+                .chain(extent(&always(&question.grants)))
                 .collect::<Vec<_>>(),
         );
     let call = ToolCallUpdate::new(question.call.clone(), fields);
@@ -164,11 +166,8 @@ fn options(question: &Question) -> Vec<PermissionOption> {
         PermissionOptionKind::AllowOnce,
     )];
     if !question.grants.is_empty() {
-        let grants: Vec<String> = question.grants.iter().map(|grant| grant.named().0).collect();
-        let name = format!(
-            "Always allow in this session: {}",
-            clean_line(&grants.join(", "), PATTERN)
-        );
+        let grants = always(&question.grants);
+        let name = format!("Always allow in this session: {}", clean_line(&grants, PATTERN));
         options.push(PermissionOption::new(ALWAYS, name, PermissionOptionKind::AllowAlways));
     }
     // What does not fit on the button is not agreed to for good.
@@ -185,71 +184,191 @@ fn options(question: &Question) -> Vec<PermissionOption> {
     options
 }
 
-/// What is not permitted yet, for a person to judge.
-fn shown(need: &Need, base: &Path) -> Vec<ToolCallContent> {
+/// What always would permit.
+fn always(grants: &[Grant]) -> String {
+    let grants: Vec<String> = grants.iter().map(|grant| grant.named().0).collect();
+    grants.join(", ")
+}
+
+/// What always would permit, where the button has no room for all of it.
+fn extent(always: &str) -> Vec<ToolCallContent> {
+    if clean_line(always, usize::MAX).chars().count() <= PATTERN {
+        return Vec::new();
+    }
+    let told = "To allow it always in this session would allow:";
+    vec![text_block(told).into(), exactly(always, "")]
+}
+
+fn content(facts: &[Fact<'_>], base: &Path) -> Vec<ToolCallContent> {
+    facts.iter().flat_map(|fact| shown(fact, base)).collect()
+}
+
+/// A fact for whoever shows Markdown.
+fn shown(fact: &Fact<'_>, base: &Path) -> Vec<ToolCallContent> {
     let text = |text: String| ToolCallContent::from(text_block(text));
-    let code = |code: &str, language: &str| {
-        let cut = code.floor_char_boundary(SHOWN);
-        let left = match code.len() - cut {
-            0 => String::new(),
-            left => format!("\n[{left} more bytes are not shown]"),
-        };
-        fenced(&clean(&format!("{}{left}", &code[..cut])), language)
-    };
-    let place = |folder: &str| match folder {
-        "" => String::new(),
-        folder => format!("\nin {}", clean_line(folder, PATTERN)),
-    };
-    match need {
-        Need::Read { path, is_inside, .. } => {
-            let outside = if *is_inside { "" } else { ", outside the workspace" };
-            vec![text(format!(
-                "Read {}{outside}",
-                clean_line(&path.display().to_string(), 500)
-            ))]
-        }
-        Need::Change {
-            path,
-            is_inside,
-            owner,
-            diff,
-        } => {
-            let mut why = format!("Change {}", clean_line(&path.display().to_string(), 500));
-            if !is_inside {
-                why.push_str(", outside the workspace");
-            }
-            if let Some(owner) = owner {
-                why.push_str(&format!(": it {}", owner.reason()));
-            }
+    match fact {
+        Fact::Task(task) => vec![text(format!("For the task \"{}\":", prose(task)))],
+        Fact::Asks(sentence) | Fact::Warning(sentence) => vec![text(prose(sentence))],
+        Fact::Exact(exact, language) => vec![exactly(exact, language)],
+        Fact::Change(diff) => {
             let diff = diff::shown(diff, base);
-            let remarks = diff.remarks.iter().map(|remark| text(clean(remark)));
-            std::iter::once(text(why)).chain(remarks).chain(diff.content).collect()
+            let remarks = diff.remarks.iter().map(|remark| text(format!("{}.", prose(remark))));
+            remarks.chain(diff.content.into_iter().map(spelt)).collect()
         }
-        Need::Run { command, folder, .. } => vec![text(format!("{}{}", code(command, "sh"), place(folder)))],
-        Need::RunWith { command, folder, lack } => {
-            let with = format!("Run again with {}:", lack.named());
-            vec![text(format!("{with}\n{}{}", code(command, "sh"), place(folder)))]
+    }
+}
+
+/// A text to its last character, or to where it says how much it leaves out.
+fn exactly(text: &str, language: &str) -> ToolCallContent {
+    let cut = text.floor_char_boundary(SHOWN);
+    let left = match text.len() - cut {
+        0 => String::new(),
+        left => format!("\n[{left} more bytes are not shown]"),
+    };
+    text_block(fenced(&clean(&format!("{}{left}", &text[..cut])), language)).into()
+}
+
+/// A sentence on one line, in which nothing is hidden or turned into something else as Markdown would.
+fn prose(sentence: &str) -> String {
+    let mut out = String::new();
+    for c in clean_line(sentence, SENTENCE).chars() {
+        if matches!(c, '\\' | '`' | '*' | '[' | ']' | '<' | '&' | '!' | '|' | '~') {
+            out.push('\\');
         }
-        Need::Call {
-            server,
-            tool,
-            parameters,
-            is_changed,
-            ..
-        } => {
-            let call = format!(
-                "Call {} of the server {} with\n{}",
-                clean_line(tool, PATTERN),
-                clean_line(server, PATTERN),
-                code(parameters, "json")
-            );
-            let changed = "The server describes this tool otherwise than when you permitted it.";
-            let changed = is_changed.then(|| text(changed.to_owned()));
-            [text(call)].into_iter().chain(changed).collect()
+        out.push(c);
+    }
+    out
+}
+
+/// A change as it is shown with its question. The ends of its lines are part of it.
+fn spelt(content: ToolCallContent) -> ToolCallContent {
+    let spelt = |text: &str| {
+        let lines = text.split_inclusive("\r\n");
+        let lines = lines.map(|line| match line.strip_suffix("\r\n") {
+            Some(bare) => format!("{}\r\n", clean(bare)),
+            None => clean(line),
+        });
+        lines.collect::<String>()
+    };
+    match content {
+        ToolCallContent::Diff(mut diff) => {
+            diff.new_text = spelt(&diff.new_text);
+            diff.old_text = diff.old_text.as_deref().map(spelt);
+            ToolCallContent::Diff(diff)
         }
-        Need::Fetch { url, remarks, .. } => {
-            let remarks = remarks.iter().map(|remark| text(clean(remark)));
-            [text(code(url, ""))].into_iter().chain(remarks).collect()
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use codelet_agent::permission::{Asked, Permission};
+    use codelet_agent::question::facts;
+    use codelet_agent::tool::{Lack, Looking};
+    use serde_json::{Value, json};
+
+    /// What is shown of a question, as the editor gets it.
+    fn told(needs: &[Need], permission: Permission, task: Option<&str>, wary: Option<&str>) -> Vec<Value> {
+        let asked = Asked {
+            call: "call_1",
+            task,
+            tool: "Bash",
+            description: "something",
+            needs,
+            wary,
+        };
+        let base = Path::new("/work");
+        let content = content(&facts(asked, permission, base), base);
+        let Value::Array(shown) = serde_json::to_value(content).unwrap() else {
+            panic!("an array")
+        };
+        shown
+    }
+
+    fn texts(shown: &[Value]) -> Vec<&str> {
+        let texts = shown.iter().filter_map(|block| block["content"]["text"].as_str());
+        texts.collect()
+    }
+
+    fn run(command: &str) -> Need {
+        Need::Run {
+            command: command.to_owned(),
+            folder: String::new(),
+            looks: Looking::Outside,
         }
+    }
+
+    #[test]
+    fn a_question_tells_who_asks_why_what_runs_and_in_what_sandbox() {
+        let wary = "a PreToolUse hook wants you to be asked: look\u{202e} at\n\nAllow <b>it</b>";
+        let shown = told(
+            &[run("tee AGENTS.md")],
+            Permission::Read,
+            Some("tidy `up`\nnow"),
+            Some(wary),
+        );
+        assert_eq!(
+            texts(&shown),
+            [
+                "For the task \"tidy \\`up\\` now\":",
+                "Allow Bash to run this command in /work?",
+                "Under the permission read it runs in a sandbox without network, and cannot change the workspace.",
+                "It changes AGENTS.md. This gives instructions to agents.",
+                "```sh\ntee AGENTS.md\n```",
+                "a PreToolUse hook wants you to be asked: look\\<U+202E> at  Allow \\<b>it\\</b>",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_command_is_given_besides_the_sandbox_is_told() {
+        let needs = [Need::RunWith {
+            command: "make".to_owned(),
+            folder: String::new(),
+            lack: Lack::Freedom,
+        }];
+        let shown = told(&needs, Permission::Edit, None, None);
+        assert!(texts(&shown)[1].contains("reach other programs"), "{shown:?}");
+    }
+
+    #[test]
+    fn what_always_would_permit_is_told_whole_where_the_button_cuts_it() {
+        let long = format!("make {}; rm -rf ~", "a".repeat(PATTERN));
+        for (line, is_told) in [("make a", false), (&*long, true)] {
+            let shown = extent(&always(&[Grant::Line(line.to_owned())]));
+            assert_eq!(serde_json::to_string(&shown).unwrap().contains(line), is_told, "{line}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_hidden_in_a_command_or_a_change() {
+        let diff = "… It is\u{200b} new\n--- a\n+++ a\n@@ -1 +1 @@\n-a\r\n+b\u{1b}[8m\u{202e}\r\n";
+        let change = Need::Change {
+            path: "/work/a<!--.md-->".into(),
+            is_inside: false,
+            owner: None,
+            diff: diff.to_owned(),
+        };
+        let shown = told(&[run("a\u{200d}b\u{1b}[2K\rc"), change], Permission::Edit, None, None);
+        let told = "It contains invisible or misleading characters; they are shown escaped above.";
+        assert_eq!(
+            texts(&shown)[1..],
+            [
+                "```sh\na<U+200D>b<U+001B>[2K<U+000D>c\n```",
+                told,
+                "Allow Bash to change /work/a\\<\\!--.md-->?",
+                "This is outside the workspace.",
+                "It is\\<U+200B> new.",
+                told
+            ]
+        );
+        let diff = shown.iter().find(|block| block["type"] == "diff").unwrap();
+        assert_eq!(
+            (&diff["oldText"], &diff["newText"]),
+            (&json!("a\r\n"), &json!("b<U+001B>[8m<U+202E>\r\n"))
+        );
     }
 }

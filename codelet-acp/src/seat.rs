@@ -1,12 +1,12 @@
 //! One session: what its editor says is done, one thing after the other, while it stays awake.
 
-use crate::chosen::{EFFORT, MODE, MODEL, effort, modes, options, set_mode};
+use crate::chosen::{EFFORT, MODE, MODEL, effort, modes, options, permit, set_mode};
 use crate::editor::{Editor, clean};
 use crate::history;
 use crate::host::{Begun, Reach};
 use crate::permission::Questions;
 use crate::prompt::{self, Said, invalid};
-use crate::updates::{LookedUp, Teller, look_up, plan, summary, usage};
+use crate::updates::{LookedUp, Teller, look_up, summary, todo, usage};
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
     AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, CloseSessionResponse, ConfigOptionUpdate,
@@ -18,7 +18,8 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Error, ErrorCode, RequestCancellation};
 use codelet_agent::event::{Event, Listen};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::permission::Gate as _;
+use codelet_agent::permission::{Gate as _, Permission};
+use codelet_agent::plan;
 use codelet_agent::prompts;
 use codelet_agent::run::Ending;
 use codelet_agent::session::{Prompt, Session};
@@ -132,13 +133,27 @@ impl Seat {
         options(&self.reach, &self.session)
     }
 
+    /// Tells what fills the window and what was spent, where that is new.
+    pub fn tell_usage(&mut self) {
+        self.teller.usage(usage(&self.session), &self.editor);
+    }
+
+    /// Lets the tools go as far as this from now on, and tells all who show it.
+    pub fn go_as_far_as(&self, permission: Permission) {
+        permit(&self.reach, permission);
+        let mode = CurrentModeUpdate::new(permission.name());
+        self.editor.update(SessionUpdate::CurrentModeUpdate(mode));
+        let options = ConfigOptionUpdate::new(self.options());
+        self.editor.update(SessionUpdate::ConfigOptionUpdate(options));
+    }
+
     /// Tells all that was said, and then that this is all.
     async fn replay(&mut self, responder: Responder<LoadSessionResponse>) {
         history::replay(&self.session, &self.editor, &self.reach.directory).await;
         if self.session.conversation().todo().items().next().is_some() {
-            self.editor.update(plan(&self.session));
+            self.editor.update(todo(&self.session));
         }
-        self.editor.update(usage(&self.session));
+        self.editor.update(SessionUpdate::UsageUpdate(usage(&self.session)));
         let there = LoadSessionResponse::new().modes(modes(&self.reach));
         let _ = responder.respond(there.config_options(self.options()));
     }
@@ -213,7 +228,10 @@ impl Seat {
             None => session.retry(interrupt, listener).await,
         });
         let (ending, was_interrupted) = carried.await;
-        self.editor.update(usage(&self.session));
+        self.tell_usage();
+        if matches!(ending, Some(Ending::Answered(_))) && self.reach.gate.permission() == Permission::Plan {
+            self.editor.notice(NoticeSeverity::Info, plan::ANSWERED);
+        }
         match ending {
             // Whoever interrupts is told that it was, also where the answer was faster.
             _ if was_interrupted => Ok(StopReason::Cancelled),
@@ -355,7 +373,7 @@ impl Seat {
                 format!("{name} does not take the thinking effort that was chosen; its provider's default is used.");
             self.editor.notice(NoticeSeverity::Warning, &told);
         }
-        self.editor.update(usage(&self.session));
+        self.tell_usage();
         Ok(())
     }
 }

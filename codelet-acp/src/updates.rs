@@ -36,7 +36,7 @@ pub(crate) enum Lookup {
     /// What fills the window, and the bill.
     Usage,
     /// The list of what is to be done.
-    Plan,
+    Todo,
     /// The summary that a compaction has left.
     Summary(Notice),
 }
@@ -56,6 +56,8 @@ pub(crate) struct Teller {
     /// What is waited for, of which one notice is enough.
     waited: String,
     running: HashMap<Arc<str>, Running>,
+    /// What was told last of the window and the bill.
+    usage: Option<UsageUpdate>,
 }
 
 /// A call under way.
@@ -87,6 +89,7 @@ impl Teller {
             compactions: 0,
             waited: String::new(),
             running: HashMap::new(),
+            usage: None,
         }
     }
 
@@ -125,7 +128,7 @@ impl Teller {
             } => {
                 let kind = self.running.remove(&id).map(|running| running.kind);
                 editor.update(finished(&id, success, (printed.as_str(), &diff), stopped, &self.base));
-                return (success && kind == Some(ActionKind::Todo)).then_some(Lookup::Plan);
+                return (success && kind == Some(ActionKind::Todo)).then_some(Lookup::Todo);
             }
             Event::Compacted { notice, .. } => return Some(Lookup::Summary(notice)),
             Event::TakenBack(turn) => editor.notice(
@@ -206,8 +209,19 @@ impl Teller {
     /// Tells what was looked up.
     pub fn found(&mut self, found: LookedUp, editor: &Editor) {
         match found {
-            LookedUp::Update(update) => editor.update(*update),
+            LookedUp::Update(update) => match *update {
+                SessionUpdate::UsageUpdate(usage) => self.usage(usage, editor),
+                update => editor.update(update),
+            },
             LookedUp::Compacted(notice, summary) => self.compacted(&notice, &summary, editor),
+        }
+    }
+
+    /// Tells what fills the window and what was spent, unless that was told last.
+    pub fn usage(&mut self, usage: UsageUpdate, editor: &Editor) {
+        if self.usage.as_ref() != Some(&usage) {
+            self.usage = Some(usage.clone());
+            editor.update(SessionUpdate::UsageUpdate(usage));
         }
     }
 
@@ -237,27 +251,27 @@ impl Teller {
 /// Looks something up.
 pub(crate) fn look_up(lookup: Lookup, session: &Session) -> LookedUp {
     match lookup {
-        Lookup::Usage => LookedUp::Update(Box::new(usage(session))),
-        Lookup::Plan => LookedUp::Update(Box::new(plan(session))),
+        Lookup::Usage => LookedUp::Update(Box::new(SessionUpdate::UsageUpdate(usage(session)))),
+        Lookup::Todo => LookedUp::Update(Box::new(todo(session))),
         Lookup::Summary(notice) => LookedUp::Compacted(notice, summary(session)),
     }
 }
 
 /// What fills the window, and what the session has cost.
-pub(crate) fn usage(session: &Session) -> SessionUpdate {
+pub(crate) fn usage(session: &Session) -> UsageUpdate {
     let conversation = session.conversation();
     let usage = UsageUpdate::new(conversation.occupancy(), conversation.config().window());
     let bill = session.bill();
     // A sum of which a part is not known is no figure to name.
     let is_known = bill.requests > 0 && bill.unpriced == 0;
-    SessionUpdate::UsageUpdate(match is_known {
+    match is_known {
         true => usage.cost(Cost::new((bill.dollars * 1e6).round() / 1e6, "USD")),
         false => usage,
-    })
+    }
 }
 
 /// The list of what is to be done. What was given up is not in it.
-pub(crate) fn plan(session: &Session) -> SessionUpdate {
+pub(crate) fn todo(session: &Session) -> SessionUpdate {
     let items = session.conversation().todo().items();
     let entries = items.filter_map(|item| {
         let status = match item.state {

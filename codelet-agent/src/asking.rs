@@ -114,6 +114,8 @@ pub struct Question {
     pub needs: Vec<Need>,
     /// Why a person is asked whatever the rules permit, as a hook says; texts as they came.
     pub wary: Option<String>,
+    /// How far the session goes as this is asked.
+    pub permission: Permission,
     /// What [`Word::Always`] permits.
     pub grants: Vec<Grant>,
     /// The patterns that could be kept for the project, as a text to be changed; `None` where none can be.
@@ -367,6 +369,7 @@ impl Gate for Asking {
                 proposal: permission::proposal(&needs).filter(|_| can_keep && asked.wary.is_none()),
                 task: asked.task.map(str::to_owned),
                 wary: asked.wary.map(str::to_owned),
+                permission: lock(&self.state).rules.permission,
                 tool: asked.tool.to_owned(),
                 description: asked.description.to_owned(),
                 grants: asked.wary.map_or_else(|| grants(&needs), |_| Vec::new()),

@@ -36,7 +36,6 @@ mod notes;
 mod notify;
 mod pins;
 mod plain;
-mod plan;
 mod questions;
 mod reason;
 mod remote;

@@ -8,7 +8,6 @@ use crate::render::permission::{Choice, choices, ends, has_between, question, re
 use crate::render::tool::Unfolding;
 use crate::render::wrap::{clip, clip_line};
 use codelet_agent::asking::Question;
-use codelet_agent::permission::Asked;
 use codelet_context::body::Body;
 use ratatui::text::{Line, Span};
 use std::path::Path;
@@ -18,15 +17,7 @@ const PATTERN: usize = 60;
 
 /// What would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
 pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
-    let asked = Asked {
-        call: &asked.call,
-        task: asked.task.as_deref(),
-        tool: &asked.tool,
-        description: &asked.description,
-        needs: &asked.needs,
-        wary: asked.wary.as_deref(),
-    };
-    question(asked, directory, look)
+    question(&asked.facts(directory), look)
 }
 
 /// The whole of what was not shown whole: changes, commands, and what always would permit.

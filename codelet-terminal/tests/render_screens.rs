@@ -4,7 +4,8 @@
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
 use codelet_agent::model::{Billed, ModelError};
-use codelet_agent::permission::Asked;
+use codelet_agent::permission::{Asked, Permission};
+use codelet_agent::question::facts;
 use codelet_agent::run::Ending;
 use codelet_agent::task::Tasks;
 use codelet_agent::tool::{Looking, Need};
@@ -549,7 +550,7 @@ fn what_a_call_asks_to_do() {
             needs: &needs,
             wary: None,
         };
-        let mut lines = question(asked, Path::new("/home/user/project"), &look);
+        let mut lines = question(&facts(asked, Permission::Edit, Path::new("/home/user/project")), &look);
         lines.extend(choices(Some("curl *"), true, &look));
         lines.extend(choices(None, false, &look));
         lines

@@ -56,6 +56,39 @@ pub fn hides(c: char) -> bool {
     !matches!(Unseen::of(c), None | Some(Unseen::Joiner | Unseen::Variant))
 }
 
+/// The flags of parts of countries are spelt in these, behind a black flag.
+pub const FLAG: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
+
+/// Whether a character may do or hide something where it stands between these two: a terminal obeys it, or nobody sees it there. Line ends
+/// and tabs are among them.
+pub fn is_harmful(before: Option<char>, c: char, after: Option<char>) -> bool {
+    match c {
+        ' '..='~' => false,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Joiners are part of emoji and of some scripts; between other letters they only hide.
+        '\u{200c}' | '\u{200d}' => {
+            let is_foreign =
+                |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c > '\u{2ff}' && (!hides(c) || FLAG.contains(&c)));
+            !(is_foreign(before) && is_foreign(after))
+        }
+        _ if FLAG.contains(&c) => !matches!(before, Some('\u{1f3f4}' | '\u{e0020}'..='\u{e007e}')),
+        _ => hides(c),
+    }
+}
+
+/// Whether anything in a text but its line ends and tabs [is harmful](is_harmful).
+pub fn misleads(text: &str) -> bool {
+    let mut before = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if !matches!(c, '\n' | '\t') && is_harmful(before, c, chars.peek().copied()) {
+            return true;
+        }
+        before = Some(c);
+    }
+    false
+}
+
 /// A text of another's without what a terminal acts upon and what no person sees; line ends and tabs stay.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
@@ -108,5 +141,27 @@ mod tests {
     fn emoji_and_scripts_that_join_their_letters_hide_nothing() {
         assert!(!"می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}".chars().any(hides));
         assert!("\u{61c}\u{200b}\u{2028}\u{202e}\u{feff}\u{e0041}".chars().all(hides));
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_and_what_hides_between_letters_misleads() {
+        for text in [
+            "a\u{1b}[2J",
+            "a\rb",
+            "a\u{200d}b",
+            "a\u{202e}b",
+            "a\u{e0041}",
+            "a\u{9b}b",
+        ] {
+            assert!(misleads(text), "{text:?}");
+        }
+        for text in [
+            "a\n\tb",
+            "می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}",
+            "🏴\u{e0067}\u{e0062}\u{e007f}",
+            "",
+        ] {
+            assert!(!misleads(text), "{text:?}");
+        }
     }
 }

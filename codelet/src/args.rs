@@ -68,22 +68,12 @@ pub struct Chat {
     #[arg(short = 'p', long = "print", value_name = "PROMPT", num_args = 0..=1)]
     pub prompt: Option<Option<String>>,
 
-    /// Model to use (listed by `codelet models`)
-    #[arg(long, value_name = "PROVIDER/NAME")]
-    pub model: Option<String>,
+    #[command(flatten)]
+    pub overrides: Overrides,
 
     /// Model to ask for the rest of a prompt if the provider stays overloaded
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub fallback: Option<String>,
-
-    /// Thinking effort: none, minimal, low, medium, high, xhigh or max; not every model supports every level
-    /// [default: the provider's]
-    #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
-    pub effort: Option<Effort>,
-
-    /// API base URL, for compatible servers
-    #[arg(long, value_name = "URL")]
-    pub base_url: Option<String>,
 
     /// Output format: the answer, one JSON object at the end, or one JSON line per event
     #[arg(
@@ -112,23 +102,9 @@ pub struct Chat {
     #[arg(long, value_name = "FILE|JSON", requires = "prompt")]
     pub schema: Option<String>,
 
-    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
-    /// (anything) [default: edit]
-    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
-    pub permission: Option<Permission>,
-
     /// Plan mode: only look, and answer with a plan, as with --permission plan
     #[arg(long, conflicts_with = "permission")]
     pub plan: bool,
-
-    /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
-    /// 'mcp:files__*', or hosts of web pages, such as 'web:docs.rs'. Can be repeated
-    #[arg(long, value_name = "PATTERN")]
-    pub allow: Vec<String>,
-
-    /// Never run commands that match this pattern, such as 'git push *', or MCP tools or hosts; overrides everything. Can be repeated
-    #[arg(long, value_name = "PATTERN")]
-    pub deny: Vec<String>,
 
     /// Additional directory that the tools can use like the workspace: read, and under `edit` change. Can be repeated
     #[arg(long, value_name = "DIR")]
@@ -142,18 +118,6 @@ pub struct Chat {
     /// Give the model no tools at all
     #[arg(long, conflicts_with = "tools")]
     pub no_tools: bool,
-
-    /// Stop after this many steps (model replies)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_steps: Option<u32>,
-
-    /// Stop once the cost exceeds this amount
-    #[arg(long, value_name = "USD", value_parser = dollars)]
-    pub max_cost: Option<f64>,
-
-    /// Context window in tokens, if the built-in value is wrong (200000, 200k, 1M)
-    #[arg(long, value_name = "TOKENS", value_parser = window)]
-    pub window: Option<u64>,
 
     /// How compaction writes its summary: template (instant, no model call) or model [default: template]
     #[arg(long, value_name = "METHOD", value_parser = named(["template", "model"], crate::settings::summary), hide_possible_values = true)]
@@ -187,6 +151,49 @@ pub struct Chat {
     /// Run in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
+}
+
+/// What the command line says over the settings, for every kind of session.
+#[derive(Args, Clone, Debug)]
+pub struct Overrides {
+    /// Model to use (listed by `codelet models`)
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub model: Option<String>,
+
+    /// Thinking effort: none, minimal, low, medium, high, xhigh or max; not every model supports every level
+    /// [default: the provider's]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
+    pub effort: Option<Effort>,
+
+    /// API base URL, for compatible servers
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
+    /// (anything) [default: edit]
+    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
+    pub permission: Option<Permission>,
+
+    /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools, such as
+    /// 'mcp:files__*', or hosts of web pages, such as 'web:docs.rs'. Can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub allow: Vec<String>,
+
+    /// Never run commands that match this pattern, such as 'git push *', or MCP tools or hosts; overrides everything. Can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub deny: Vec<String>,
+
+    /// Stop after this many steps (model replies)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_steps: Option<u32>,
+
+    /// Stop once the cost exceeds this amount
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+
+    /// Context window in tokens, if the built-in value is wrong (200000, 200k, 1M)
+    #[arg(long, value_name = "TOKENS", value_parser = window)]
+    pub window: Option<u64>,
 }
 
 /// What standard input holds.
@@ -303,42 +310,8 @@ Settings for Zed, which starts it in its agent panel (docs/editors.md has those 
 /// Sessions in an editor.
 #[derive(Args, Clone, Debug)]
 pub struct Acp {
-    /// Model to begin with (listed by `codelet models`)
-    #[arg(long, value_name = "PROVIDER/NAME")]
-    pub model: Option<String>,
-
-    /// Thinking effort to begin with, such as low or high [default: the provider's]
-    #[arg(long, value_name = "LEVEL", value_parser = named(Effort::ALL.map(Effort::name), crate::settings::effort), hide_possible_values = true)]
-    pub effort: Option<Effort>,
-
-    /// API base URL, for compatible servers
-    #[arg(long, value_name = "URL")]
-    pub base_url: Option<String>,
-
-    /// What tools may do without asking: plan (only look, and answer with a plan), read (read the workspace), edit (also change it), all
-    /// (anything) [default: edit]
-    #[arg(long, value_name = "LEVEL", value_parser = named(Permission::ALL.map(Permission::name), crate::settings::permission), hide_possible_values = true)]
-    pub permission: Option<Permission>,
-
-    /// Under `edit`, run commands that match this pattern without asking, such as 'cargo *'; or allow MCP tools. Can be repeated
-    #[arg(long, value_name = "PATTERN")]
-    pub allow: Vec<String>,
-
-    /// Never run commands that match this pattern, or MCP tools; overrides everything. Can be repeated
-    #[arg(long, value_name = "PATTERN")]
-    pub deny: Vec<String>,
-
-    /// Answer a prompt with at most this many steps (model replies)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_steps: Option<u32>,
-
-    /// End the answer to a prompt once its cost exceeds this amount
-    #[arg(long, value_name = "USD", value_parser = dollars)]
-    pub max_cost: Option<f64>,
-
-    /// Context window in tokens, if the built-in value is wrong (200000, 200k, 1M)
-    #[arg(long, value_name = "TOKENS", value_parser = window)]
-    pub window: Option<u64>,
+    #[command(flatten)]
+    pub overrides: Overrides,
 }
 
 const GATEWAY_HELP: &str = "\

@@ -4,13 +4,13 @@ use super::looking::{Looking, either, only_looks};
 use super::{Chat, Found, Left, Missed, Reach};
 use crate::command::Name;
 use crate::front::{Doing, Front};
-use crate::plan::{self, Wanted};
 use crate::render::figures::{self, count, number};
 use crate::render::look::Role;
 use crate::{answers, changes, copied, effort, notes, pins};
 use codelet_agent::event::Event;
 use codelet_agent::mention;
 use codelet_agent::permission::{Gate as _, Permission};
+use codelet_agent::plan::{self, Wanted};
 use codelet_context::conversation::{Due, Refusal, Signals};
 use codelet_context::pin::Pin;
 use codelet_context::policy::Reason;
@@ -99,23 +99,17 @@ impl<F: Front> Chat<F> {
             return go_as_far_as(Permission::Plan, &self.reach, &mut self.front);
         }
         if wanted == Wanted::Unknown {
-            return self.refuse(
-                Role::Warning,
-                "Usage: /plan, /plan accept, /plan edit or /plan off. Nothing was done.",
-            );
+            return self.refuse(Role::Warning, plan::USAGE);
         }
         if self.reach.gate.permission() != Permission::Plan {
-            return self.refuse(Role::Warning, "This is not plan mode; /plan enters it.");
+            return self.refuse(Role::Warning, plan::NOT_NOW);
         }
         let behind = self.reach.gate.behind_plan();
         if wanted == Wanted::Leave {
             return go_as_far_as(behind, &self.reach, &mut self.front);
         }
         let Some((answer, proposed)) = plan::proposed(&self.session) else {
-            return self.refuse(
-                Role::Warning,
-                "There is no plan yet: the last thing that was said is not an answer.",
-            );
+            return self.refuse(Role::Warning, plan::NONE_YET);
         };
         let Wanted::Accept(written) = wanted else {
             if !self.front.fill(&plan::to_be_changed(&proposed)) {

@@ -1,6 +1,6 @@
 //! Text made harmless: nothing that a terminal would obey, and nothing that hides or reorders what is read.
 
-use codelet_text::unseen::hides;
+use codelet_text::unseen::{FLAG, is_harmful};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
@@ -18,9 +18,6 @@ pub fn clean(text: &str, tab: usize) -> Cow<'_, str> {
     let first = text.bytes().position(|byte| !PLAIN.contains(&byte));
     cleaned(text, first.unwrap_or(text.len()), tab.max(1))
 }
-
-/// The flags of parts of countries are spelt in these, behind a black flag.
-const FLAG: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
 
 /// What every keyboard writes.
 const PLAIN: std::ops::Range<u8> = 0x20..0x7f;
@@ -93,22 +90,6 @@ fn show(out: &mut String, c: char) {
     }
 }
 
-/// Whether a character may do or hide something, between these two.
-fn is_harmful(before: Option<char>, c: char, after: Option<char>) -> bool {
-    match c {
-        ' '..='~' => false,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Joiners are part of emoji and of some scripts; between other letters they only hide.
-        '\u{200c}' | '\u{200d}' => {
-            let is_foreign =
-                |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && c > '\u{2ff}' && (!hides(c) || FLAG.contains(&c)));
-            !(is_foreign(before) && is_foreign(after))
-        }
-        _ if FLAG.contains(&c) => !matches!(before, Some('\u{1f3f4}' | '\u{e0020}'..='\u{e007e}')),
-        _ => hides(c),
-    }
-}
-
 fn is_mark(c: char) -> bool {
     !c.is_ascii() && c.width() == Some(0)
 }
@@ -127,6 +108,7 @@ fn counts_too_many(c: char, marks: &mut usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codelet_text::unseen::hides;
     use proptest::prelude::*;
 
     #[test]

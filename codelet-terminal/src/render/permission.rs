@@ -5,9 +5,8 @@ use super::diff::Diff;
 use super::figures::count;
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap, clip, columns};
-use codelet_agent::orders;
-use codelet_agent::permission::Asked;
-use codelet_agent::tool::{Lack, Need, Owner};
+use codelet_agent::question::Fact;
+use codelet_agent::tool::Need;
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
@@ -18,8 +17,6 @@ const CHANGED: usize = 400;
 const ROWS: usize = 12;
 const FIRST: usize = 6;
 const LAST: usize = 5;
-/// Columns of what a hook says with a question.
-const WARY: usize = 400;
 /// How the rest is had.
 const UNFOLD: &str = "Press Ctrl-O to see all of it before you answer.";
 
@@ -67,121 +64,23 @@ impl Choice {
     }
 }
 
-/// What the call would do: the command, the file and its changes, the folder. `directory` is where commands run. Of a long change the
-/// beginning is shown where [`rest`] can be unfolded, and of a long command both ends; else all of it, to its last character.
-pub fn question(asked: Asked<'_>, directory: &Path, look: &Look) -> Vec<Line<'static>> {
+/// What a person reads before the answer. Of a long change the beginning is shown where [`rest`] can be unfolded, and of a long command both
+/// ends; else all of it, to its last character.
+pub fn question(facts: &[Fact<'_>], look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
-    if let Some(task) = asked.task {
-        let told = format!("For the task \"{}\":", clean(task, 1));
-        out.push(Line::styled(clip(&told, look.width), look.style(Role::Accent)));
-    }
-    let title = format!("Allow {}", clean(asked.tool, 1));
-    for need in asked.needs {
-        match need {
-            Need::Run { command, folder, .. } => {
-                titled(
-                    &format!("{title} to run this command in {}?", shown(directory)),
-                    look,
-                    &mut out,
-                );
-                if let Some((file, owner)) = orders::changed_by(command, folder) {
-                    let told = format!("It changes {}. {}", clean(&file, 1), whose(owner));
-                    warning(&told, look, &mut out);
-                }
-                exactly(command, look, &mut out);
+    for fact in facts {
+        match fact {
+            Fact::Task(task) => {
+                let told = format!("For the task \"{}\":", clean(task, 1));
+                out.push(Line::styled(clip(&told, look.width), look.style(Role::Accent)));
             }
-            Need::Change {
-                path,
-                is_inside,
-                owner,
-                diff,
-            } => {
-                titled(&format!("{title} to change {}?", shown(path)), look, &mut out);
-                outside(*is_inside, look, &mut out);
-                if let Some(owner) = owner {
-                    warning(&whose(*owner), look, &mut out);
-                }
-                change(diff, look, &mut out);
-            }
-            Need::Read { path, is_inside, .. } => {
-                titled(&format!("{title} to read {}?", shown(path)), look, &mut out);
-                outside(*is_inside, look, &mut out);
-            }
-            Need::RunWith { command, lack, .. } => {
-                let title = match lack {
-                    Lack::Freedom => {
-                        "The sandbox may have stopped this command. Run it again outside the sandbox?".to_owned()
-                    }
-                    lack => format!(
-                        "The sandbox may have stopped this command. Run it again with {}?",
-                        lack.named()
-                    ),
-                };
-                titled(&title, look, &mut out);
-                warning(more(lack), look, &mut out);
-                exactly(command, look, &mut out);
-            }
-            Need::Call {
-                server,
-                parameters,
-                is_changed,
-                ..
-            } => {
-                let title = format!("{title} on MCP server {} with these parameters?", clean(server, 1));
-                titled(&title, look, &mut out);
-                if *is_changed {
-                    warning(
-                        "The server now describes this tool in another way than when you permitted it.",
-                        look,
-                        &mut out,
-                    );
-                }
-                exactly(parameters, look, &mut out);
-            }
-            Need::Fetch { host, url, remarks, .. } => {
-                titled(
-                    &format!("{title} to fetch this from {}?", clean(host, 1)),
-                    look,
-                    &mut out,
-                );
-                for remark in remarks {
-                    warning(&clean(remark, 1), look, &mut out);
-                }
-                exactly(url, look, &mut out);
-            }
+            Fact::Asks(title) => titled(title, look, &mut out),
+            Fact::Warning(text) => warning(&clean(text, 1), look, &mut out),
+            Fact::Exact(text, _) => exactly(text, look, &mut out),
+            Fact::Change(diff) => change(diff, look, &mut out),
         }
-    }
-    if asked.needs.is_empty() {
-        titled(&format!("{title}: {}?", asked.description), look, &mut out);
-    }
-    if let Some(wary) = asked.wary {
-        warning(&clip(&clean(wary, 1), WARY), look, &mut out);
     }
     out
-}
-
-/// What a command can do with what it is given.
-fn more(lack: &Lack) -> &'static str {
-    match lack {
-        Lack::Network => {
-            "It starts over, and can send what it reads, such as files in your home directory, to any server. It still writes only where commands may."
-        }
-        Lack::Write(_) => {
-            "It starts over, and can change and delete everything in that folder. The network stays as it is."
-        }
-        Lack::Freedom => {
-            "It starts over, and can do whatever you can: change all your files, use the network, and reach other programs."
-        }
-    }
-}
-
-fn whose(owner: Owner) -> String {
-    match owner {
-        Owner::Git => "This belongs to git, which may run programs that it names.".to_owned(),
-        Owner::Codelet => "This is a Codelet setting, which decides what a session may do.".to_owned(),
-        Owner::Home => "This is in your home directory: shells and other programs may run what it contains.".to_owned(),
-        Owner::Obeyed(reason) => format!("This {reason}."),
-    }
 }
 
 /// What was not shown whole with the question, as text, to the end that is there; none where all of it was.
@@ -195,7 +94,7 @@ pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
             Need::Run { command: text, .. }
             | Need::RunWith { command: text, .. }
             | Need::Fetch { url: text, .. }
-            | Need::Call { parameters: text, .. } => return (written(text, look).0.len() > ROWS).then(|| text.clone()),
+            | Need::Call { parameters: text, .. } => return (written(text, look).len() > ROWS).then(|| text.clone()),
             Need::Read { .. } => return None,
         };
         let read = Diff::parse(diff);
@@ -286,39 +185,24 @@ fn titled(title: &str, look: &Look, out: &mut Vec<Line<'static>>) {
 
 /// A command as it would be run, with what cannot be seen made visible; of a long one both ends, and how to see all of it.
 fn exactly(command: &str, look: &Look, out: &mut Vec<Line<'static>>) {
-    let (rows, has_hidden) = written(command, look);
+    let rows = written(command, look);
     let is_folded = has_between(&rows, look);
     out.extend(ends(rows, look));
     if is_folded {
         warning(UNFOLD, look, out);
     }
-    if has_hidden {
-        warning(
-            "It contains invisible or misleading characters; they are shown escaped above.",
-            look,
-            out,
-        );
-    }
 }
 
-/// All rows of a command, and whether some of it cannot be seen.
-fn written(command: &str, look: &Look) -> (Vec<Line<'static>>, bool) {
-    let (mut out, mut has_hidden) = (Vec::new(), false);
+/// All rows of a command.
+fn written(command: &str, look: &Look) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
     for line in command.split('\n') {
-        let shown = clean(line, 8);
-        has_hidden |= shown.as_ref() != line && shown.as_ref() != line.replace('\t', "        ") && !only_tabs(line);
         let bar = Span::styled(look.pick("│ ", "| "), look.style(Role::Warning));
         let mut wrap = Wrap::new(look.width, Breaking::Exact, vec![bar.clone()], vec![bar]);
-        wrap.push(look.style(Role::Code), &shown, &mut out);
+        wrap.push(look.style(Role::Code), &clean(line, 8), &mut out);
         wrap.finish(&mut out);
     }
-    (out, has_hidden)
-}
-
-/// Whether tabs are all that a line holds beside what can be seen.
-fn only_tabs(line: &str) -> bool {
-    let line = line.replace('\t', " ");
-    clean(&line, 8) == line
+    out
 }
 
 fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
@@ -327,9 +211,6 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
         warning(&format!("{}.", clean(remark, 1)), look, out);
     }
     if read.is_empty() {
-        if read.remarks.is_empty() {
-            warning("No change: the file already has this content.", look, out);
-        }
         return;
     }
     let mut summary = vec![Span::raw("  ")];
@@ -348,12 +229,6 @@ fn change(diff: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     }
 }
 
-fn outside(is_inside: bool, look: &Look, out: &mut Vec<Line<'static>>) {
-    if !is_inside {
-        warning("This is outside the workspace.", look, out);
-    }
-}
-
 fn warning(text: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     let mut wrap = Wrap::new(
         look.width,
@@ -369,29 +244,26 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The question in one line, for a log or a narrow place.
-pub fn in_one_line(asked: Asked<'_>, width: usize) -> String {
-    let what = asked.needs.iter().map(|need| match need {
-        Need::Run { command, .. } => format!("run {command}"),
-        Need::RunWith { command, lack, .. } => format!("run again, with {}: {command}", lack.named()),
-        Need::Change { path, .. } => format!("change {}", shown(path)),
-        Need::Read { path, .. } => format!("read {}", shown(path)),
-        Need::Call { server, parameters, .. } => format!("call the MCP server {server} with {parameters}"),
-        Need::Fetch { url, .. } => format!("fetch {url}"),
-    });
-    let what: Vec<String> = what.collect();
-    clip(
-        &clean(&format!("{} asks to {}", asked.tool, what.join(" and ")), 1),
-        width,
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::render::look::{Background, Styles};
     use crate::render::wrap::line_text;
+    use codelet_agent::permission::{Asked, Permission};
+    use codelet_agent::question::facts;
     use codelet_agent::tool::Looking;
+
+    fn asked(tool: &str, needs: &[Need], look: &Look) -> Vec<Line<'static>> {
+        let asked = Asked {
+            call: "call_1",
+            task: None,
+            tool,
+            description: "a",
+            needs,
+            wary: None,
+        };
+        question(&facts(asked, Permission::Edit, Path::new("/work")), look)
+    }
 
     /// What is shown of a change with its question, and what is unfolded then.
     fn shown_of(diff: String) -> (String, Option<String>) {
@@ -402,18 +274,7 @@ mod tests {
             owner: None,
             diff,
         }];
-        let asked = Asked {
-            call: "call_1",
-            task: None,
-            tool: "Edit",
-            description: "a",
-            needs: &needs,
-            wary: None,
-        };
-        let lines: Vec<String> = question(asked, Path::new("/work"), &look)
-            .iter()
-            .map(line_text)
-            .collect();
+        let lines: Vec<String> = asked("Edit", &needs, &look).iter().map(line_text).collect();
         (lines.join("\n"), rest(&needs, &look))
     }
 
@@ -438,15 +299,7 @@ mod tests {
                 is_changed,
                 parameters: "{}".to_owned(),
             }];
-            let asked = Asked {
-                call: "call_1",
-                task: None,
-                wary: None,
-                tool: "files__stat",
-                description: "a",
-                needs: &needs,
-            };
-            let lines = question(asked, Path::new("/work"), &look);
+            let lines = asked("files__stat", &needs, &look);
             lines.iter().map(line_text).collect::<Vec<_>>().join("\n")
         };
         assert!(
@@ -491,15 +344,7 @@ mod tests {
             folder: String::new(),
             looks: Looking::Outside,
         }];
-        let asked = Asked {
-            call: "call_1",
-            task: None,
-            tool: "Bash",
-            description: "a",
-            needs: &needs,
-            wary: None,
-        };
-        let rows = question(asked, Path::new("/work"), look);
+        let rows = asked("Bash", &needs, look);
         (rows.iter().map(line_text).collect(), rest(&needs, look))
     }
 
@@ -524,6 +369,31 @@ mod tests {
         }
         let (rows, whole) = asked_to_run(&["true"; ROWS].join("\n"), &look);
         assert_eq!((rows.len(), whole), (ROWS + 1, None));
+    }
+
+    #[test]
+    fn a_question_says_who_asks_why_and_that_under_read_a_command_changes_nothing() {
+        let look = Look::new(100, Styles::Colour, Background::Dark);
+        let needs = [Need::Run {
+            command: "make".to_owned(),
+            folder: "sub".to_owned(),
+            looks: Looking::Outside,
+        }];
+        let asked = Asked {
+            call: "call_1",
+            task: Some("tidy\u{202e} up"),
+            tool: "Bash",
+            description: "a",
+            needs: &needs,
+            wary: Some("a hook\u{1b}[2J says so"),
+        };
+        let rows = question(&facts(asked, Permission::Read, Path::new("/work")), &look);
+        let rows: Vec<String> = rows.iter().map(line_text).collect();
+        assert_eq!(
+            rows.join("\n").replace("\n  cannot", " cannot"),
+            "For the task \"tidy‹U+202E› up\":\n? Allow Bash to run this command in /work/sub?\n  Under the permission read it runs in a \
+             sandbox without network, and cannot change the workspace.\n│ make\n  a hook␛[2J says so"
+        );
     }
 
     #[test]

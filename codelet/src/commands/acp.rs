@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
 use crate::hooks::{self, runner::Runner};
 use crate::pictures;
-use crate::place::{Place, variable};
+use crate::place::Place;
 use crate::recorded::{self, peek};
 use crate::servers::ServerFile;
 use crate::settings::{From, Settings};
@@ -29,7 +29,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// Commands of the terminal's that make sense without one. What an editor has a place of its own for is not among them.
-const OFFERED: [&str; 12] = [
+const OFFERED: [&str; 13] = [
     "context",
     "compact",
     "undo-compact",
@@ -39,6 +39,7 @@ const OFFERED: [&str; 12] = [
     "recall",
     "why",
     "cost",
+    "plan",
     "retry",
     "clear",
     "undo",
@@ -91,7 +92,7 @@ impl Host for Sessions {
 
 async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unopened> {
     let mut place = Place::find(Some(&wanted.directory)).map_err(unfit)?;
-    let mut settings = settings(args, &place).map_err(failed)?;
+    let mut settings = once::overridden(&args.overrides, &place).map_err(failed)?;
     place.widen(&mut settings, &wanted.added).map_err(unfit)?;
     if let Some(more) = wanted.append_system {
         let all = settings.append_system.value.take().into_iter().chain([more]);
@@ -154,27 +155,6 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         notices,
         compacted,
     })
-}
-
-/// The settings of the files with what the command line says over them.
-fn settings(args: &Acp, place: &Place) -> Result<Settings, Failure> {
-    let mut settings = Settings::read(&place.settings())?;
-    let from = &From::CommandLine;
-    settings.model.take(args.model.clone(), from);
-    settings.effort.take(args.effort.map(Some), from);
-    settings.base_url.take(args.base_url.clone().map(Some), from);
-    settings.permission.take(args.permission, from);
-    if !args.allow.is_empty() {
-        let allow = settings.allow.value.iter().chain(&args.allow).cloned().collect();
-        settings.allow.take(Some(allow), from);
-    }
-    settings.deny(args.deny.clone(), from);
-    settings.max_steps.take(args.max_steps.map(Some), from);
-    settings.max_cost.take(args.max_cost.map(Some), from);
-    settings.window.take(args.window.map(Some), from);
-    settings.window_is_bound &= args.window.is_none();
-    settings.heed(&variable);
-    Ok(settings)
 }
 
 /// The recorded session of this name: a file, or what `codelet sessions` lists.

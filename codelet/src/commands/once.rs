@@ -1,6 +1,6 @@
 //! `codelet -p`: one prompt, carried to its end, with nobody there to ask.
 
-use crate::args::{Chat, InputForm, OutputForm};
+use crate::args::{Chat, InputForm, OutputForm, Overrides};
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
@@ -417,28 +417,37 @@ pub fn heed_signals() -> Result<Interrupt, Failure> {
 /// # Errors
 /// When a settings file is wrong.
 pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
-    let mut settings = Settings::read(&place.settings())?;
+    let mut overrides = chat.overrides.clone();
+    overrides.permission = overrides.permission.or(chat.plan.then_some(Permission::Plan));
+    let mut settings = overridden(&overrides, place)?;
     let from = &From::CommandLine;
-    settings.model.take(chat.model.clone(), from);
     settings.fallback.take(chat.fallback.clone().map(Some), from);
-    settings.base_url.take(chat.base_url.clone().map(Some), from);
-    settings.effort.take(chat.effort.map(Some), from);
-    settings
-        .permission
-        .take(chat.permission.or(chat.plan.then_some(Permission::Plan)), from);
-    if !chat.allow.is_empty() {
-        let mut allow = settings.allow.value.clone();
-        allow.extend(chat.allow.iter().cloned());
-        settings.allow.take(Some(allow), from);
-    }
-    settings.deny(chat.deny.clone(), from);
-    settings.max_steps.take(chat.max_steps.map(Some), from);
-    settings.max_cost.take(chat.max_cost.map(Some), from);
-    settings.window.take(chat.window.map(Some), from);
-    settings.window_is_bound &= chat.window.is_none();
     settings.summary.take(chat.summary, from);
     settings.economics.take(chat.economics, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
+    Ok(settings)
+}
+
+/// The settings of the files with these over them.
+///
+/// # Errors
+/// When a settings file is wrong.
+pub fn overridden(overrides: &Overrides, place: &Place) -> Result<Settings, Failure> {
+    let mut settings = Settings::read(&place.settings())?;
+    let from = &From::CommandLine;
+    settings.model.take(overrides.model.clone(), from);
+    settings.base_url.take(overrides.base_url.clone().map(Some), from);
+    settings.effort.take(overrides.effort.map(Some), from);
+    settings.permission.take(overrides.permission, from);
+    if !overrides.allow.is_empty() {
+        let allow = settings.allow.value.iter().chain(&overrides.allow).cloned().collect();
+        settings.allow.take(Some(allow), from);
+    }
+    settings.deny(overrides.deny.clone(), from);
+    settings.max_steps.take(overrides.max_steps.map(Some), from);
+    settings.max_cost.take(overrides.max_cost.map(Some), from);
+    settings.window.take(overrides.window.map(Some), from);
+    settings.window_is_bound &= overrides.window.is_none();
     settings.heed(&variable);
     Ok(settings)
 }
