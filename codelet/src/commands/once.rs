@@ -438,6 +438,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     settings.window_is_bound &= chat.window.is_none();
     settings.summary.take(chat.summary, from);
     settings.economics.take(chat.economics, from);
+    settings.compact_at.take(chat.compact_at, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
     settings.heed(&variable);
     Ok(settings)
@@ -457,6 +458,7 @@ pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::ses
         },
         summary: settings.summary.value,
         economics: settings.economics.value,
+        compact_at: settings.compact_at.value,
         keep_alive: settings.keep_alive.value,
         append_system: settings.append_system.value.clone(),
         skills,
