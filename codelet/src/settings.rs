@@ -957,6 +957,14 @@ mod tests {
                 "economics = \"cheap\"",
                 ":1:13: unknown economics \"cheap\", expected faithful",
             ),
+            (
+                "compact_at = 1",
+                ":1:14: unknown compact_at \"1\", expected a share of the context window from 0.1 to 0.95, or off",
+            ),
+            (
+                "compact_at = true",
+                ":1:14: `compact_at` has to be a share of the context window from 0.1 to 0.95, or \"off\"",
+            ),
             ("summary = \"me\"", ":1:11: unknown summary \"me\", expected template"),
             (
                 "[models.\"a/b\"]\ninput = -1",

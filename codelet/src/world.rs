@@ -17,6 +17,7 @@ use codelet_agent::surroundings::Surroundings;
 use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
 use codelet_agent::wish::Compact;
+use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
@@ -410,7 +411,7 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     notices.extend(agents.notices);
     let outfit = Outfit::new(settings, reach.clone(), shared);
     // A task is short, and its conversation ends with it: it has none of these.
-    if settings.compact_at.value != CompactAt::Never {
+    if settings.compact_at.value != CompactAt::Never && settings.economics.value != Preset::Off {
         tools.push(Arc::new(Compact::new()));
     }
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));

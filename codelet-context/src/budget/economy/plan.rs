@@ -99,11 +99,18 @@ impl Economy {
         marked.filter(near)
     }
 
-    pub fn is_far_from_last_edit(&self) -> bool {
-        self.edited.is_none_or(|(steps, position)| {
-            let apart = TOKENS_APART.min(self.window / APART_SHARE);
-            self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
-        })
+    fn is_far_from_last_edit(&self) -> bool {
+        self.edited.is_none_or(|edit| self.is_far_from(edit))
+    }
+
+    /// The same, where the beginning counts as an edit: a conversation that has only begun is not compacted at a wish.
+    pub fn is_far_from_edit_and_beginning(&self) -> bool {
+        self.is_far_from(self.edited.unwrap_or_default())
+    }
+
+    fn is_far_from(&self, (steps, position): (u64, Tokens)) -> bool {
+        let apart = TOKENS_APART.min(self.window / APART_SHARE);
+        self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
     }
 
     /// The cut with the largest excess of rent over cost: anywhere, or reading up to a given message and no further.

@@ -2,15 +2,16 @@
 
 use super::Conversation;
 use super::edits::Gain;
+use crate::budget::economics::Preset;
 use crate::budget::policy::{CompactAt, Reason};
 use std::fmt;
 
 /// Why a compaction that the model asks for is not made.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Declined {
-    /// The user compacts, and nobody else.
+    /// The user wants none before the window is full, or none at all.
     Off,
-    /// The last edit was only just made.
+    /// Too little was said since the last edit, or since the beginning.
     TooSoon,
     /// There is too little that could go.
     TooLittle,
@@ -21,8 +22,8 @@ pub enum Declined {
 impl fmt::Display for Declined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Declined::Off => "the user has turned automatic compaction off",
-            Declined::TooSoon => "the conversation was edited only a few steps ago",
+            Declined::Off => "the user has turned that off",
+            Declined::TooSoon => "too little was said since the last edit",
             Declined::TooLittle => "there is too little that could go",
             Declined::TooDear => "it would cost more than it saves",
         })
@@ -36,10 +37,10 @@ impl Conversation {
     /// # Errors
     /// When it is not, and why.
     pub fn wished(&self) -> Result<(), Declined> {
-        if self.config.compact_at == CompactAt::Never {
+        if self.config.compact_at == CompactAt::Never || self.economics().preset == Preset::Off {
             return Err(Declined::Off);
         }
-        if !self.economy.is_far_from_last_edit() {
+        if !self.economy.is_far_from_edit_and_beginning() {
             return Err(Declined::TooSoon);
         }
         let built = self.build_for(Reason::Wished, self.aim(Reason::Wished), None);
