@@ -117,7 +117,7 @@ fn what_costs_nothing_to_read_is_compacted_at_a_wish_where_the_window_fills_up_a
         before = session.conversation.occupancy();
         assert!(session.steps < 60);
     }
-    assert!((70_000..80_000).contains(&before), "{before}");
+    assert!((72_000..80_000).contains(&before), "{before}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn tools(record: &Record) -> Vec<String> {
 
 #[test]
 fn a_wish_is_declined_while_there_is_room_and_granted_where_the_window_will_be_full_anyway() {
-    let (output, record) = working(&[], FREE, &[2, 11]);
+    let (output, record) = working(&[], FREE, &[2, 17]);
     ended(&output, 0);
     assert_eq!(stdout(&output), "All is read.\n");
     assert!(tools(&record).contains(&"Compact".to_owned()));
@@ -107,7 +107,8 @@ fn a_share_of_the_window_is_set_by_file_or_option_and_never_by_a_project() {
     let bench = Bench::new();
     bench.file(".codelet/settings.toml", "compact_at = 0.1\n");
     bench.settings("compact_at = 0.7\n");
-    let shown = stdout(&bench.command(&["settings"]).output().unwrap());
+    let output = bench.command(&["settings"]).output().unwrap();
+    let shown = stdout(&output);
     let line = shown.lines().find(|line| line.contains("compact_at")).unwrap();
     assert!(line.contains("0.7"), "{shown}");
     for (wrong, named) in [("1", "\"1\""), ("0", "\"0\""), ("full", "\"full\""), ("NaN", "\"NaN\"")] {

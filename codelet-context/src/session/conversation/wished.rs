@@ -25,7 +25,7 @@ impl fmt::Display for Declined {
             Declined::Off => "the user has turned that off",
             Declined::TooSoon => "too little was said since the last edit",
             Declined::TooLittle => "there is too little that could go",
-            Declined::TooDear => "it would cost more than it saves",
+            Declined::TooDear => "it would not pay yet",
         })
     }
 }
@@ -48,7 +48,7 @@ impl Conversation {
         if built.gain == Gain::None || after >= before || self.stuck.is_some() || self.guard.is_in_vain() {
             return Err(Declined::TooLittle);
         }
-        match self.economy.pays(before, after) {
+        match self.economy.pays(before, after, self.config.trigger()) {
             true => Ok(()),
             false => Err(Declined::TooDear),
         }
