@@ -45,7 +45,7 @@ impl Engine {
         let last_words = turns.iter().filter_map(|turn| {
             let mut replies = turn.0.clone().filter(|&at| messages[at].role == Role::Assistant);
             let first = replies.next()?;
-            replies.last().filter(|&last| last > first)
+            replies.next_back().filter(|&last| last > first)
         });
         self.wishes = anchors
             .iter()
