@@ -17,6 +17,7 @@ use crate::step;
 use crate::text_tool_calls;
 use codelet_context::conversation::{Earlier, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
+use codelet_context::policy::CompactAt;
 use codelet_context::tokens::Tokens;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -37,6 +38,7 @@ pub(crate) async fn drive(
 ) -> Ending {
     let bill_before = session.bill;
     session.bill_before = bill_before;
+    session.wishes_compaction = false;
     let mut run = Run::new(session.settings.limits, session.bill.requests > 0);
     let mut owed: Option<Cow<'static, str>> = None;
     let mut held = 0;
@@ -46,7 +48,8 @@ pub(crate) async fn drive(
             break Ending::Interrupted;
         }
         let spent = session.bill.since(&bill_before);
-        match run.next(&session.conversation, signals(session), spent) {
+        let signals = signals(session);
+        match run.next(&session.conversation, signals, spent) {
             Step::Compact(due) => {
                 let came = compaction::compact(session, due, interrupt, listener).await;
                 run.on_compacted(due.reason(), came.as_ref().map(|_| ()));
@@ -123,11 +126,20 @@ pub(crate) async fn drive(
     ending
 }
 
-/// What the clock says of the cache.
-fn signals(session: &Session) -> Signals {
+/// What the clock says of the cache, and what the last step's calls have asked for.
+fn signals(session: &mut Session) -> Signals {
     Signals {
         is_cold: session.is_cold(),
+        is_wished: std::mem::take(&mut session.wishes_compaction),
         ..Signals::default()
+    }
+}
+
+/// What becomes of a conversation that does not fit.
+fn fit(session: &Session) -> &'static str {
+    match session.settings.compact_at {
+        CompactAt::Never => "it has to fit",
+        CompactAt::Full | CompactAt::Share(_) => "compacting to fit",
     }
 }
 
@@ -215,8 +227,9 @@ async fn take(
         let window = session.conversation.config().window();
         let window = session.conversation.state("", 0).current.min(window);
         session.conversation.refused(Some(window));
+        let fit = fit(session);
         listener.on(Event::Notice(format!(
-            "the context window was full before the answer ended; compacting to fit below {window} tokens"
+            "the context window was full before the answer ended; {fit} below {window} tokens"
         )));
     }
     session.broken = reply.broken;
@@ -266,14 +279,14 @@ fn fail(
     }
     if let ModelError::TooLong { limit, counted, .. } = &error {
         session.conversation.refused_at(*limit, *counted);
-        let window = session.conversation.config().window();
+        let (window, fit) = (session.conversation.config().window(), fit(session));
         listener.on(Event::Notice(match (limit, counted) {
             (Some(_), Some(counted)) => {
-                format!("the provider counts {counted} tokens, and its limit is {window}; compacting to fit")
+                format!("the provider counts {counted} tokens, and its limit is {window}; {fit}")
             }
-            (Some(_), None) => format!("the provider's limit is {window} tokens; compacting to fit"),
+            (Some(_), None) => format!("the provider's limit is {window} tokens; {fit}"),
             (None, _) => {
-                format!("the provider says that the request is too long; compacting to fit below {window} tokens")
+                format!("the provider says that the request is too long; {fit} below {window} tokens")
             }
         }));
     }

@@ -78,3 +78,4 @@ pub mod task;
 mod text_tool_calls;
 pub mod tool;
 mod user;
+pub mod wish;

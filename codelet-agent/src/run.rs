@@ -9,7 +9,8 @@ use crate::retry::{Patience, Retries};
 use crate::tally::{self, Finding, Tally, Went};
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
-use codelet_context::policy::Reason;
+use codelet_context::policy::{CompactAt, Reason};
+use codelet_text::short::grouped;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -297,6 +298,9 @@ impl Run {
             return Step::Finish(Ending::CostLimit(spent));
         }
         match conversation.decide(signals) {
+            Some(due) if due.reason().is_forced() && conversation.config().compact_at == CompactAt::Never => {
+                Step::Finish(self.too_long(full(conversation)))
+            }
             Some(due) if !self.acted || due.reason() == Reason::Refused => Step::Compact(due),
             _ => Step::Ask,
         }
@@ -603,6 +607,16 @@ impl Run {
             self.phase = Phase::Ask;
         }
     }
+}
+
+/// Why a run ends whose session only the user compacts.
+fn full(conversation: &Conversation) -> String {
+    format!(
+        "the context window is full ({} of {} tokens), and automatic compaction is off (compact_at): run /compact and continue, or set \
+         compact_at",
+        grouped(conversation.occupancy()),
+        grouped(conversation.config().limit())
+    )
 }
 
 /// The words of an answer.

@@ -22,7 +22,7 @@ use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Image, Message, Origin, Part, Role, Text, ToolResult};
 use codelet_context::note::Note;
 use codelet_context::pin::Pin;
-use codelet_context::policy::CompactionConfig;
+use codelet_context::policy::{CompactAt, CompactionConfig};
 use codelet_context::price;
 use codelet_context::reminder;
 use codelet_context::strategy;
@@ -55,6 +55,8 @@ pub struct Settings {
     pub summary: SummaryBy,
     /// How readily history that was sent is edited to save money.
     pub economics: Preset,
+    /// When the session compacts by itself.
+    pub compact_at: CompactAt,
     /// The most keep-alive requests in a row that keep the cache from expiring; none are made unless the user wants them.
     pub keep_alive: u32,
     /// Text appended to the system prompt.
@@ -196,6 +198,8 @@ pub struct Session {
     pub(crate) discarded: Option<(Earlier, Vec<Pin>)>,
     /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
     pub(crate) is_held_up: bool,
+    /// A call of the last step has asked for a compaction, and was granted it.
+    pub(crate) wishes_compaction: bool,
     /// Questions since the last prompt whether a command is run again with what the sandbox has not given it.
     pub(crate) asked_again: AtomicUsize,
     /// What the user was told of the instructions at the last prompt, and since.
@@ -234,7 +238,7 @@ impl Session {
     pub fn new(parts: Parts, settings: Settings) -> Self {
         let specs: Arc<[ToolSpec]> = parts.tools.iter().map(|tool| tool.spec().clone()).collect();
         let profile = parts.model.profile();
-        let config = config(profile);
+        let config = config(profile, settings.compact_at);
         let economics = economics(&*parts.model, settings.economics);
         let mut conversation = Conversation::new(config, weight(&specs)).under(economics);
         let own_tools = parts.tools.len();
@@ -269,6 +273,7 @@ impl Session {
             beside: Vec::new(),
             discarded: None,
             is_held_up: false,
+            wishes_compaction: false,
             asked_again: AtomicUsize::new(0),
             notices: Vec::new(),
             notices_of_skills: Vec::new(),
@@ -352,7 +357,7 @@ impl Session {
     /// The same; returns the earlier one.
     pub(crate) fn exchange_model(&mut self, model: Arc<dyn Model>) -> Arc<dyn Model> {
         let profile = model.profile();
-        self.conversation.configure(config(profile));
+        self.conversation.configure(config(profile, self.settings.compact_at));
         self.conversation
             .set_economics(economics(&*model, self.settings.economics));
         let earlier = std::mem::replace(&mut self.parts.model, model);
@@ -612,8 +617,10 @@ fn economics(model: &dyn Model, preset: Preset) -> Economics {
 }
 
 /// When a session with this model compacts. As much of the window is kept free as an answer is asked to be.
-fn config(profile: &Profile) -> CompactionConfig {
-    CompactionConfig::new(profile.window).reserving(profile.max_output.min(MOST_OUTPUT))
+fn config(profile: &Profile, compact_at: CompactAt) -> CompactionConfig {
+    let mut config = CompactionConfig::new(profile.window).reserving(profile.max_output.min(MOST_OUTPUT));
+    config.compact_at = compact_at;
+    config
 }
 
 /// What the tools' definitions weigh in each request, in estimated tokens.

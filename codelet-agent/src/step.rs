@@ -140,6 +140,7 @@ pub(crate) async fn call_tools(
             None
         };
         session.narrowed.extend(output.narrowed.take());
+        session.wishes_compaction |= output.wishes_compaction;
         let transcript = output.transcript.as_ref();
         let kept = transcript.and_then(|transcript| session.keep_transcript(transcript, output.text.as_str()));
         let notes = note.into_iter().chain(std::mem::take(&mut output.hooks)).collect();

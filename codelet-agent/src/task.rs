@@ -25,6 +25,7 @@ use crate::tool::{Call, Live, Need, Output, Tool};
 use agents::Agent;
 use codelet_context::body::Body;
 use codelet_context::message::{Action, Parameters};
+use codelet_context::policy::CompactAt;
 use codelet_context::recall::Handle;
 use codelet_text::short::{clip, on_one_line};
 use futures_util::future::BoxFuture;
@@ -349,6 +350,11 @@ fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
             max_steps: Some(max_steps.unwrap_or(STEPS).min(STEPS)),
             max_cost: lent.share,
             patience,
+        },
+        // Nobody else could compact it.
+        compact_at: match lent.settings.compact_at {
+            CompactAt::Never => CompactAt::Full,
+            at => at,
         },
         append_system: Some(behind.collect::<Vec<_>>().join("\n")),
         id: format!("{}-{number}", lent.settings.id),

@@ -252,6 +252,8 @@ pub struct Output {
     pub is_held_up: bool,
     /// What it holds later calls of the turn to, such as the tools that a skill lists.
     pub narrowed: Option<Narrowed>,
+    /// It asks for a compaction before the next request, as the conversation has [granted](Conversation::wished).
+    pub wishes_compaction: bool,
     /// What hooks say of it, for the model, marked as theirs. The loop sets it.
     pub hooks: Vec<String>,
 }
@@ -279,6 +281,7 @@ impl Output {
             transcript: None,
             is_held_up: false,
             narrowed: None,
+            wishes_compaction: false,
             hooks: Vec::new(),
         }
     }

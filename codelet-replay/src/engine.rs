@@ -3,10 +3,13 @@
 use crate::editor::{Editor, Moment};
 use crate::policy::Settings;
 use crate::session::Session;
+use codelet_context::anchor;
 use codelet_context::conversation::{Conversation, Due, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::Message;
+use codelet_context::message::{Message, Role};
 use codelet_context::policy::{CompactionConfig, Reason};
+use codelet_context::turn;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A conversation under a preset.
@@ -15,6 +18,8 @@ pub struct Engine {
     /// How many messages the last request held, as long as no edit came after it.
     same: usize,
     edge: Option<usize>,
+    /// Where the model asks for a compaction: after so many messages of the session.
+    wishes: HashSet<usize>,
 }
 
 impl Engine {
@@ -27,7 +32,27 @@ impl Engine {
             conversation: Conversation::new(config, overhead).under(economics),
             same: 0,
             edge: None,
+            wishes: HashSet::new(),
         }
+    }
+
+    /// The same where the model asks for a compaction whenever a piece of work is done: when the tests pass after a change, and before the
+    /// last words of each turn, whether or not another one follows.
+    pub fn wishing(mut self, session: &Session) -> Self {
+        let messages = &session.messages;
+        let turns = turn::turns(messages);
+        let anchors = anchor::find(messages, &turns, &[], 0);
+        let last_words = turns.iter().filter_map(|turn| {
+            let mut replies = turn.0.clone().filter(|&at| messages[at].role == Role::Assistant);
+            let first = replies.next()?;
+            replies.next_back().filter(|&last| last > first)
+        });
+        self.wishes = anchors
+            .iter()
+            .map(|anchor| anchor.range.end)
+            .chain(last_words)
+            .collect();
+        self
     }
 }
 
@@ -51,6 +76,8 @@ impl Editor for Engine {
     fn edit(&mut self, moment: &Moment) -> Option<&'static str> {
         let signals = Signals {
             is_cold: moment.is_cold,
+            is_wished: self.wishes.contains(&self.conversation.history().messages().len())
+                && self.conversation.wished().is_ok(),
             ..Signals::default()
         };
         let due = self.conversation.decide(signals)?;

@@ -27,6 +27,8 @@ pub enum Policy {
     Protect,
     /// The engine's own preset of that name, by the engine itself.
     Preset(Preset),
+    /// The usual preset, and at each end of a piece of work the model asks for a compaction, which is made where it pays.
+    Wishes,
 }
 
 impl Policy {
@@ -42,10 +44,12 @@ impl Policy {
         Policy::Preset(Preset::Balanced),
         Policy::Preset(Preset::Thrifty),
         Policy::Preset(Preset::Off),
+        Policy::Wishes,
     ];
 
-    /// Those that are played unless others are asked for: all but `off`, which edits when `never` does.
-    pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 1).0;
+    /// Those that are played unless others are asked for: all but `off`, which edits when `never` does, and `wishes`, which no model
+    /// is known to have.
+    pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 2).0;
 
     /// The name by which it is asked for.
     pub fn name(self) -> &'static str {
@@ -57,6 +61,7 @@ impl Policy {
             Policy::ClearAtLeast => "clear-100k-20k",
             Policy::Protect => "protect-40k",
             Policy::Preset(preset) => preset.name(),
+            Policy::Wishes => "wishes",
         }
     }
 
@@ -75,6 +80,7 @@ impl Policy {
             Policy::ClearAtLeast => "the same, if that removes at least 20k tokens",
             Policy::Protect => "clear tool outputs before the newest 40k tokens once they exceed 20k",
             Policy::Preset(preset) => preset.explained(),
+            Policy::Wishes => "faithful, and the model asks for a compaction whenever work is done",
         }
     }
 
@@ -87,6 +93,9 @@ impl Policy {
         let rule = match self {
             Policy::Seven => return Box::new(Seven::new(unedited)),
             Policy::Preset(preset) => return Box::new(Engine::new(session, settings, preset)),
+            Policy::Wishes => {
+                return Box::new(Engine::new(session, settings, Preset::default()).wishing(session));
+            }
             Policy::Never => Rule::Nothing,
             Policy::MaskTen => Rule::Last(10),
             Policy::Clear => Rule::Beyond {

@@ -511,7 +511,11 @@ pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
     notice.can_undo = false;
     let mut lines = say(look, Role::Accent, &format!("Dry run, nothing was changed. {notice}"));
     if notice.changed {
-        lines.extend(say(look, Role::Dim, "/compact applies it; /undo-compact reverts it."));
+        lines.extend(say(
+            look,
+            Role::Dim,
+            "/compact applies it; /undo-compact reverts it. /context shows what goes.",
+        ));
     }
     lines
 }

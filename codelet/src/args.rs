@@ -8,6 +8,7 @@ use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
+use codelet_context::policy::CompactAt;
 use codelet_gateway::Provider;
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
@@ -127,6 +128,10 @@ pub struct Chat {
     /// (thrifty) of them; off: only when the context window is full [default: faithful]
     #[arg(long, value_name = "PRESET", value_parser = named(Preset::ALL.map(Preset::name), crate::settings::economics), hide_possible_values = true)]
     pub economics: Option<Preset>,
+
+    /// Compact at this share of the context window at the latest, from 0.1 to 0.95, or only on /compact (off) [default: when it is full]
+    #[arg(long, value_name = "SHARE", value_parser = crate::settings::compact_at)]
+    pub compact_at: Option<CompactAt>,
 
     /// Plain lines, no cursor control: for pipes, logs and screen readers
     #[arg(long, conflicts_with = "prompt")]
@@ -685,6 +690,7 @@ Policies (all compact when a request would not fit in the context window):
   protect-40k     clear tool outputs before the newest 40k tokens once they exceed 20k
   faithful, balanced, thrifty, off
                   codelet's presets; off runs only if named
+  wishes          faithful, and the model asks for a compaction whenever work is done; only if named
 
 If a recording has no times, the cache is assumed to stay warm. Files that cannot be read are reported and skipped.";
 

@@ -11,6 +11,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::retry::Patience;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
+use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard};
 use codelet_providers::vendor::{self, Vendor};
 use codelet_terminal::render::Background;
@@ -115,6 +116,8 @@ pub struct Settings {
     pub summary: Set<SummaryBy>,
     /// How readily history that was sent is edited to save money.
     pub economics: Set<Preset>,
+    /// When a session compacts by itself.
+    pub compact_at: Set<CompactAt>,
     /// Price cards over those that are built in.
     pub prices: Set<Vec<PriceCard>>,
     /// The most keep-alive requests in a row that keep the cache from expiring.
@@ -219,6 +222,7 @@ impl Default for Settings {
             window_is_bound: false,
             summary: Set::default(SummaryBy::default()),
             economics: Set::default(Preset::default()),
+            compact_at: Set::default(CompactAt::default()),
             prices: Set::default(Vec::new()),
             keep_alive: Set::default(0),
             append_system: Set::default(None),
@@ -313,6 +317,7 @@ impl Settings {
         self.window.take(written.window.map(Some), from);
         self.summary.take(written.summary, from);
         self.economics.take(written.economics, from);
+        self.compact_at.take(written.compact_at, from);
         let prices = written.prices.map(|file| prices(path, &file)).transpose()?;
         self.prices.take(prices, from);
         self.keep_alive.take(written.keep_alive, from);
@@ -377,6 +382,7 @@ impl Settings {
         );
         refuse(&mut written.web, |web| *web && !self.web.value, "web", &mut refused);
         refuse(&mut written.web_private, |_| true, "web_private", &mut refused);
+        refuse(&mut written.compact_at, |_| true, "compact_at", &mut refused);
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
@@ -651,6 +657,20 @@ pub fn hooks_from(name: &str) -> Result<HooksFrom, String> {
 pub fn economics(name: &str) -> Result<Preset, String> {
     Preset::from_name(name)
         .ok_or_else(|| format!("unknown economics {name:?}, expected faithful, balanced, thrifty or off"))
+}
+
+/// When a session compacts by itself: at a share of the window, or not at all.
+///
+/// # Errors
+/// When it is neither, or a share outside of 0.1 to 0.95.
+pub fn compact_at(text: &str) -> Result<CompactAt, String> {
+    match text.trim().parse::<f64>() {
+        Ok(share) if (0.1..=0.95).contains(&share) => Ok(CompactAt::Share(share)),
+        Err(_) if text.trim() == "off" => Ok(CompactAt::Never),
+        _ => Err(format!(
+            "unknown compact_at {text:?}, expected a share of the context window from 0.1 to 0.95, or off"
+        )),
+    }
 }
 
 /// The price cards in a file; a path that is not absolute begins beside the settings file.
@@ -936,6 +956,14 @@ mod tests {
             (
                 "economics = \"cheap\"",
                 ":1:13: unknown economics \"cheap\", expected faithful",
+            ),
+            (
+                "compact_at = 1",
+                ":1:14: unknown compact_at \"1\", expected a share of the context window from 0.1 to 0.95, or off",
+            ),
+            (
+                "compact_at = true",
+                ":1:14: `compact_at` has to be a share of the context window from 0.1 to 0.95, or \"off\"",
             ),
             ("summary = \"me\"", ":1:11: unknown summary \"me\", expected template"),
             (

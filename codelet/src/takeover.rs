@@ -10,7 +10,7 @@ use codelet_context::message::{
     ActionKind, ChangeKind, Message, Origin, Parameters, Part, Role, Text, ToolCall, Words,
 };
 use codelet_context::notice::Notice;
-use codelet_context::policy::Reason;
+use codelet_context::policy::{CompactAt, Reason};
 use codelet_transcript::{Document, Maker};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -116,7 +116,9 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
         ..Signals::default()
     };
     let mut compacted = None;
-    if let Some(due) = session.conversation().decide(signals) {
+    let is_off = session.conversation().config().compact_at == CompactAt::Never;
+    let due = session.conversation().decide(signals);
+    if let Some(due) = due.filter(|due| !is_off || !due.reason().is_forced()) {
         match session.conversation_mut().compact(due) {
             Ok(notice) => compacted = Some((due.reason(), notice)),
             Err(refusal) => told.push_str(&format!("; it could not be compacted: {refusal}")),

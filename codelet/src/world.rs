@@ -16,6 +16,9 @@ use codelet_agent::prompts::{PromptSource, Several};
 use codelet_agent::surroundings::Surroundings;
 use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
+use codelet_agent::wish::Compact;
+use codelet_context::economics::Preset;
+use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue, vendor};
@@ -407,6 +410,10 @@ pub fn equipment(settings: &Settings, place: &Place, model: &dyn Model) -> Equip
     let agents = definitions::find(&world, &AGENTS);
     notices.extend(agents.notices);
     let outfit = Outfit::new(settings, reach.clone(), shared);
+    // A task is short, and its conversation ends with it: it has none of these.
+    if settings.compact_at.value != CompactAt::Never && settings.economics.value != Preset::Off {
+        tools.push(Arc::new(Compact::new()));
+    }
     tools.push(Arc::new(Task::new(Arc::new(outfit), agents.definitions)));
     options.permission = Permission::All;
     let shell = codelet_tools::all(&options)

@@ -18,6 +18,7 @@ mod tasks;
 mod uncounted;
 mod vendors_limits;
 mod waits;
+mod wishes;
 
 use codelet_testkit::assert_shape;
 use common::Stage;

@@ -21,6 +21,18 @@ const REPLY_SHARE: Tokens = 4;
 /// A limit that nobody has named is never assumed to be smaller than this, in tokens: no model's window is.
 const SMALLEST_WINDOW: Tokens = 2_000;
 
+/// When a session compacts by itself, by the user's word.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum CompactAt {
+    /// When the window is full.
+    #[default]
+    Full,
+    /// At this share of the window (0 to 1) at the latest.
+    Share(f64),
+    /// Never: a window that is full ends the run, and the user compacts.
+    Never,
+}
+
 /// When a session compacts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CompactionConfig {
@@ -32,6 +44,8 @@ pub struct CompactionConfig {
     pub reserved_output: Tokens,
     /// The share of a cached token's price that is saved when it is read, 0 to 1.
     pub discount: f64,
+    /// When the user wants it by itself.
+    pub compact_at: CompactAt,
     learned: Option<Tokens>,
 }
 
@@ -43,6 +57,7 @@ impl CompactionConfig {
             context_window,
             reserved_output: 0,
             discount: DISCOUNT,
+            compact_at: CompactAt::Full,
             learned: None,
         }
     }
@@ -69,6 +84,14 @@ impl CompactionConfig {
         self.window() - self.reserved()
     }
 
+    /// The occupancy that may be reached but not passed: the limit, or the user's share of the window where that is less.
+    fn ceiling(&self) -> Tokens {
+        match self.compact_at {
+            CompactAt::Share(share) => self.limit().min((self.window() as f64 * share + 1e-6) as Tokens),
+            CompactAt::Full | CompactAt::Never => self.limit(),
+        }
+    }
+
     /// The effective tokens that may be reached but not passed.
     pub fn threshold(&self) -> Tokens {
         // A float product such as 0.9 × window may fall a hair short of the whole number that is meant.
@@ -78,12 +101,12 @@ impl CompactionConfig {
     /// Whether a prompt that weighs this much in price is past the threshold. About money only: it may say no one step
     /// before a request is refused.
     pub fn should_compact(&self, effective: Tokens) -> bool {
-        effective > self.threshold()
+        effective > self.threshold() && self.compact_at != CompactAt::Never
     }
 
-    /// The occupancy at which a compaction of a session is due: the limit, or the threshold where that is lower.
+    /// The occupancy at which a compaction of a session is due: the limit, or the threshold or the user's share where that is lower.
     pub fn trigger(&self) -> Tokens {
-        self.limit().min(self.threshold())
+        self.ceiling().min(self.threshold())
     }
 
     /// What a compaction aims at: far enough below the trigger that the next one is many steps away.
@@ -116,7 +139,8 @@ impl CompactionConfig {
     /// |---|---|
     /// | [`Reason::Refused`] | the provider has just refused the request as too long |
     /// | [`Reason::Asked`] | the user asks for it |
-    /// | [`Reason::Full`] | the occupancy of the next request passes [`limit`](Self::limit) |
+    /// | [`Reason::Full`] | the occupancy of the next request passes [`limit`](Self::limit), or the user's [share](CompactAt) |
+    /// | [`Reason::Wished`] | the model asks for it, and was [granted](crate::conversation::Conversation::wished) it |
     /// | [`Reason::Price`] | the effective tokens pass the threshold, or the rent of what can be removed has reached the cost of removing it |
     /// | [`Reason::Cold`] | the cache has expired and something can be removed, so that the edit is free |
     ///
@@ -127,8 +151,10 @@ impl CompactionConfig {
             Some(Reason::Refused)
         } else if now.is_asked {
             Some(Reason::Asked)
-        } else if now.occupancy > self.limit() {
+        } else if now.occupancy > self.ceiling() {
             Some(Reason::Full)
+        } else if now.is_wished {
+            Some(Reason::Wished)
         } else if self.should_compact(now.effective) || (now.is_rent_due && now.removable > 0) {
             Some(Reason::Price)
         } else if now.is_cold && now.removable > 0 {
@@ -154,6 +180,8 @@ pub struct Pressure {
     pub is_cold: bool,
     /// The user asks for a compaction.
     pub is_asked: bool,
+    /// The model does.
+    pub is_wished: bool,
     /// The provider has just refused the request as too long.
     pub is_refused: bool,
 }
@@ -178,6 +206,8 @@ pub enum Reason {
     Price,
     /// The user asked.
     Asked,
+    /// The model asked.
+    Wished,
     /// The provider said that the request was too long.
     Refused,
     /// The cache has expired, so an edit is free.
@@ -193,6 +223,7 @@ impl Reason {
             Reason::Full => "full",
             Reason::Price => "price",
             Reason::Asked => "asked",
+            Reason::Wished => "wished",
             Reason::Refused => "refused",
             Reason::Cold => "cold",
             Reason::Rejected => "rejected",

@@ -8,6 +8,7 @@ mod fates;
 mod light;
 mod undo;
 mod warned;
+mod wished;
 mod withdraw;
 
 use crate::budget::breaks::{Break, Cause};
@@ -39,6 +40,7 @@ use std::sync::Arc;
 pub use due::{Due, EditKind};
 pub use earlier::Earlier;
 pub use edits::{DoesNotFit, Edit, Refusal};
+pub use wished::Declined;
 pub use withdraw::{Place, Withdrawn};
 
 /// What one reply was reported to cost.
@@ -57,6 +59,8 @@ pub struct Report {
 pub struct Signals {
     /// The user asks for a compaction.
     pub is_asked: bool,
+    /// The model does, and was [granted](Conversation::wished) it.
+    pub is_wished: bool,
     /// The cache has expired.
     pub is_cold: bool,
 }

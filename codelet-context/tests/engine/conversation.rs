@@ -22,6 +22,7 @@ use std::time::Duration;
 
 const ASKED: Signals = Signals {
     is_asked: true,
+    is_wished: false,
     is_cold: false,
 };
 

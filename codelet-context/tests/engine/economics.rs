@@ -185,6 +185,7 @@ fn two_edits_are_steps_and_tokens_apart() {
 
 const COLD: Signals = Signals {
     is_asked: false,
+    is_wished: false,
     is_cold: true,
 };
 
@@ -454,7 +455,7 @@ proptest! {
                 continue;
             }
             let is_cold = cold.next().unwrap_or(false);
-            let Some(due) = conversation.decide(Signals { is_asked: false, is_cold }) else { continue };
+            let Some(due) = conversation.decide(Signals { is_cold, ..Signals::default() }) else { continue };
             let is_light = due.kind() == EditKind::Light;
             let before = conversation.view().messages.clone();
             let Ok(notice) = conversation.compact(due) else {

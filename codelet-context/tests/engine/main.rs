@@ -23,4 +23,5 @@ mod spec_examples;
 mod standing;
 mod strategies;
 mod superseded;
+mod wished;
 mod withdraw;

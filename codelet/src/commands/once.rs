@@ -424,6 +424,7 @@ pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
     settings.fallback.take(chat.fallback.clone().map(Some), from);
     settings.summary.take(chat.summary, from);
     settings.economics.take(chat.economics, from);
+    settings.compact_at.take(chat.compact_at, from);
     settings.append_system.take(chat.append_system.clone().map(Some), from);
     Ok(settings)
 }
@@ -466,6 +467,7 @@ pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::ses
         },
         summary: settings.summary.value,
         economics: settings.economics.value,
+        compact_at: settings.compact_at.value,
         keep_alive: settings.keep_alive.value,
         append_system: settings.append_system.value.clone(),
         skills,

@@ -10,6 +10,7 @@ use crate::place::{Place, variable};
 use crate::settings::{self, From, NotifyBy, Set, Settings};
 use crate::world;
 use codelet_agent::session::SummaryBy;
+use codelet_context::policy::CompactAt;
 use codelet_network::{Named, NetworkError, TrustedBy};
 use codelet_providers::address;
 use codelet_terminal::render::Background;
@@ -114,6 +115,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             name.to_owned()
         }),
         row("economics", &settings.economics, |preset| preset.name().to_owned()),
+        row("compact_at", &settings.compact_at, |at| match at {
+            CompactAt::Full => "when the context window is full".to_owned(),
+            CompactAt::Share(share) => share.to_string(),
+            CompactAt::Never => "off".to_owned(),
+        }),
         row("prices", &settings.prices, |cards| match cards.len() {
             0 => "built in".to_owned(),
             count => format!("built in, and {count} of your own"),

@@ -10,6 +10,7 @@ use codelet_agent::effort::Effort;
 use codelet_agent::permission::Permission;
 use codelet_agent::session::SummaryBy;
 use codelet_context::economics::Preset;
+use codelet_context::policy::CompactAt;
 use codelet_context::price;
 use codelet_providers::vendor;
 use codelet_terminal::render::Background;
@@ -63,6 +64,8 @@ pub(super) struct Written {
     pub summary: Option<SummaryBy>,
     #[serde(deserialize_with = "economics")]
     pub economics: Option<Preset>,
+    #[serde(deserialize_with = "compact_at")]
+    pub compact_at: Option<CompactAt>,
     #[serde(deserialize_with = "prices")]
     pub prices: Option<PathBuf>,
     #[serde(deserialize_with = "keep_alive")]
@@ -498,6 +501,24 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Key>, D::
     Ok(keys
         .map(|(VendorName(vendor), Filled(key))| (vendor.to_owned(), Key::new(key)))
         .collect())
+}
+
+/// A share of the window, or a word.
+fn compact_at<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CompactAt>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "`compact_at` has to be a share of the context window from 0.1 to 0.95, or \"off\""
+    )]
+    enum Value {
+        Share(f64),
+        Word(String),
+    }
+    let text = match Value::deserialize(from)? {
+        Value::Share(share) => share.to_string(),
+        Value::Word(word) => word,
+    };
+    super::compact_at(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// Readers of names.

@@ -43,6 +43,7 @@ mod takeover;
 mod tasks;
 mod usage;
 mod web;
+mod wishes;
 
 /// No test of its own: the server of tools that others start.
 #[cfg(unix)]

@@ -27,6 +27,9 @@ const FULL: f64 = 0.92;
 /// An edit must have paid for itself in this share of the steps until the window is full. The compaction that comes then
 /// removes the same; an edit that only just pays puts it off, and the requests in between are long ones.
 const PAID_IN: f64 = 0.5;
+/// The share of what triggers a compaction from which on most conversations come to that: of the recorded ones that came so far, 65 % did in a
+/// window of 200,000 tokens, and 89 % in one of 64,000.
+const FILLS: f64 = 0.8;
 
 impl Economy {
     /// Looks for a cut, unless it is known that none can pay yet.
@@ -54,6 +57,25 @@ impl Economy {
         }
     }
 
+    /// Whether a compaction is worth it that leaves `after` tokens of `before`, all of which are written anew. Besides what any edit
+    /// has to, it has to pay within as many steps as the session has made: nobody knows of more. What costs nothing to read never pays, so what
+    /// decides there is whether the window will be full anyway, which it is at `trigger`.
+    pub fn pays(&self, before: Tokens, after: Tokens, trigger: Tokens) -> bool {
+        let cut = Cut {
+            from: 0,
+            removed: before.saturating_sub(after) as f64,
+            tail: after as f64,
+            excess: 0.0,
+        };
+        match self.read() > 0.0 {
+            true => {
+                let steps = economics::break_even(self.read(), self.write(), cut.tail, cut.removed);
+                steps <= self.bulk.steps() as f64 && self.is_worth(&cut)
+            }
+            false => before as f64 >= trigger as f64 * FILLS,
+        }
+    }
+
     /// Whether the session can bear what an edit costs, and has room for enough steps to get it back.
     fn is_worth(&self, cut: &Cut) -> bool {
         let (read, write) = (self.read(), self.write());
@@ -78,10 +100,17 @@ impl Economy {
     }
 
     fn is_far_from_last_edit(&self) -> bool {
-        self.edited.is_none_or(|(steps, position)| {
-            let apart = TOKENS_APART.min(self.window / APART_SHARE);
-            self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
-        })
+        self.edited.is_none_or(|edit| self.is_far_from(edit))
+    }
+
+    /// The same, where the beginning counts as an edit: a conversation that has only begun is not compacted at a wish.
+    pub fn is_far_from_edit_and_beginning(&self) -> bool {
+        self.is_far_from(self.edited.unwrap_or_default())
+    }
+
+    fn is_far_from(&self, (steps, position): (u64, Tokens)) -> bool {
+        let apart = TOKENS_APART.min(self.window / APART_SHARE);
+        self.bulk.steps() >= steps + STEPS_APART && self.bulk.position() >= position + apart
     }
 
     /// The cut with the largest excess of rent over cost: anywhere, or reading up to a given message and no further.

@@ -2,7 +2,7 @@
 
 use super::{Conversation, Signals};
 use crate::budget::economy::Way;
-use crate::budget::policy::{AIM, CLEARLY_BELOW, Fixed, Heaviest, Pressure, Reason, UNSEEN_PROMPT};
+use crate::budget::policy::{AIM, CLEARLY_BELOW, CompactAt, Fixed, Heaviest, Pressure, Reason, UNSEEN_PROMPT};
 use crate::compact::{Rise, Target, UNSEEN_SHARE};
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn;
@@ -112,13 +112,16 @@ impl Conversation {
             is_rent_due: way.is_some(),
             is_cold: signals.is_cold,
             is_asked: signals.is_asked,
+            is_wished: signals.is_wished,
             is_refused: self.is_refused,
         };
         (pressure, way.or(cold.map(Way::Trim)))
     }
 
     fn way(&self, occupancy: Tokens) -> Option<Way> {
-        self.economy.way(occupancy, &self.pins.messages(), || self.fixed())
+        let way = self.economy.way(occupancy, &self.pins.messages(), || self.fixed())?;
+        let is_whole = matches!(way, Way::Below { .. });
+        (!is_whole || self.config.compact_at != CompactAt::Never).then_some(way)
     }
 
     /// What the last prompt weighed in price; nothing where what no price may touch weighs nearly as much by itself, as no
@@ -174,7 +177,7 @@ impl Conversation {
             // Past the threshold, no lighter edit is enough.
             Reason::Price if self.config.should_compact(pressure.effective) => None,
             Reason::Price | Reason::Cold => way,
-            Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => None,
+            Reason::Full | Reason::Asked | Reason::Wished | Reason::Refused | Reason::Rejected => None,
         };
         may.then_some(Due { reason, way })
     }
@@ -193,7 +196,7 @@ impl Conversation {
             let room = self.in_estimate(self.config.trigger());
             budget = budget.max(self.in_estimate(self.fixed()) + room / 10).min(room);
         }
-        if reason == Reason::Asked && self.shown.tokens <= budget {
+        if matches!(reason, Reason::Asked | Reason::Wished) && self.shown.tokens <= budget {
             Target::Select
         } else {
             Target::Budget(budget)

@@ -328,13 +328,13 @@ impl Conversation {
     }
 
     /// Builds what `reason` asks for.
-    fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> Built {
-        if reason == Reason::Asked && aim.target == Target::Select {
+    pub(super) fn build_for(&self, reason: Reason, aim: Aim, written: Option<&str>) -> Built {
+        if aim.target == Target::Select {
             return self.build_below_aim(written, true);
         }
         // No price is worth what the model has not read yet, nor what the user has said.
         let spared = match reason {
-            Reason::Price | Reason::Cold => self.untouchable(),
+            Reason::Price | Reason::Cold | Reason::Wished => self.untouchable(),
             Reason::Full | Reason::Asked | Reason::Refused | Reason::Rejected => Vec::new(),
         };
         let done = self.build(aim, written, &spared);

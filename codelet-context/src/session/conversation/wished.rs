@@ -1,0 +1,56 @@
+//! A compaction that the model asks for, at what it takes for the end of a piece of work.
+
+use super::Conversation;
+use super::edits::Gain;
+use crate::budget::economics::Preset;
+use crate::budget::policy::{CompactAt, Reason};
+use std::fmt;
+
+/// Why a compaction that the model asks for is not made.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Declined {
+    /// The user wants none before the window is full, or none at all.
+    Off,
+    /// Too little was said since the last edit, or since the beginning.
+    TooSoon,
+    /// There is too little that could go.
+    TooLittle,
+    /// It has paid for itself after more steps than can be counted on.
+    TooDear,
+}
+
+impl fmt::Display for Declined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Declined::Off => "the user has turned that off",
+            Declined::TooSoon => "too little was said since the last edit",
+            Declined::TooLittle => "there is too little that could go",
+            Declined::TooDear => "it would not pay yet",
+        })
+    }
+}
+
+impl Conversation {
+    /// Decides whether the compaction is made that the model asks for; [`decide`](Self::decide) answers with it where the
+    /// [signals](super::Signals) say so. Nothing is changed by asking.
+    ///
+    /// # Errors
+    /// When it is not, and why.
+    pub fn wished(&self) -> Result<(), Declined> {
+        if self.config.compact_at == CompactAt::Never || self.economics().preset == Preset::Off {
+            return Err(Declined::Off);
+        }
+        if !self.economy.is_far_from_edit_and_beginning() {
+            return Err(Declined::TooSoon);
+        }
+        let built = self.build_for(Reason::Wished, self.aim(Reason::Wished), None);
+        let (before, after) = (self.occupancy(), self.weigh(built.done.after.tokens));
+        if built.gain == Gain::None || after >= before || self.stuck.is_some() || self.guard.is_in_vain() {
+            return Err(Declined::TooLittle);
+        }
+        match self.economy.pays(before, after, self.config.trigger()) {
+            true => Ok(()),
+            false => Err(Declined::TooDear),
+        }
+    }
+}
