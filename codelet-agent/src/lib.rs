@@ -53,6 +53,7 @@ pub mod glance;
 pub mod hooks;
 pub mod instructions;
 pub mod interrupt;
+pub mod journal;
 mod keep_alive;
 pub mod mention;
 pub mod model;

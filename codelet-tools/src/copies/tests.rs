@@ -1,0 +1,56 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+fn file(bytes: &[u8]) -> Version {
+    Version::of(bytes, 0o644)
+}
+
+fn entry(path: &str, before: Version, after: Version) -> Entry {
+    Entry {
+        path: PathBuf::from(path),
+        before,
+        after,
+        made: None,
+    }
+}
+
+#[test]
+fn the_oldest_copies_make_room_and_what_two_changes_share_counts_once() {
+    let mut records = Records::default();
+    let text = |number: u8| vec![number; 1_000];
+    records.push(entry("a", Version::Absent, file(&text(0))), 8_000);
+    for number in 1..40 {
+        records.push(entry("a", file(&text(number - 1)), file(&text(number))), 8_000);
+    }
+    assert!(records.bytes <= 8_000);
+    let kept = |entry: &Entry| entry.before.bytes().is_some();
+    let changes: Vec<bool> = records.changes(0, usize::MAX).map(kept).collect();
+    // That there was nothing needs no copy.
+    assert!(changes[0] && !changes[1] && !changes[20]);
+    assert!(changes[34..].iter().all(|is_kept| *is_kept), "{changes:?}");
+    // What became of it is known all the same.
+    let net = records.net(0, usize::MAX);
+    assert_eq!(change(net[Path::new("a")].0, net[Path::new("a")].1), Change::Created);
+}
+
+#[test]
+fn of_a_session_to_which_nobody_goes_back_nothing_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap().join("a");
+    let copies = Copies::default();
+    copies.put(&path, b"one", None).unwrap();
+    copies.note_command("ls");
+    assert_eq!(copies.mark(), Mark(0));
+    copies.keep();
+    copies.put(&path.with_file_name("b"), b"one", None).unwrap();
+    copies.note_command("ls\nls");
+    assert_eq!(copies.mark(), Mark(2));
+    assert_eq!(copies.commands(Mark(0), Mark(2)), ["ls ls"]);
+}
+
+#[test]
+fn a_copy_shows_no_byte_of_a_file() {
+    let shown = format!("{:?}", entry("a", file(b"sk-secret"), Version::Absent));
+    assert!(!shown.contains("115") && !shown.contains("sk-"), "{shown}");
+}
