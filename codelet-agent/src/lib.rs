@@ -65,6 +65,7 @@ pub mod picture;
 pub mod prompts;
 mod refused;
 pub mod retry;
+pub mod rewind;
 pub mod run;
 pub mod scripted;
 pub mod session;

@@ -29,7 +29,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// Commands of the terminal's that make sense without one. What an editor has a place of its own for is not among them.
-const OFFERED: [&str; 12] = [
+const OFFERED: [&str; 13] = [
     "context",
     "compact",
     "undo-compact",
@@ -41,6 +41,7 @@ const OFFERED: [&str; 12] = [
     "cost",
     "retry",
     "clear",
+    "rewind",
     "undo",
 ];
 /// Columns of what commands show.
@@ -125,6 +126,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         once::session_settings(&settings, true),
     );
     session.served_by(connected.offers);
+    session.journalled_by(equipment.reach.journal());
     Runner::serve(hooks, &mut session, None, &place, equipment.reach.clone());
     notices.extend(standby.serve(&mut session, equipment.reach.clone()));
     let mut compacted = None;
