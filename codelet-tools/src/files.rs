@@ -414,7 +414,7 @@ fn folder(path: &Path) -> Result<OwnedFd, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
@@ -486,7 +486,12 @@ mod tests {
 
     /// Does something on a thread on which the kernel refuses a call with this argument.
     #[cfg(target_os = "linux")]
-    fn without<T: Send>(call: i64, argument: Option<(u8, u64)>, errno: i32, act: impl FnOnce() -> T + Send) -> T {
+    pub(crate) fn without<T: Send>(
+        call: i64,
+        argument: Option<(u8, u64)>,
+        errno: i32,
+        act: impl FnOnce() -> T + Send,
+    ) -> T {
         use seccompiler::{
             BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
         };
