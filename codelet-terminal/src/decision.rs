@@ -155,12 +155,13 @@ impl Deciding {
         }
     }
 
-    /// Answers; returns what was chosen in words.
+    /// Answers; returns the question with what was chosen.
     pub(crate) fn answer(self, letter: char) -> String {
         let chosen = self.decision.alternatives.iter().find(|it| it.letter == letter);
-        let words = chosen.map_or_else(String::new, |chosen| chosen.words.clone());
+        let words = chosen.map_or("", |chosen| &*chosen.words);
+        let told = format!("{} {words}", self.decision.question);
         // Whoever asked may have left.
         let _ = self.decision.answer.send(letter);
-        words
+        told
     }
 }

@@ -43,7 +43,6 @@ mod reason;
 mod remote;
 pub mod render;
 pub mod repl;
-mod rewind;
 pub mod screen;
 pub mod signals;
 pub mod tty;

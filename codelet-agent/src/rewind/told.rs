@@ -172,18 +172,18 @@ impl Preview {
     }
 }
 
-/// What would become of a file, behind its name; empty where its diff says it.
+/// What would become of a file, in a sentence; empty where its diff says it.
 pub fn fate(restore: &Restore) -> String {
     match (&restore.standing, restore.change) {
-        (Standing::Lost(why), _) => format!("cannot be put back: {why}"),
+        (Standing::Lost(why), _) => format!("It cannot be put back: {why}."),
         (Standing::ChangedSince, Change::Created) => {
-            "was deleted since by a command or somebody else: it comes back only if you say so".to_owned()
+            "It was deleted since, by a command or somebody else: it comes back only if you say so.".to_owned()
         }
         (Standing::ChangedSince, _) => {
-            "was changed since by a command or somebody else: it is overwritten only if you say so".to_owned()
+            "It was changed since, by a command or somebody else: it is overwritten only if you say so.".to_owned()
         }
-        (Standing::AsLeft, Change::Created) => "comes back".to_owned(),
-        (Standing::AsLeft, Change::Deleted) => "is deleted: it did not exist then".to_owned(),
+        (Standing::AsLeft, Change::Created) => "It comes back.".to_owned(),
+        (Standing::AsLeft, Change::Deleted) => "It is deleted: there was none then.".to_owned(),
         (Standing::AsLeft, Change::Altered) => String::new(),
     }
 }

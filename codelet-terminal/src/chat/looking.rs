@@ -4,8 +4,9 @@ use super::{Export, Reach};
 use crate::command::{self, Name, dry_run};
 use crate::front::Doing;
 use crate::render::look::{Background, Look, Role, Styles};
+use crate::render::rewind;
 use crate::render::wrap::line_text;
-use crate::{answers, effort, rewind};
+use crate::{answers, effort};
 use codelet_agent::session::Session;
 use ratatui::text::Line;
 use std::sync::Arc;
@@ -77,7 +78,7 @@ impl Looking {
             Name::Model => answers::models(look, session, &self.models),
             Name::Effort => answers::say(look, Role::Text, &effort::shown(session)),
             Name::Pin => answers::pins(look, session),
-            Name::Rewind => rewind::list(look, &session.past_prompts()),
+            Name::Rewind => rewind::list(&session.past_prompts(), look),
             Name::Export => return self.exported(session, arguments),
             Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
             _ => Vec::new(),

@@ -5,7 +5,7 @@ use crate::decision::{Alternative, Decision};
 use crate::front::{Doing, Front};
 use crate::render::figures::count;
 use crate::render::look::Role;
-use crate::rewind;
+use crate::render::rewind;
 use codelet_agent::rewind::told::{USAGE, Wanted, missing, wanted};
 use codelet_agent::rewind::{Preview, Rewound, Scope};
 
@@ -33,7 +33,7 @@ impl<F: Front> Chat<F> {
             return self.refuse(Role::Warning, &missing(number));
         };
         let look = self.front.look();
-        self.front.print(rewind::preview(&look, number, &preview));
+        self.front.print(rewind::preview(number, &preview, &look));
         let question = format!("Go back to before prompt {number}?");
         let Some(answer) = self.decide(question, alternatives(&preview)).await else {
             return self.say(Role::Dim, &preview.how(number));

@@ -73,7 +73,7 @@ fn in_lines_prompts_are_listed_and_what_goes_back_is_written() {
         session.wait("a.txt +1 -1, new/b.txt (new) +1 -0");
         session.say("/rewind 2");
         session.wait("From the conversation: 1 prompt, 3 answers and 2 tool calls go.");
-        session.wait("is deleted: it did not exist then");
+        session.wait("It is deleted: there was none then.");
         session.wait("write /rewind 2 both, /rewind 2 conversation or /rewind 2 files.");
         assert_eq!(bench.read("new/b.txt"), "made\n");
         session.say("/rewind 2 both");
@@ -216,7 +216,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
         terminal.see("[b] both");
         let shown = terminal.text();
         assert!(
-            shown.contains("was changed since by a command or somebody else"),
+            shown.contains("It was changed since, by a command or somebody else"),
             "{shown}"
         );
         assert!(

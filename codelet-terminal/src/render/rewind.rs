@@ -1,15 +1,15 @@
 //! The prompts that can be gone back to, and what going back to one comes to, as lines.
 
-use crate::answers::say;
-use crate::render::clean::clean;
-use crate::render::diff::Diff;
-use crate::render::figures::count;
-use crate::render::look::{Look, Role};
-use crate::render::wrap::{clip, clip_line};
+use super::answers::paragraph;
+use super::clean::clean;
+use super::diff::Diff;
+use super::figures::count;
+use super::look::{Look, Role};
+use super::wrap::{clip, clip_line};
 use codelet_agent::journal::Restore;
 use codelet_agent::rewind::told::{NO_PROMPTS, fate};
 use codelet_agent::rewind::{PastPrompt, Preview};
-use codelet_text::short::words;
+use codelet_text::short::{self, words};
 use ratatui::text::{Line, Span};
 
 /// Prompts that are listed, the newest.
@@ -17,39 +17,42 @@ const LISTED: usize = 20;
 /// Lines of the changes of one file, and of all, that are shown.
 const OF_A_FILE: usize = 60;
 const OF_ALL: usize = 300;
-/// Columns of a prompt in a sentence.
+/// Files of which more than their number is shown.
+const FILES: usize = 50;
+/// Columns of a prompt in a sentence, and characters of one that are looked at.
 const QUOTED: usize = 60;
+const LOOKED_AT: usize = 400;
 
-/// A prompt in a few words.
-pub(crate) fn quoted(text: &str) -> String {
-    clip(&clean(&words(text), 1), QUOTED)
+/// The beginning of a prompt, on one line.
+fn beginning(text: &str) -> String {
+    clean(&words(&short::clip(text, LOOKED_AT)), 1).into_owned()
 }
 
 /// The prompts, newest first.
-pub(crate) fn list(look: &Look, prompts: &[PastPrompt]) -> Vec<Line<'static>> {
+pub fn list(prompts: &[PastPrompt], look: &Look) -> Vec<Line<'static>> {
     if prompts.is_empty() {
-        return say(look, Role::Text, NO_PROMPTS);
+        return paragraph(NO_PROMPTS, Role::Text, look);
     }
     let digits = prompts.len().to_string().len();
     let mut lines = Vec::new();
     for prompt in prompts.iter().rev().take(LISTED) {
         let number = Span::styled(format!("{:>digits$}  ", prompt.number), look.style(Role::Accent));
-        let text = Span::styled(clean(&words(&prompt.text), 1).into_owned(), look.style(Role::Text));
+        let text = Span::styled(beginning(&prompt.text), look.style(Role::Text));
         lines.push(clip_line(Line::from(vec![number, text]), look.width));
-        let about = format!("{}  {}", " ".repeat(digits), clean(&about(look, prompt), 1));
+        let about = format!("{}  {}", " ".repeat(digits), clean(&about(prompt, look), 1));
         lines.push(clip_line(Line::styled(about, look.style(Role::Dim)), look.width));
     }
     let older = prompts.len().saturating_sub(LISTED);
     if older > 0 {
         let older = format!("{}: 1 to {older}", count(older as u64, "older prompt"));
-        lines.extend(say(look, Role::Dim, &older));
+        lines.extend(paragraph(&older, Role::Dim, look));
     }
     let how = "/rewind NUMBER shows what going back to before that prompt changes, and asks.";
-    lines.extend(say(look, Role::Dim, how));
+    lines.extend(paragraph(how, Role::Dim, look));
     lines
 }
 
-fn about(look: &Look, prompt: &PastPrompt) -> String {
+fn about(prompt: &PastPrompt, look: &Look) -> String {
     let about = prompt.about();
     match look.is_plain() {
         true => about.replace(" · ", " | ").replace('−', "-"),
@@ -58,29 +61,33 @@ fn about(look: &Look, prompt: &PastPrompt) -> String {
 }
 
 /// What going back to this prompt comes to.
-pub(crate) fn preview(look: &Look, number: usize, preview: &Preview) -> Vec<Line<'static>> {
-    let title = format!("Going back to before prompt {number}: {}", quoted(&preview.text));
-    let mut lines = say(look, Role::Strong, &title);
-    lines.extend(say(look, Role::Text, &preview.conversation()));
+pub fn preview(number: usize, preview: &Preview, look: &Look) -> Vec<Line<'static>> {
+    let quoted = clip(&beginning(&preview.text), QUOTED);
+    let title = format!("Going back to before prompt {number}: {quoted}");
+    let mut lines = paragraph(&title, Role::Strong, look);
+    lines.extend(paragraph(&preview.conversation(), Role::Text, look));
     let mut left = OF_ALL;
-    for restore in &preview.restores {
-        lines.extend(file(look, restore, &mut left));
+    for restore in preview.restores.iter().take(FILES) {
+        lines.push(Line::default());
+        lines.extend(file(restore, look, &mut left));
+    }
+    let more = preview.restores.len().saturating_sub(FILES);
+    if more > 0 {
+        let more = format!("and {}", count(more as u64, "more file"));
+        lines.extend(paragraph(&more, Role::Dim, look));
     }
     if preview.restores.is_empty() {
-        lines.extend(say(
-            look,
-            Role::Text,
-            "No file that the tools have changed is to be put back.",
-        ));
+        lines.extend(paragraph("The tools have changed no file since.", Role::Text, look));
     }
     if let Some(told) = preview.uncovered() {
-        lines.extend(say(look, Role::Warning, &told));
+        lines.push(Line::default());
+        lines.extend(paragraph(&told, Role::Warning, look));
     }
     lines
 }
 
 /// What would become of a file.
-fn file(look: &Look, restore: &Restore, left: &mut usize) -> Vec<Line<'static>> {
+fn file(restore: &Restore, look: &Look, left: &mut usize) -> Vec<Line<'static>> {
     let diff = Diff::parse(&restore.diff);
     let mut head = vec![Span::styled(
         format!("{} ", clean(&restore.name, 1)),
@@ -90,12 +97,9 @@ fn file(look: &Look, restore: &Restore, left: &mut usize) -> Vec<Line<'static>> 
         head.extend(diff.summary(look));
     }
     let mut lines = vec![clip_line(Line::from(head), look.width)];
-    let fate = fate(restore);
-    if !fate.is_empty() {
-        lines.extend(say(look, Role::Warning, &format!("  {fate}")));
-    }
+    lines.extend(paragraph(&fate(restore), Role::Warning, look));
     for remark in &diff.remarks {
-        lines.extend(say(look, Role::Dim, &format!("  {remark}")));
+        lines.extend(paragraph(remark, Role::Dim, look));
     }
     let shown = OF_A_FILE.min(*left);
     if shown > 0 {
