@@ -145,10 +145,12 @@ impl Session {
         said.map_or_else(String::new, |message| own_words(message))
     }
 
-    /// The prompts that can be gone back to, oldest first: those that were said in this session and still are in its conversation.
-    pub fn past_prompts(&self) -> Vec<PastPrompt> {
+    /// The prompts that can be gone back to, at most so many of the newest, oldest first: those that were said in this session and still are in
+    /// its conversation.
+    pub fn past_prompts(&self, most: usize) -> Vec<PastPrompt> {
         let ends = self.prompts.iter().skip(1).map(|next| next.mark).chain([self.mark()]);
         let prompts = self.prompts.iter().zip(ends).enumerate();
+        let prompts = prompts.skip(self.prompts.len().saturating_sub(most));
         prompts
             .map(|(at, (prompted, end))| PastPrompt {
                 number: at + 1,

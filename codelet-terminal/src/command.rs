@@ -172,13 +172,13 @@ pub const COMMANDS: [Entry; 25] = [
         Name::Rewind,
         "rewind",
         "[NUMBER [both | conversation | files]]",
-        "list your prompts; with a number: show what going back to before it changes, and ask",
+        "list your prompts, or go back to before one: conversation, files or both",
     ),
     entry(
         Name::Undo,
         "undo",
         "",
-        "undo the last /clear, /retry or /rewind and everything since; again: redo it",
+        "undo /clear, /retry or /rewind and everything since; again: redo it",
     ),
     entry(
         Name::Export,

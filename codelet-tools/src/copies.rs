@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most bytes of copies that are kept; the oldest make room.
 const MOST: usize = 64 * 1024 * 1024;
+/// Bytes of a file that is compared only to count its lines.
+const COUNTED: usize = 1024 * 1024;
 /// Characters of a command that are kept.
 const COMMAND: usize = 200;
 
@@ -542,7 +544,8 @@ impl Desk {
 /// Lines that were added and removed; none where they were not compared.
 fn lines(first: &Version, last: &Version) -> Option<(u64, u64)> {
     let (old, new) = (first.bytes()?, last.bytes()?);
-    if [old, new].iter().any(|bytes| text::binary_kind(bytes).is_some()) {
+    let is_compared = |bytes: &[u8]| bytes.len() <= COUNTED && text::binary_kind(bytes).is_none();
+    if !is_compared(old) || !is_compared(new) {
         return None;
     }
     Some(diff::count(&text::decode(old).text, &text::decode(new).text))

@@ -102,7 +102,7 @@ fn last_words(stage: &Stage) -> String {
 async fn both_go_back_and_forth_and_nothing_has_to_be_told() {
     let (mut stage, journal) = stage().await;
     let all = view(&stage);
-    let prompts = stage.session.past_prompts();
+    let prompts = stage.session.past_prompts(9);
     let told: Vec<(usize, &str, usize)> = prompts
         .iter()
         .map(|it| (it.number, &*it.text, it.files.len()))
@@ -114,12 +114,12 @@ async fn both_go_back_and_forth_and_nothing_has_to_be_told() {
     assert_eq!(rewound.prompt.as_deref(), Some("Number 2."));
     assert_eq!(journal.at(journal.mark()), 1);
     assert_eq!(last_words(&stage), "One.");
-    assert_eq!(stage.session.past_prompts().len(), 1);
+    assert_eq!(stage.session.past_prompts(9).len(), 1);
     assert!(stage.session.rewind(2, Scope::Both, false).await.is_none());
     assert!(stage.session.last_turn().is_none() && stage.retry().await.is_none());
     stage.session.undo().await.unwrap();
     assert_eq!((view(&stage), journal.at(journal.mark())), (all, 3));
-    assert_eq!(stage.session.past_prompts().len(), 3);
+    assert_eq!(stage.session.past_prompts(9).len(), 3);
     // Undone once more, it is done; and what is said then follows the first prompt.
     stage.session.undo().await.unwrap();
     assert_eq!((last_words(&stage).as_str(), journal.at(journal.mark())), ("One.", 1));
@@ -154,7 +154,10 @@ async fn the_model_is_told_wherever_files_are_not_as_the_conversation_knows_them
         told.contains("before the prompt \"Number 3.\"") && told.contains("- n.txt"),
         "{told}"
     );
-    assert_eq!((journal.at(journal.mark()), stage.session.past_prompts().len()), (2, 3));
+    assert_eq!(
+        (journal.at(journal.mark()), stage.session.past_prompts(9).len()),
+        (2, 3)
+    );
     stage.session.undo().await.unwrap();
     assert!(last_words(&stage).contains("before the user's last rewind"));
     assert_eq!(journal.at(journal.mark()), 3);
@@ -170,15 +173,15 @@ async fn what_is_cleared_or_sent_again_keeps_its_prompts_apart() {
     let (mut stage, journal) = stage().await;
     stage.session.conversation_mut().pin(Pin::Text("no tabs".to_owned()));
     stage.retry().await;
-    let prompts = stage.session.past_prompts();
+    let prompts = stage.session.past_prompts(9);
     assert_eq!(prompts.len(), 3);
     // What the first try has changed is the prompt's, too.
     assert_eq!(prompts[2].files.len(), 1);
     stage.session.clear();
-    assert!(stage.session.past_prompts().is_empty());
+    assert!(stage.session.past_prompts(9).is_empty());
     journal.change(9);
     stage.session.undo().await.unwrap();
-    assert_eq!(stage.session.past_prompts().len(), 3);
+    assert_eq!(stage.session.past_prompts(9).len(), 3);
     assert!(last_words(&stage).contains("- n.txt"), "cleared work has changed it");
     assert_eq!(stage.session.conversation().pins().len(), 1);
 }

@@ -78,7 +78,7 @@ impl Looking {
             Name::Model => answers::models(look, session, &self.models),
             Name::Effort => answers::say(look, Role::Text, &effort::shown(session)),
             Name::Pin => answers::pins(look, session),
-            Name::Rewind => rewind::list(&session.past_prompts(), look),
+            Name::Rewind => rewind::list(&session.past_prompts(rewind::LISTED), look),
             Name::Export => return self.exported(session, arguments),
             Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
             _ => Vec::new(),

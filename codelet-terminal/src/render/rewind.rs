@@ -13,7 +13,7 @@ use codelet_text::short::{self, words};
 use ratatui::text::{Line, Span};
 
 /// Prompts that are listed, the newest.
-const LISTED: usize = 20;
+pub const LISTED: usize = 20;
 /// Lines of the changes of one file, and of all, that are shown.
 const OF_A_FILE: usize = 60;
 const OF_ALL: usize = 300;
@@ -28,21 +28,21 @@ fn beginning(text: &str) -> String {
     clean(&words(&short::clip(text, LOOKED_AT)), 1).into_owned()
 }
 
-/// The prompts, newest first.
+/// The last of the session's prompts, newest first.
 pub fn list(prompts: &[PastPrompt], look: &Look) -> Vec<Line<'static>> {
     if prompts.is_empty() {
         return paragraph(NO_PROMPTS, Role::Text, look);
     }
-    let digits = prompts.len().to_string().len();
+    let digits = prompts.last().map_or(0, |newest| newest.number.to_string().len());
     let mut lines = Vec::new();
-    for prompt in prompts.iter().rev().take(LISTED) {
+    for prompt in prompts.iter().rev() {
         let number = Span::styled(format!("{:>digits$}  ", prompt.number), look.style(Role::Accent));
         let text = Span::styled(beginning(&prompt.text), look.style(Role::Text));
         lines.push(clip_line(Line::from(vec![number, text]), look.width));
         let about = format!("{}  {}", " ".repeat(digits), clean(&about(prompt, look), 1));
         lines.push(clip_line(Line::styled(about, look.style(Role::Dim)), look.width));
     }
-    let older = prompts.len().saturating_sub(LISTED);
+    let older = prompts.first().map_or(0, |oldest| oldest.number - 1);
     if older > 0 {
         let older = format!("{}: 1 to {older}", count(older as u64, "older prompt"));
         lines.extend(paragraph(&older, Role::Dim, look));

@@ -267,7 +267,7 @@ fn what_a_compaction_has_taken_out_stands_in_the_window_again() {
         }
     }
     terminal.say("/rewind 2 both");
-    terminal.see("› And then?");
+    terminal.see("› And then?\nready");
     terminal.send(b"\r");
     terminal.wait("Fourth done.");
     leave(&mut terminal, &server);
