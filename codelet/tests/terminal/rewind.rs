@@ -167,7 +167,8 @@ fn files_alone_go_back_and_the_model_is_told_which() {
     leave(&mut terminal, &server);
     let third = texts(&server, 5);
     assert!(third.contains("Second done."));
-    let told = "The user has put files back to how they were before the prompt \\\"Make two a digit.\\\":\\n- a.txt\\n- new/b.txt (deleted: there was none)";
+    let told = "The user has put files back to how they were before the prompt \\\"Make two a digit.\\\":\
+                \\n- a.txt\\n- new/b.txt (deleted: there was none)";
     assert!(third.contains(told), "{third}");
 }
 

@@ -58,7 +58,8 @@ impl Conversation {
     }
 
     /// Goes back to a place of this conversation, as [`restore`](Self::restore) does: what a compaction has taken out of the view since stands in
-    /// it again. Says no to a place of another conversation, which has more messages. Takes time in proportion to the bytes of what was said until then.
+    /// it again. Says no to a place of another conversation, which has more messages. Takes time in proportion to the bytes of
+    /// what was said until then.
     pub fn go_back(&mut self, point: &Point) -> bool {
         let Some(messages) = self.history.messages().get(..point.said) else {
             return false;
