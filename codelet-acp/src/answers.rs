@@ -8,6 +8,8 @@ use agent_client_protocol::{Error, RequestCancellation};
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::plan::{self, Wanted};
 use codelet_agent::prompts::{self, Fetched, fetch};
+use codelet_agent::rewind::told::{RewindCommand, USAGE, fate, missing, wanted};
+use codelet_agent::rewind::{Preview, Rewound};
 use codelet_context::pin::Pin;
 use std::sync::Arc;
 
@@ -38,7 +40,8 @@ impl Seat {
             "retry" => return Some(self.retry(cancelled).await),
             "plan" => return Some(self.plan(arguments, cancelled).await),
             "undo-compact" => self.undo_compact(),
-            "undo" => self.undo(),
+            "rewind" => self.rewind(arguments).await,
+            "undo" => self.undo().await,
             "clear" => self.clear(),
             "pin" => self.pin(arguments),
             "unpin" => self.unpin(arguments),
@@ -156,14 +159,55 @@ impl Seat {
         self.tell_usage();
     }
 
-    fn undo(&mut self) {
-        match self.session.undo() {
-            true => self
+    async fn undo(&mut self) {
+        match self.session.undo().await {
+            Some(undone) => self.tell_rewound(&undone),
+            None => self
                 .editor
-                .say("Undone: the conversation is restored. Files are not changed; /undo again redoes it."),
-            false => self
-                .editor
-                .say("Nothing to undo: no /clear or /retry (/undo-compact undoes a compaction)."),
+                .say("Nothing to undo: no /clear, /retry or /rewind (/undo-compact undoes a compaction)."),
+        }
+    }
+
+    /// Shows what going back to a prompt comes to, or goes back. The list only looks, and is shown like other commands that do.
+    async fn rewind(&mut self, arguments: &str) {
+        match wanted(arguments) {
+            RewindCommand::Preview(number) => match self.session.rewind_preview(number).await {
+                Some(preview) => self.show_preview(number, &preview),
+                None => self.editor.say(&missing(number)),
+            },
+            RewindCommand::Go {
+                number,
+                scope,
+                overwrite,
+            } => match self.session.rewind(number, scope, overwrite).await {
+                Some(rewound) => self.tell_rewound(&rewound),
+                None => self.editor.say(&missing(number)),
+            },
+            RewindCommand::List | RewindCommand::Unknown => self.editor.say(USAGE),
+        }
+    }
+
+    fn show_preview(&mut self, number: usize, preview: &Preview) {
+        self.editor.say(&format!("{}\n\n", preview.conversation()));
+        for restore in &preview.restores {
+            self.editor
+                .say(&format!("{} {}\n\n", clean(&restore.name), clean(&fate(restore))));
+            if !restore.diff.is_empty() {
+                self.editor.say(&fenced(&clean(&restore.diff), "diff"));
+                self.editor.say("\n\n");
+            }
+        }
+        if let Some(told) = preview.uncovered() {
+            self.editor.say(&format!("{}\n\n", clean(&told)));
+        }
+        self.editor.say(&preview.how(number));
+    }
+
+    fn tell_rewound(&mut self, rewound: &Rewound) {
+        let (told, failed) = rewound.told();
+        self.editor.say(&told);
+        for why in failed {
+            self.editor.say(&format!("\n\n{}", clean(&why)));
         }
         self.editor.update(todo(&self.session));
         self.tell_usage();

@@ -8,9 +8,11 @@ use crate::fallback::Fallback;
 use crate::glance::Glances;
 use crate::hooks::Hooks;
 use crate::instructions::Nearer;
+use crate::journal::Journal;
 use crate::model::{Model, Profile, ToolSpec};
 use crate::narrowed::Narrowed;
 use crate::permission::Gate;
+use crate::rewind::{Discarded, Prompted};
 use crate::run::Limits;
 use crate::skills::Skill;
 use crate::step;
@@ -21,7 +23,6 @@ use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::{Image, Message, Origin, Part, Role, Text, ToolResult};
 use codelet_context::note::Note;
-use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactAt, CompactionConfig};
 use codelet_context::price;
 use codelet_context::reminder;
@@ -194,8 +195,12 @@ pub struct Session {
     pub(crate) last: Option<(Prompt, Earlier, usize)>,
     /// What the user's side has said since.
     pub(crate) beside: Vec<Message>,
-    /// How things stood before the last [`retry`](Self::retry) or [`clear`](Self::clear), and what was pinned.
-    pub(crate) discarded: Option<(Earlier, Vec<Pin>)>,
+    /// How things stood before the last [`retry`](Self::retry), [`clear`](Self::clear) or [`rewind`](Self::rewind).
+    pub(crate) discarded: Option<Discarded>,
+    /// The prompts that can be gone back to, oldest first.
+    pub(crate) prompts: Vec<Prompted>,
+    /// What its tools have changed in files.
+    pub(crate) journal: Option<Arc<dyn Journal>>,
     /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
     pub(crate) is_held_up: bool,
     /// A call of the last step has asked for a compaction, and was granted it.
@@ -272,6 +277,8 @@ impl Session {
             last: None,
             beside: Vec::new(),
             discarded: None,
+            prompts: Vec::new(),
+            journal: None,
             is_held_up: false,
             wishes_compaction: false,
             asked_again: AtomicUsize::new(0),
@@ -445,27 +452,6 @@ impl Session {
         self.inherited.iter().chain(&self.narrowed)
     }
 
-    pub(crate) fn discard(&mut self) {
-        self.discarded = Some((self.conversation.earlier(), self.conversation.pins().to_vec()));
-    }
-
-    /// Takes the last [`retry`](Self::retry) or [`clear`](Self::clear) back, with all that was said since; says no where there is
-    /// none. Once more, and that is back.
-    pub fn undo(&mut self) -> bool {
-        let Some((earlier, pins)) = self.discarded.take() else {
-            return false;
-        };
-        self.discard();
-        self.conversation.restore(earlier);
-        for pin in pins {
-            self.conversation.pin(pin);
-        }
-        (self.last, self.asked) = (None, None);
-        self.beside.clear();
-        self.begin_anew();
-        true
-    }
-
     /// Another conversation than the one that was sent is the next to be sent.
     pub(crate) fn begin_anew(&mut self) {
         self.sent = None;
@@ -525,6 +511,7 @@ impl Session {
         self.asked = None;
         self.kept_alive = 0;
         self.last = None;
+        self.prompts.clear();
         self.begins = Some("clear");
         self.beside.clear();
         self.begin_anew();
@@ -590,7 +577,7 @@ impl Session {
     }
 
     /// Tells the model something beside what the user says, with the next request.
-    fn tell(&mut self, text: &str) {
+    pub(crate) fn tell(&mut self, text: &str) {
         self.add_beside(injected(text));
     }
 

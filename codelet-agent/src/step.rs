@@ -13,7 +13,7 @@ use crate::run::Run;
 use crate::session::{Parts, Session};
 use crate::tally::{self, Went};
 use crate::task::{self, Lent};
-use crate::tool::{Call, Live, Need, Output, Tool};
+use crate::tool::{Call, Live, Looking, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
@@ -403,6 +403,9 @@ async fn call_one(
         made.output.notices = said.notices;
         return Some(made);
     }
+    if let Some(command) = changes_unseen(&needs, &call.tool, &description) {
+        session.note_command(&command);
+    }
     let make = |permitted: Vec<Need>| {
         let (live, interrupt) = (live.clone(), interrupt.clone());
         async move {
@@ -472,6 +475,18 @@ async fn call_one(
             waited,
         )),
     }
+}
+
+/// A call that may change files of which nothing is known, in a few words.
+fn changes_unseen(needs: &[Need], tool: &str, description: &str) -> Option<String> {
+    needs.iter().find_map(|need| match need {
+        Need::Run {
+            looks: Looking::Only, ..
+        } => None,
+        Need::Run { command, .. } => Some(command.clone()),
+        Need::Call { .. } => Some(format!("{tool} {description}")),
+        _ => None,
+    })
 }
 
 const PRE: &str = "PreToolUse";

@@ -14,6 +14,7 @@ use crate::definitions::{Author, Definition};
 use crate::event::{Event, Listen};
 use crate::hooks::{Hooks, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
+use crate::journal::Journal;
 use crate::model::{Model, ToolSpec};
 use crate::narrowed::Narrowed;
 use crate::permission::{Asked, Gate, Permission, Verdict};
@@ -86,6 +87,7 @@ pub struct Lent<'a> {
     share: Option<f64>,
     tasks: &'a Tasks,
     hooks: Option<&'a Arc<dyn Hooks>>,
+    journal: Option<&'a Arc<dyn Journal>>,
     /// The lists of tools that its calls are held to: its own, and those that it was handed its work with.
     narrowed: [&'a [Narrowed]; 2],
 }
@@ -99,6 +101,7 @@ impl<'a> Lent<'a> {
             share,
             tasks: &session.tasks,
             hooks: session.hooks.as_ref(),
+            journal: session.journal.as_ref(),
             narrowed: [&session.inherited, &session.narrowed],
         }
     }
@@ -306,6 +309,7 @@ impl Task {
         session.seat = Some(Arc::clone(&seat));
         session.grace = TASK_GRACE;
         session.inherited = lent.narrowed.concat();
+        session.journal = lent.journal.cloned();
         if let Some(hooks) = lent.hooks {
             session.hooked_by(Arc::new(OfCalls(Arc::clone(hooks))));
         }

@@ -7,6 +7,7 @@ use crate::event::{Event, Listen};
 use crate::hooks::{self, Objection, Occasion};
 use crate::instructions::{self, Nearer};
 use crate::interrupt::Interrupt;
+use crate::journal::Mark;
 use crate::run::Ending;
 use crate::session::{Prompt, Session, injected};
 use crate::skills::{self, Skill};
@@ -31,7 +32,18 @@ const NO_REPOSITORY: &str = "There is no repository here any more, or nothing ca
 
 impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
-    pub async fn prompt(&mut self, mut prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+    pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
+        self.carry(prompt, None, interrupt, listener).await
+    }
+
+    /// The same. Files are to be put back to how they were at `mark` by whoever goes back to this prompt; at none, to how they are now.
+    async fn carry(
+        &mut self,
+        mut prompt: Prompt,
+        mark: Option<Mark>,
+        interrupt: &Interrupt,
+        listener: &mut dyn Listen,
+    ) -> Ending {
         self.beside.clear();
         self.is_held_up = false;
         self.narrowed = prompt.narrowed.iter().cloned().collect();
@@ -45,6 +57,7 @@ impl Session {
             self.conversation.earlier(),
             self.conversation.history().messages().len(),
         );
+        let prompted = self.prompted(mark);
         let hidden = self.hidden(&prompt.text);
         if hidden != prompt.text {
             let told = "the prompt contains an API key or another secret; it is hidden from the model and not saved";
@@ -68,6 +81,7 @@ impl Session {
         self.remind(estimate_message(&said), &skills, interrupt, listener).await;
         hooks::append(self, SUBMIT, context);
         self.conversation.append(said);
+        self.prompts.push(prompted);
         let ending = driver::drive(self, &before, interrupt, listener).await;
         self.last = Some((prompt, before, messages));
         ending
@@ -105,12 +119,14 @@ impl Session {
         let refused = self.refused_since(messages);
         self.discard();
         self.conversation.restore(before);
+        // What its first try has changed belongs to it.
+        let mark = self.prompts.pop().map(|prompted| prompted.mark);
         let beside = std::mem::take(&mut self.beside);
         for message in beside.into_iter().chain(refused) {
             self.conversation.append(message);
         }
         self.begin_anew();
-        Some(self.prompt(prompt, interrupt, listener).await)
+        Some(self.carry(prompt, mark, interrupt, listener).await)
     }
 
     /// What the user has refused from this message on, as the model is told of it where the calls are gone.
@@ -181,6 +197,7 @@ impl Session {
     pub async fn run_for_user(&mut self, tool: &dyn Tool, line: &str, live: Live, interrupt: &Interrupt) -> Output {
         let parameters = Parameters::new([("command".to_owned(), line.into())].into_iter().collect());
         let permitted = tool.needs(&parameters).unwrap_or_default();
+        self.note_command(line);
         let output = {
             let call = tool.call(Call {
                 parameters: &parameters,

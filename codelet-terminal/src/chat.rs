@@ -2,6 +2,7 @@
 
 mod commands;
 mod looking;
+mod rewind;
 
 use crate::answers;
 use crate::beginning::at_once;

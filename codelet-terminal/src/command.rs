@@ -42,6 +42,8 @@ pub enum Name {
     Retry,
     /// Begin anew.
     Clear,
+    /// Go back to an earlier prompt.
+    Rewind,
     /// Take that back.
     Undo,
     /// Show in full what was folded.
@@ -70,7 +72,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 24] = [
+pub const COMMANDS: [Entry; 25] = [
     entry(
         Name::Context,
         "context",
@@ -167,10 +169,16 @@ pub const COMMANDS: [Entry; 24] = [
     ),
     entry(Name::Clear, "clear", "", "start over with an empty conversation"),
     entry(
+        Name::Rewind,
+        "rewind",
+        "[NUMBER [both | conversation | files]]",
+        "list your prompts, or go back to before one: conversation, files or both",
+    ),
+    entry(
         Name::Undo,
         "undo",
         "",
-        "undo the last /clear or /retry and everything since; again: redo it",
+        "undo /clear, /retry or /rewind and everything since; again: redo it",
     ),
     entry(
         Name::Export,

@@ -1,6 +1,7 @@
 //! What a session needs of whoever shows it: somebody to hear, and somebody to tell.
 
 use crate::backlog::Backlog;
+use crate::decision::Decision;
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
 use codelet_agent::bill::Bill;
@@ -50,6 +51,10 @@ pub enum Doing {
     Git,
     /// Servers of tools are waited for.
     Servers,
+    /// Files are put back.
+    Restoring,
+    /// The user decides on something that the session asks.
+    Deciding,
 }
 
 /// How the session stands, for the status line.
@@ -110,6 +115,11 @@ pub(crate) trait Front {
 
     /// Puts a text where the user writes, to be changed and sent; says no where there is no such place.
     fn fill(&mut self, _: &str) -> bool {
+        false
+    }
+
+    /// Asks what is to be done, for the answer to go to whoever asks; says no where no keys answer.
+    fn decide(&mut self, _: Decision) -> bool {
         false
     }
 

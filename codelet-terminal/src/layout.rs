@@ -30,7 +30,7 @@ pub(crate) fn frame(
     let width = usize::from(width.saturating_sub(1)).max(2);
     let mut left = usize::from(height.saturating_sub(1)).max(1);
 
-    let is_asked = repl.question(now).is_some();
+    let is_asked = repl.question(now).is_some() || repl.deciding().is_some();
     let (mut input, cursor) = input(repl, look, width, (usize::from(height) / 2).max(1));
     // Where nothing is written, a question needs the room more.
     let has_input = !(is_asked && left < 3 && repl.editor.is_empty());
@@ -106,7 +106,11 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
         .keeping()
         .map(|keeping| (keeping.parts(), keeping.objection, now >= keeping.takes_from()));
     let Some(question) = repl.question(now) else {
-        return Vec::new();
+        let is_decidable = repl.is_decidable(now);
+        let decision = repl.deciding();
+        return decision.map_or_else(Vec::new, |decision| {
+            questions::decision(look, decision, (is_decidable, is_writing), room)
+        });
     };
     let stand = Stand {
         is_answerable,

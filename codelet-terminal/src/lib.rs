@@ -23,6 +23,7 @@ mod chat;
 pub mod command;
 mod complete;
 mod copied;
+mod decision;
 mod editor;
 mod effort;
 pub mod finished;

@@ -188,7 +188,7 @@ impl Live {
             return;
         }
         self.drawn = now;
-        let is_asked = self.repl.question(now).is_some();
+        let is_asked = self.repl.question(now).is_some() || self.repl.deciding().is_some();
         if !is_asked {
             self.attention.answered();
         }
@@ -220,8 +220,11 @@ impl Live {
             }
         };
         let armed = self.repl.answerable_from().filter(|from| *from > now);
+        let armed = armed
+            .into_iter()
+            .chain(self.repl.decided_from().filter(|from| *from > now));
         let called = self.attention.due(now).filter(|_| is_asked);
-        let others = armed.into_iter().chain(called).chain(self.repl.settles_at(now));
+        let others = armed.chain(called).chain(self.repl.settles_at(now));
         self.due = next.into_iter().chain(others).min();
     }
 
@@ -231,7 +234,7 @@ impl Live {
 
     /// Whether something really happens, so that the clock runs.
     fn is_moving(&self) -> bool {
-        self.repl.doing != Doing::Nothing && self.repl.waiting() == 0
+        !matches!(self.repl.doing, Doing::Nothing | Doing::Deciding) && self.repl.waiting() == 0
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
@@ -553,8 +556,12 @@ impl Live {
                 self.renderer.set_permission(permission);
                 self.change(true);
             }
+            Told::Decision(decision) => {
+                self.repl.decide(decision, Instant::now());
+                self.change(true);
+            }
             Told::Filled(text) => {
-                self.repl.editor.paste(&text);
+                self.repl.fill(&text);
                 self.change(true);
             }
             Told::Unfold => {
@@ -680,8 +687,9 @@ impl Live {
             Doing::Servers => self
                 .renderer
                 .set_busy(Some("connecting to MCP servers (Esc skips)"), now),
+            Doing::Restoring => self.renderer.set_busy(Some("putting files back"), now),
             Doing::Run => self.renderer.set_busy(Some("waiting for the model"), now),
-            Doing::Shell => {}
+            Doing::Shell | Doing::Deciding => {}
         }
         self.repl.doing = doing;
         self.change(true);

@@ -1,17 +1,20 @@
 //! A question for permission as it stands above the input: what is asked in a line, and what may be answered.
 
 use crate::answers::say;
+use crate::decision::Decision;
 use crate::render::clean::clean;
 use crate::render::figures::count;
 use crate::render::look::{Look, Role};
 use crate::render::permission::{Choice, choices, ends, has_between, question, rest as rest_of, short_choices};
 use crate::render::tool::Unfolding;
-use crate::render::wrap::{clip, clip_line};
+use crate::render::wrap::{Breaking, Wrap, clip, clip_line};
 use codelet_agent::asking::Question;
 use codelet_context::body::Body;
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
+/// What is said while something is written.
+const WRITING: &str = "Send (Enter) or delete (Ctrl-U) your text first, then answer.";
 /// Columns of what always would permit.
 const PATTERN: usize = 60;
 
@@ -166,11 +169,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         return fitting(look, room, what, pattern, hint);
     }
     if stand.is_writing {
-        let told = say(
-            look,
-            Role::Dim,
-            "Send (Enter) or delete (Ctrl-U) your text first, then answer.",
-        );
+        let told = say(look, Role::Dim, WRITING);
         return match told.len() < room {
             true => fitting(look, room, what, told, Vec::new()),
             false => fitting(look, room, what, say(look, Role::Dim, "Answer later"), Vec::new()),
@@ -208,6 +207,51 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         false => vec![short_choices(pattern.is_some(), may_be_kept, look)],
     };
     fitting(look, room, what, answers, waiting)
+}
+
+/// What the session itself asks and what may be answered, in at most so many rows.
+pub(crate) fn decision(
+    look: &Look,
+    decision: &Decision,
+    (is_answerable, is_writing): (bool, bool),
+    room: usize,
+) -> Vec<Line<'static>> {
+    let what = say(look, Role::Warning, &decision.question);
+    if is_writing {
+        let told = say(look, Role::Dim, WRITING);
+        return fitting(look, room, what, told, Vec::new());
+    }
+    if !is_answerable {
+        return fitting(look, room, what, vec![Line::default()], Vec::new());
+    }
+    let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
+    let mut answers = Vec::new();
+    for (at, alternative) in decision.alternatives.iter().enumerate() {
+        if at > 0 {
+            wrap.push(look.style(Role::Dim), look.pick(" · ", " | "), &mut answers);
+        }
+        // A key stays with the word behind it.
+        wrap.push(
+            look.style(Role::Strong),
+            &format!("[{}]", alternative.letter),
+            &mut answers,
+        );
+        wrap.push(
+            look.style(Role::Text),
+            &format!("\u{a0}{}", alternative.words),
+            &mut answers,
+        );
+    }
+    wrap.finish(&mut answers);
+    if answers.len() >= room {
+        let keys: String = decision
+            .alternatives
+            .iter()
+            .map(|it| format!("[{}]", it.letter))
+            .collect();
+        answers = vec![Line::styled(keys, look.style(Role::Strong))];
+    }
+    fitting(look, room, what, answers, Vec::new())
 }
 
 /// What is being written, in which the place where it goes on stays in sight.

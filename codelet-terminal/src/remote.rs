@@ -1,6 +1,7 @@
 //! A front on a thread of its own: keys are heard and frames are drawn there, whatever the session works on meanwhile.
 
 use crate::backlog::Backlog;
+use crate::decision::Decision;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::live::{Live, Outfit};
 use crate::render::look::Look;
@@ -44,6 +45,8 @@ pub(crate) enum Told {
     GivenBack,
     /// How far the tools may go.
     Permission(Permission),
+    /// Something is to be decided.
+    Decision(Decision),
     /// This is to be changed and sent.
     Filled(String),
     /// What was folded last is to be shown.
@@ -223,6 +226,11 @@ impl Front for Remote {
 
     fn fill(&mut self, text: &str) -> bool {
         self.tell(Told::Filled(text.to_owned()));
+        true
+    }
+
+    fn decide(&mut self, decision: Decision) -> bool {
+        self.tell(Told::Decision(decision));
         true
     }
 

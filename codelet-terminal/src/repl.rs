@@ -4,6 +4,7 @@
 use crate::answers;
 use crate::command::{self, Said};
 use crate::complete::{self, Candidate, Sought};
+use crate::decision::Deciding;
 use crate::editor::Editor;
 use crate::front::Doing;
 use crate::keeping::{Edited, Keeping};
@@ -15,6 +16,8 @@ use codelet_agent::prompts::PromptSpec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+mod deciding;
 
 /// A second Ctrl-C counts as one of two for so long.
 const TWICE: Duration = Duration::from_secs(2);
@@ -79,6 +82,8 @@ pub struct Repl {
     kept: Option<Reason>,
     /// The patterns that are being changed before they are kept for the project.
     keeping: Option<Keeping>,
+    /// What the session itself asks.
+    deciding: Option<Deciding>,
     picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
@@ -113,6 +118,7 @@ impl Repl {
             refusing: None,
             kept: None,
             keeping: None,
+            deciding: None,
             picked: None,
             early: None,
             is_unfolded: false,
@@ -218,11 +224,17 @@ impl Repl {
         let burst = self.picked.map(|picked| picked.at + BURST);
         let last = self.picked.filter(|picked| picked.choice != Choice::Always);
         let taken = self.keeping.as_ref().map(Keeping::takes_from);
-        [early, burst, last.map(|picked| picked.at + SETTLED), taken]
-            .into_iter()
-            .flatten()
-            .filter(|at| *at > now)
-            .min()
+        [
+            early,
+            burst,
+            last.map(|picked| picked.at + SETTLED),
+            taken,
+            self.decides_at(),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|at| *at > now)
+        .min()
     }
 
     /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
@@ -232,15 +244,15 @@ impl Repl {
         if self.early.is_some_and(|early| now >= early + SETTLED) {
             self.early = None;
             // Left where they are, they would be sent with what is written next.
-            if self.waiting() > 0 {
+            if self.waiting() > 0 || self.deciding().is_some() {
                 self.editor.set("");
             }
         }
         match self.picked {
             Some(picked) if is_asked && picked.choice != Choice::Always && now >= picked.at + SETTLED => {
-                self.decide(picked.choice, now)
+                self.answer_picked(picked.choice, now)
             }
-            _ => Vec::new(),
+            _ => self.settle_decision(now),
         }
     }
 
@@ -373,6 +385,9 @@ impl Repl {
         if self.question(now).is_some()
             && let Some(acts) = self.answer_key(key, now)
         {
+            return acts;
+        }
+        if let Some(acts) = self.decision_key(key, now) {
             return acts;
         }
         if self.editor.searching().is_some() && self.editor.search_key(key) {
@@ -532,12 +547,16 @@ impl Repl {
             return None;
         };
         Choice::of_key(letter)?;
+        self.is_only_early(key).then_some(now)
+    }
+
+    /// Whether nothing but this letter was typed since the question appeared.
+    fn is_only_early(&self, key: Key) -> bool {
         let text = self.editor.text();
-        let is_alone = match self.early {
+        match self.early {
             None => text.is_empty(),
-            Some(_) => text.chars().all(|written| written == letter),
-        };
-        is_alone.then_some(now)
+            Some(_) => text.chars().all(|written| key.code == Code::Char(written)),
+        }
     }
 
     /// A key after a letter that may be an answer.
@@ -550,7 +569,7 @@ impl Repl {
                 self.picked = None;
                 Some(Vec::new())
             }
-            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.decide(picked.choice, now)),
+            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.answer_picked(picked.choice, now)),
             Key { code: Code::Enter, .. } => {
                 self.unpick();
                 Some(Vec::new())
@@ -578,7 +597,7 @@ impl Repl {
     }
 
     /// What was picked is the answer, or is to be read and changed before it is one. A reason is never picked: it is written at once.
-    fn decide(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
+    fn answer_picked(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
         let word = match choice {
             Choice::Once => Word::Once,
             Choice::Always => Word::Always,
@@ -625,6 +644,7 @@ impl Repl {
         if let Some(picked) = self.picked.take() {
             self.editor.key(Key::plain(Code::Char(picked.letter)));
         }
+        self.take_back_letter();
     }
 
     /// A key for what is to be kept. It is an answer only once it permits what is asked.

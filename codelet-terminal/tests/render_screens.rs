@@ -3,9 +3,11 @@
 
 use codelet_agent::bill::Bill;
 use codelet_agent::event::Event;
+use codelet_agent::journal::{Change, ChangedFile, Restore, Standing};
 use codelet_agent::model::{Billed, ModelError};
 use codelet_agent::permission::{Asked, Permission};
 use codelet_agent::question::facts;
+use codelet_agent::rewind::{PastPrompt, Preview};
 use codelet_agent::run::Ending;
 use codelet_agent::task::Tasks;
 use codelet_agent::tool::{Looking, Need};
@@ -23,6 +25,7 @@ use codelet_terminal::render::answers::{pins, todo, why};
 use codelet_terminal::render::context::context;
 use codelet_terminal::render::cost::cost;
 use codelet_terminal::render::permission::{choices, question};
+use codelet_terminal::render::rewind::{list, preview};
 use codelet_terminal::render::wrap::{line_columns, rows};
 use codelet_terminal::render::{Background, Diff, Look, Markdown, Renderer, Styles};
 use ratatui::style::{Color, Modifier, Style};
@@ -489,6 +492,66 @@ fn the_answers_to_commands() {
         lines.extend(todo(conversation.todo(), &look));
         lines.push(Line::from("---"));
         lines.extend(pins(&conversation, &look));
+        lines
+    });
+}
+
+#[test]
+fn going_back_to_a_prompt() {
+    check_in_all_looks("rewind", |look| {
+        let changed = |name: &str, change, lines| ChangedFile {
+            name: name.to_owned(),
+            change,
+            lines,
+        };
+        let prompt = |number, text: &str, ago, files| PastPrompt {
+            number,
+            text: text.to_owned(),
+            ago: Duration::from_secs(ago),
+            files,
+        };
+        let altered = changed("src/date.py", Change::Altered, Some((3, 1)));
+        let made = changed("tests/test_date.py", Change::Created, Some((24, 0)));
+        let prompts = [
+            prompt(1, "Run the tests.\nWhat fails?", 8_000, vec![]),
+            prompt(
+                2,
+                "Fix the leap year rule, and add a test for 2100",
+                250,
+                vec![altered, made],
+            ),
+            prompt(3, "Now the docs \u{1b}[31m", 20, vec![]),
+        ];
+        let restore = |name: &str, change, standing, diff: &str| Restore {
+            name: name.to_owned(),
+            change,
+            standing,
+            diff: diff.to_owned(),
+        };
+        let diff = "--- a\n+++ a\n@@ -7,2 +7,2 @@\n def is_leap(year):\n-    return year % 4 == 0 and year % 100\n+    return year % 4 == 0\n";
+        let preview_of = Preview {
+            text: "Fix the leap year rule, and add a test for 2100".to_owned(),
+            prompts: 2,
+            steps: 5,
+            calls: 7,
+            restores: vec![
+                restore("src/date.py", Change::Altered, Standing::AsLeft, diff),
+                restore("README.md", Change::Altered, Standing::ChangedSince, diff),
+                restore("tests/test_date.py", Change::Deleted, Standing::AsLeft, ""),
+                restore(
+                    "big.bin",
+                    Change::Altered,
+                    Standing::Lost("it had more than 10 MiB, so no copy was kept".into()),
+                    "",
+                ),
+            ],
+            commands: vec!["python3 -m pytest -q".to_owned(), "black src".to_owned()],
+        };
+        let mut lines = list(&prompts, &look);
+        lines.push(Line::from("---"));
+        lines.extend(preview(2, &preview_of, &look));
+        lines.push(Line::from("---"));
+        lines.extend(list(&[], &look));
         lines
     });
 }

@@ -31,6 +31,18 @@ pub(crate) async fn apart(interrupt: Interrupt, work: impl FnOnce(&Interrupt) ->
     })
 }
 
+/// Does work to its end on a thread where it may block.
+pub(crate) async fn blocking<T: Send + Default + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The process ends.
+            Err(_) => T::default(),
+        },
+    }
+}
+
 /// A source that ends with an error once the user interrupts, or after so many bytes.
 pub(crate) struct Watched<R> {
     source: R,

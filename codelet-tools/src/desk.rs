@@ -3,6 +3,7 @@
 use crate::Options;
 use crate::arguments;
 use crate::caches;
+use crate::copies::Copies;
 use crate::files;
 use crate::owned::Owned;
 use crate::path::{Paths, Place};
@@ -49,6 +50,8 @@ pub(crate) struct Desk {
     pub paths: Paths,
     pub owned: Arc<Owned>,
     pub seen: Seen,
+    /// Of all tools of the session and its tasks.
+    pub copies: Arc<Copies>,
     pub secrets: Secrets,
     pub options: Options,
     permission: Arc<Mutex<Permission>>,
@@ -77,6 +80,7 @@ impl Desk {
         Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
+            copies: Arc::default(),
             secrets: Secrets::new(&options.secrets),
             permission: Arc::new(Mutex::new(options.permission)),
             sees_images: AtomicBool::new(options.sees_images),
@@ -95,6 +99,7 @@ impl Desk {
         Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
+            copies: Arc::clone(&self.copies),
             secrets: Secrets::new(&self.options.secrets),
             permission: Arc::clone(&self.permission),
             sees_images: AtomicBool::new(sees_images),

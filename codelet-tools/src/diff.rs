@@ -65,6 +65,29 @@ impl Row<'_> {
 /// A unified diff; empty where the texts are alike. However long the texts are, what changes in them is shown; where that is
 /// long too, its beginning. The secrets are those of which no half may be left where a line is cut; whole ones stay.
 pub(crate) fn unified(name: &str, old: &str, new: &str, secrets: &Secrets) -> String {
+    let (above, rows) = compared(old, new);
+    let (added, removed) = signs(&rows);
+    let mut shown = rows;
+    let is_whole = shown.iter().map(Row::len).sum::<usize>() <= SHOWN;
+    if !is_whole {
+        shorten(&mut shown, secrets);
+    }
+    written(name, above, &shown, (!is_whole).then_some((added, removed)))
+}
+
+/// Lines that were added and removed.
+pub(crate) fn count(old: &str, new: &str) -> (u64, u64) {
+    let (added, removed) = signs(&compared(old, new).1);
+    (added as u64, removed as u64)
+}
+
+fn signs(rows: &[Row<'_>]) -> (usize, usize) {
+    let count = |sign| rows.iter().filter(|row| row.sign == sign).count();
+    (count('+'), count('-'))
+}
+
+/// Lines above the first that is compared, and the changed ones with those around them.
+fn compared<'a>(old: &'a str, new: &'a str) -> (usize, Vec<Row<'a>>) {
     let (head, tail) = alike(old, new);
     // What is alike at both ends costs nothing but these lines around the change.
     let head = lines_before(old, head);
@@ -84,15 +107,7 @@ pub(crate) fn unified(name: &str, old: &str, new: &str, secrets: &Secrets) -> St
             new_len: new.len(),
         }],
     };
-    let rows = rows(&ops, &old, &new);
-    let count = |sign| rows.iter().filter(|row| row.sign == sign).count();
-    let (added, removed) = (count('+'), count('-'));
-    let mut shown = rows;
-    let is_whole = shown.iter().map(Row::len).sum::<usize>() <= SHOWN;
-    if !is_whole {
-        shorten(&mut shown, secrets);
-    }
-    written(name, above, &shown, (!is_whole).then_some((added, removed)))
+    (above, rows(&ops, &old, &new))
 }
 
 /// What a person should know of a change beside its diff, in a sentence without its full stop.

@@ -2,6 +2,7 @@
 
 use crate::apart::apart;
 use crate::arguments;
+use crate::copies::Old;
 use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Whole};
@@ -180,7 +181,11 @@ fn prepared(desk: &Desk, path: &Path, asked: &Asked) -> Result<Prepared, String>
 
 fn edit(desk: &Desk, path: &Path, asked: &Asked) -> Result<String, String> {
     let Prepared { whole, done, is_known } = prepared(desk, path, asked)?;
-    files::put(path, &done.bytes, Some(&whole.standing))?;
+    let replaced = Old {
+        standing: &whole.standing,
+        bytes: Some(&whole.bytes),
+    };
+    desk.put(path, &done.bytes, Some(replaced))?;
     if is_known {
         desk.seen.note(path, Look::at(&done.bytes));
     }

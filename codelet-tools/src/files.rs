@@ -46,6 +46,11 @@ impl Standing {
         let stamp = Stamp::of(&metadata);
         Standing { stamp, metadata }
     }
+
+    /// Its permissions.
+    pub(crate) fn mode(&self) -> u32 {
+        self.metadata.mode() & 0o7777
+    }
 }
 
 /// A file with its contents.
@@ -181,6 +186,49 @@ pub fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedF
 /// Says why, and the old file stands, or its text again where it was written in place; if even that fails, it says so. Also
 /// when it is no longer the one that is to be replaced.
 pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
+    put_with(path, bytes, replaced, None)
+}
+
+/// The same where nothing stands: a new file with these permissions.
+///
+/// # Errors
+/// As for [`put`].
+pub(crate) fn create(path: &Path, bytes: &[u8], mode: u32) -> Result<Stamp, String> {
+    put_with(path, bytes, None, Some(mode))
+}
+
+/// Takes away the file at a resolved path, if it is still the one that was opened.
+///
+/// # Errors
+/// Says why it stands.
+pub(crate) fn remove(path: &Path, old: &Standing) -> Result<(), String> {
+    let name = path.file_name().ok_or("this is a folder")?;
+    let folder = open_folder(path.parent().ok_or("this is a folder")?).map_err(|error| reason(&error))?;
+    writable(path, old)?;
+    unchanged(path, old)?;
+    fs::unlinkat(&folder, name, AtFlags::empty()).map_err(|error| reason(&error.into()))?;
+    let _ = fs::fsync(&folder);
+    Ok(())
+}
+
+/// Takes away the folders above a path that hold nothing, up to and with this one.
+pub(crate) fn remove_empty(path: &Path, top: &Path) {
+    let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
+    for folder in folders {
+        let (Some(name), Some(Ok(above))) = (folder.file_name(), folder.parent().map(open_folder)) else {
+            return;
+        };
+        // It says no where something lies in it.
+        if fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
+            return;
+        }
+    }
+}
+
+/// Puts a file there; a new one with these permissions, or with those that files usually have.
+fn put_with(path: &Path, bytes: &[u8], replaced: Option<&Standing>, mode: Option<u32>) -> Result<Stamp, String> {
+    let kept = mode.map(std::os::unix::fs::PermissionsExt::from_mode);
+    let kept = replaced.map(|old| old.metadata.permissions()).or(kept);
     let name = path.file_name().ok_or("this is a folder")?;
     let folder = folder(path.parent().ok_or("this is a folder")?)?;
     if let Some(old) = replaced {
@@ -193,7 +241,7 @@ pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Res
     let draft = format!(".codelet-{:016x}", fastrand::u64(..));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // Until it has the permissions of the old file, nobody else reads it.
-    let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
+    let mode = Mode::from_raw_mode(if kept.is_some() { 0o600 } else { 0o666 });
     let file = match (fs::openat(&folder, draft.as_str(), flags, mode), replaced) {
         (Ok(file), _) => File::from(file),
         // A file may be writable in a folder that is not.
@@ -206,7 +254,7 @@ pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Res
         let _ = fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
         return overwrite(path, bytes, old);
     }
-    let done = fill(&file, bytes, replaced).and_then(|stamp| {
+    let done = fill(&file, bytes, kept).and_then(|stamp| {
         match replaced {
             Some(old) => {
                 unchanged(path, old)?;
@@ -242,12 +290,12 @@ fn place(folder: &OwnedFd, draft: &str, name: &std::ffi::OsStr) -> Result<(), St
     fs::renameat(folder, draft, folder, name).map_err(|error| reason(&error.into()))
 }
 
-fn fill(mut file: &File, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
+fn fill(mut file: &File, bytes: &[u8], kept: Option<std::fs::Permissions>) -> Result<Stamp, String> {
     let fail = |error: io::Error| reason(&error);
     file.write_all(bytes).map_err(fail)?;
-    if let Some(old) = replaced {
+    if let Some(permissions) = kept {
         // Writing and giving away take some of them.
-        file.set_permissions(old.metadata.permissions()).map_err(fail)?;
+        file.set_permissions(permissions).map_err(fail)?;
     }
     file.sync_all().map_err(fail)?;
     Ok(Stamp::of(&file.metadata().map_err(fail)?))
@@ -366,7 +414,7 @@ fn folder(path: &Path) -> Result<OwnedFd, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
@@ -438,7 +486,12 @@ mod tests {
 
     /// Does something on a thread on which the kernel refuses a call with this argument.
     #[cfg(target_os = "linux")]
-    fn without<T: Send>(call: i64, argument: Option<(u8, u64)>, errno: i32, act: impl FnOnce() -> T + Send) -> T {
+    pub(crate) fn without<T: Send>(
+        call: i64,
+        argument: Option<(u8, u64)>,
+        errno: i32,
+        act: impl FnOnce() -> T + Send,
+    ) -> T {
         use seccompiler::{
             BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
         };

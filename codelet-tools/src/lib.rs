@@ -25,6 +25,7 @@ mod bash;
 mod bounded;
 mod caches;
 mod committed;
+mod copies;
 mod desk;
 mod diff;
 mod edit;
@@ -69,11 +70,13 @@ mod whereabouts;
 mod write;
 
 use codelet_agent::interrupt::Interrupt;
+use codelet_agent::journal;
 use codelet_agent::permission::Permission;
 use codelet_agent::spelling;
 use codelet_agent::tool::Tool;
 use desk::Desk;
 pub use family::{MARK, end_all};
+use futures_util::future::BoxFuture;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -216,12 +219,51 @@ impl Reach {
         tools_at(&Arc::new(self.0.another(sees_images)))
     }
 
+    /// What the tools, also those that are made [anew](Self::tools_anew), change in files from here on. Copies of what was there before are
+    /// kept in memory, up to 64 MiB of them; those of files of more than 10 MiB never.
+    pub fn journal(&self) -> Arc<dyn journal::Journal> {
+        self.0.copies.keep();
+        Arc::new(self.clone())
+    }
+
     /// A folder for files that need a name for a while and that no command in the sandbox can change.
     ///
     /// # Errors
     /// Says why there is no place for it.
     pub fn scratch(&self) -> Result<scratch::Scratch, String> {
         self.0.scratch()
+    }
+}
+
+impl journal::Journal for Reach {
+    fn mark(&self) -> journal::Mark {
+        self.0.copies.mark()
+    }
+
+    fn note_command(&self, command: &str) {
+        self.0.copies.note_command(&self.0.secrets.hide(command));
+    }
+
+    fn commands(&self, from: journal::Mark, to: journal::Mark) -> Vec<String> {
+        self.0.copies.commands(from, to)
+    }
+
+    fn changed(&self, from: journal::Mark, to: journal::Mark) -> Vec<journal::ChangedFile> {
+        self.0.changed(from, to)
+    }
+
+    fn restores(&self, to: journal::Mark) -> BoxFuture<'static, Vec<journal::Restore>> {
+        let desk = Arc::clone(&self.0);
+        Box::pin(apart::blocking(move || desk.restores(to)))
+    }
+
+    fn restore(&self, to: journal::Mark, overwrite: bool) -> BoxFuture<'static, Vec<journal::Restored>> {
+        let desk = Arc::clone(&self.0);
+        Box::pin(apart::blocking(move || desk.restore(to, overwrite)))
+    }
+
+    fn forget_looks(&self) {
+        self.0.seen.forget();
     }
 }
 

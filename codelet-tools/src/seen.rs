@@ -4,7 +4,7 @@ use crate::files::{self, Stamp};
 use std::collections::HashMap;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A file as it was when it was read or written last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,28 +29,48 @@ impl Look {
 
 /// Looks by resolved path.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<HashMap<PathBuf, Look>>);
+pub(crate) struct Seen {
+    looks: Mutex<HashMap<PathBuf, Look>>,
+    /// Files that were put back, which nobody has looked at since.
+    restored: Mutex<HashMap<PathBuf, Look>>,
+}
 
 impl Seen {
     /// The last look at a file.
     pub(crate) fn last(&self, path: &Path) -> Option<Look> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+        self.looks().get(path).copied()
     }
 
-    /// Whether a file stands there as it was looked at last.
+    /// Whether a file stands there as it was looked at last, or as it was put back.
     pub(crate) fn is_last(&self, path: &Path) -> bool {
-        let Some(last) = self.last(path) else {
+        let known = [self.last(path), self.restored().get(path).copied()];
+        if known == [None, None] {
             return false;
-        };
-        matches!(files::read(path), Ok(Some(whole)) if Look::at(&whole.bytes) == last)
+        }
+        matches!(files::read(path), Ok(Some(whole)) if known.contains(&Some(Look::at(&whole.bytes))))
     }
 
     /// The file looks like this now.
     pub(crate) fn note(&self, path: &Path, look: Look) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(path.to_owned(), look);
+        self.looks().insert(path.to_owned(), look);
+    }
+
+    /// The file was put back to this, and the model has not seen it.
+    pub(crate) fn note_restored(&self, path: &Path, look: Look) {
+        self.restored().insert(path.to_owned(), look);
+    }
+
+    /// Nothing was looked at.
+    pub(crate) fn forget(&self) {
+        self.looks().clear();
+    }
+
+    fn looks(&self) -> MutexGuard<'_, HashMap<PathBuf, Look>> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn restored(&self) -> MutexGuard<'_, HashMap<PathBuf, Look>> {
+        self.restored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

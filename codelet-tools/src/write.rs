@@ -2,6 +2,7 @@
 
 use crate::apart::apart;
 use crate::arguments;
+use crate::copies::Old;
 use crate::desk::{Desk, spec};
 use crate::diff;
 use crate::files::{self, Standing};
@@ -120,7 +121,7 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
     let shown = desk.paths.show(path);
     let lines = counted(count_lines(content.as_bytes()), "line");
     if path.symlink_metadata().is_err() {
-        files::put(path, content.as_bytes(), None)?;
+        desk.put(path, content.as_bytes(), None)?;
         desk.seen.note(path, Look::at(content.as_bytes()));
         return Ok(format!("Created {shown} ({lines})"));
     }
@@ -156,7 +157,11 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
         desk.seen.note(path, look);
         return Ok(already(&shown, &lines));
     }
-    files::put(path, &new, Some(&standing))?;
+    let replaced = Old {
+        standing: &standing,
+        bytes: old.as_deref(),
+    };
+    desk.put(path, &new, Some(replaced))?;
     desk.seen.note(path, Look::at(&new));
     let before = match &old {
         Some(old) => format!(

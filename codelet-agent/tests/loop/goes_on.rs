@@ -53,10 +53,10 @@ async fn retry_sends_the_last_prompt_again_from_where_things_stood_and_can_be_ta
     );
     // Taken back, the interrupted work is there again; once more, and it is not.
     let retried = after.clone();
-    assert!(stage.session.undo());
+    assert!(stage.session.undo().await.is_some());
     let work = stage.session.conversation().view().messages.clone();
     assert!(work.iter().any(|message| message.tool_results().next().is_some()));
-    assert!(stage.session.undo());
+    assert!(stage.session.undo().await.is_some());
     assert_eq!(stage.session.conversation().view().messages, retried);
 }
 
@@ -70,7 +70,7 @@ async fn what_was_cleared_comes_back_with_its_pins() {
     assert!(stage.session.last_turn().is_none());
     assert_eq!(stage.retry().await, None);
     stage.prompt("Another thing.").await;
-    assert!(stage.session.undo());
+    assert!(stage.session.undo().await.is_some());
     assert_eq!(stage.session.conversation().view().messages, before);
     assert_eq!(stage.session.conversation().pins(), [Pin::Message(1)]);
     stage.prompt("How are you?").await;

@@ -12,6 +12,7 @@ mod idle;
 mod limits;
 mod refused;
 mod reminders;
+mod rewind;
 mod skills;
 mod summary;
 mod tasks;

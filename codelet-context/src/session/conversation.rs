@@ -6,6 +6,7 @@ mod earlier;
 mod edits;
 mod fates;
 mod light;
+mod point;
 mod undo;
 mod warned;
 mod wished;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 pub use due::{Due, EditKind};
 pub use earlier::Earlier;
 pub use edits::{DoesNotFit, Edit, Refusal};
+pub use point::Point;
 pub use wished::Declined;
 pub use withdraw::{Place, Withdrawn};
 
@@ -109,6 +111,8 @@ pub struct Conversation {
     pins: Pins,
     snapshots: Vec<undo::Snapshot>,
     edits: Vec<Edit>,
+    /// Counts what has changed the view otherwise than at its end: two equal numbers are of views of which one begins the other.
+    revision: u64,
     /// Which edit removed something: the first, or the first since it came back.
     removed_by: BTreeMap<Handle, usize>,
     economy: Economy,
@@ -158,6 +162,7 @@ impl Conversation {
             pins: Pins::default(),
             snapshots: Vec::new(),
             edits: Vec::new(),
+            revision: 0,
             removed_by: BTreeMap::new(),
             economy: Economy::new(Economics::default(), config.window(), overhead),
             masks: HashMap::new(),

@@ -10,6 +10,7 @@ mod economics;
 mod embedding;
 mod files;
 mod folded;
+mod going_back;
 mod inspect;
 mod kept;
 mod ledger;

@@ -50,7 +50,8 @@ impl<F: Front> Chat<F> {
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Copy => self.copy(arguments),
             Name::Retry => self.retry().await,
-            Name::Undo => self.undo(),
+            Name::Rewind => self.rewind(arguments).await,
+            Name::Undo => self.undo().await,
             Name::Clear => {
                 let pins = self.session.conversation().pins().len();
                 self.session.clear();
@@ -178,22 +179,6 @@ impl<F: Front> Chat<F> {
         };
         self.say(Role::Text, &format!("Sending again: {prompt}\n{discarded}"));
         self.carry(None).await;
-    }
-
-    fn undo(&mut self) {
-        if !self.session.undo() {
-            return self.refuse(
-                Role::Warning,
-                "Nothing to undo: no /clear or /retry (/undo-compact undoes a compaction).",
-            );
-        }
-        let messages = self.session.conversation().history().messages();
-        let prompts = messages.iter().filter(|message| message.is_prompt()).count();
-        let told = format!(
-            "Undone: the conversation is restored, with {}. Files are not changed; /undo again redoes it.",
-            count(prompts as u64, "prompt")
-        );
-        self.say(Role::Good, &told);
     }
 
     fn undo_compact(&mut self) {

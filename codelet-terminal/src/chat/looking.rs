@@ -4,6 +4,7 @@ use super::{Export, Reach};
 use crate::command::{self, Name, dry_run};
 use crate::front::Doing;
 use crate::render::look::{Background, Look, Role, Styles};
+use crate::render::rewind;
 use crate::render::wrap::line_text;
 use crate::{answers, effort};
 use codelet_agent::session::Session;
@@ -15,7 +16,7 @@ use std::time::Instant;
 pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     match name {
         Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
-        Name::Model | Name::Effort | Name::Pin | Name::Notes => arguments.is_empty(),
+        Name::Model | Name::Effort | Name::Pin | Name::Notes | Name::Rewind => arguments.is_empty(),
         Name::Compact => dry_run(arguments).is_some(),
         _ => false,
     }
@@ -77,6 +78,7 @@ impl Looking {
             Name::Model => answers::models(look, session, &self.models),
             Name::Effort => answers::say(look, Role::Text, &effort::shown(session)),
             Name::Pin => answers::pins(look, session),
+            Name::Rewind => rewind::list(&session.past_prompts(rewind::LISTED), look),
             Name::Export => return self.exported(session, arguments),
             Name::Compact => self.tried(session, dry_run(arguments).unwrap_or_default()),
             _ => Vec::new(),

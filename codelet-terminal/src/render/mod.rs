@@ -13,6 +13,7 @@ pub mod look;
 pub mod markdown;
 mod measure;
 pub mod permission;
+pub mod rewind;
 pub mod session;
 pub mod status;
 pub mod tool;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::decision::{Alternative, Decision};
 use codelet_agent::asking::Asking;
 use codelet_agent::permission::{Asked, Gate as _, Rules, Verdict};
 use codelet_agent::tool::{Looking, Need};
@@ -506,4 +507,69 @@ fn what_was_cleared_comes_back_with_up() {
         at.code(Code::Up);
         assert_eq!(at.repl.editor.text(), "a long thought");
     }
+}
+
+/// A decision between two letters after these keys, each a millisecond after the one before; a space waits until a letter has settled.
+fn decision(keys: &str) -> (At, Option<char>) {
+    let alternatives = vec![Alternative::new('b', "both"), Alternative::new('n', "nothing")];
+    let (decision, mut answered) = Decision::new("Go back?".to_owned(), alternatives);
+    let mut at = At::new();
+    at.repl.doing = Doing::Deciding;
+    at.repl.decide(decision, at.now);
+    for key in keys.chars() {
+        match key {
+            ' ' => {
+                at.wait(500);
+                at.repl.settle(at.now);
+            }
+            '\r' => drop(at.code(Code::Enter)),
+            'P' => drop(at.repl.typed(Typed::Paste("b".to_owned()), at.now)),
+            key => drop(at.code(Code::Char(key))),
+        }
+    }
+    (at, answered.try_recv().ok())
+}
+
+#[test]
+fn a_decision_is_made_by_a_letter_that_stands_alone_and_by_nothing_else() {
+    for (keys, answer, written) in [
+        (" b ", Some('b'), ""),
+        (" n ", Some('n'), ""),
+        // Too early: the letter is neither an answer nor a text.
+        ("b ", None, ""),
+        ("b b ", Some('b'), ""),
+        // Part of something that is written, or pasted.
+        (" be ", None, "be"),
+        (" b\r ", None, "b"),
+        (" x ", None, "x"),
+        (" P ", None, "b"),
+        (" xb ", None, "xb"),
+        // Enter alone is no answer.
+        (" \r\r ", None, ""),
+    ] {
+        let (at, answered) = decision(keys);
+        assert_eq!(
+            (answered, at.repl.editor.text().as_str()),
+            (answer, written),
+            "{keys:?}"
+        );
+    }
+}
+
+#[test]
+fn who_leaves_a_decision_or_no_longer_waits_for_it_has_the_keys_back() {
+    let (mut at, _) = decision(" ");
+    let alternatives = vec![Alternative::new('b', "both")];
+    let (decision, answered) = Decision::new("Go back?".to_owned(), alternatives);
+    at.repl.decide(decision, at.now);
+    at.wait(1_000);
+    assert_eq!(at.code(Code::Esc), [Act::Interrupt]);
+    drop(answered);
+    at.write("b");
+    assert!(at.repl.deciding().is_none());
+    assert_eq!(at.repl.editor.text(), "b");
+    at.repl.fill("the prompt");
+    assert_eq!(at.repl.editor.text(), "the prompt");
+    at.code(Code::Up);
+    assert_eq!(at.repl.editor.text(), "b", "what stood there is not lost");
 }

@@ -6,6 +6,7 @@ mod asking;
 mod bash;
 mod files;
 mod reach;
+mod rewind;
 mod sandbox;
 mod search;
 mod trees;

@@ -42,6 +42,7 @@ const OFFERED: [&str; 13] = [
     "plan",
     "retry",
     "clear",
+    "rewind",
     "undo",
 ];
 /// Columns of what commands show.
@@ -126,6 +127,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         once::session_settings(&settings, true),
     );
     session.served_by(connected.offers);
+    session.journalled_by(equipment.reach.journal());
     Runner::serve(hooks, &mut session, None, &place, equipment.reach.clone());
     notices.extend(standby.serve(&mut session, equipment.reach.clone()));
     let mut compacted = None;

@@ -237,6 +237,7 @@ fn begun(
         once::session_settings(settings, skills),
     );
     session.served_by(offers);
+    session.journalled_by(equipment.reach.journal());
     let page = Page::new(session.overhead());
     session.watched_by(Box::new(page.clone()));
     let exported_from = place.clone();

@@ -20,6 +20,7 @@ mod pictures;
 mod pipes;
 mod plan;
 mod questions;
+mod rewind;
 mod sandbox;
 mod slow;
 mod small;

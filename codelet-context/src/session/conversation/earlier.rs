@@ -47,6 +47,7 @@ impl Conversation {
                 pins: self.pins.clone(),
                 snapshots: self.snapshots.clone(),
                 edits: self.edits.clone(),
+                revision: self.revision,
                 removed_by: self.removed_by.clone(),
                 economy: self.economy.clone(),
                 masks: self.masks.clone(),
@@ -68,10 +69,22 @@ impl Conversation {
     pub fn restore(&mut self, earlier: Earlier) {
         let Earlier { messages, rest } = earlier;
         let later = std::mem::replace(self, *rest);
-        messages.into_iter().for_each(|message| self.history.append(message));
+        self.say_again(&messages);
+        self.settle_as(later);
+    }
+
+    /// Has a history again that was left out of a copy.
+    pub(super) fn say_again(&mut self, messages: &[Arc<Message>]) {
+        messages.iter().for_each(|message| self.history.append(message.clone()));
         if !self.withdrawn.is_empty() {
             self.tell_again();
         }
+    }
+
+    /// Takes over what stays of the later conversation that this one takes the place of.
+    pub(super) fn settle_as(&mut self, later: Conversation) {
+        // No number of either is given again to another view.
+        self.revision = self.revision.max(later.revision) + 1;
         self.tracker.keep_bill(&later.tracker);
         self.economy.keep_breaks(&later.economy, &self.view.messages);
         self.config = later.config;

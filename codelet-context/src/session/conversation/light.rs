@@ -82,6 +82,7 @@ impl Conversation {
         let after = self.occupancy.next_request();
         self.tracker.rebuilt(after);
         self.snapshots.push(Snapshot::of(changed, number));
+        self.revision += 1;
         self.edits.push(Edit {
             reason,
             at: self.history.messages().len(),

@@ -22,7 +22,10 @@ pub(super) struct Snapshot {
 #[derive(Clone, Debug)]
 pub(super) enum Before {
     /// The whole view, and the length of the one that took its place: what stands behind that was appended since.
-    Whole { messages: Vec<Arc<Message>>, end: usize },
+    Whole {
+        messages: Arc<Vec<Arc<Message>>>,
+        end: usize,
+    },
     /// The messages that a light edit changed, where they stand.
     Messages(Vec<(usize, Arc<Message>)>),
 }
@@ -52,7 +55,7 @@ impl Conversation {
         let removed = edit.before as i64 - after as i64;
         self.snapshots.push(Snapshot {
             before: Before::Whole {
-                messages,
+                messages: Arc::new(messages),
                 end: view.messages.len(),
             },
             edit: edit_number,
@@ -80,7 +83,7 @@ impl Conversation {
         match snapshot.before {
             Before::Whole { messages, end } => {
                 let since = self.view.messages.split_off(end);
-                self.view.messages = messages;
+                self.view.messages = Arc::unwrap_or_clone(messages);
                 self.view.messages.extend(since);
             }
             Before::Messages(messages) => {
@@ -145,6 +148,7 @@ impl Conversation {
     /// The figures of a view that was rebuilt.
     pub(super) fn resize(&mut self, size: Size, tokens: Tokens) {
         self.shown = size;
+        self.revision += 1;
         self.occupancy
             .rebuilt_as(size.tokens.saturating_add(self.overhead), tokens);
         self.tracker.rebuilt(self.occupancy.next_request());

@@ -214,7 +214,7 @@ impl Conversation {
         }
         for snapshot in &mut self.snapshots {
             match &mut snapshot.before {
-                Before::Whole { messages, .. } => shown(messages),
+                Before::Whole { messages, .. } => shown(&mut Arc::make_mut(messages)[..]),
                 Before::Messages(messages) => messages
                     .iter_mut()
                     .for_each(|(_, message)| shown(std::slice::from_mut(message))),

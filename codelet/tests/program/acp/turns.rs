@@ -376,3 +376,36 @@ fn a_plan_is_changed_and_accepted() {
     assert_eq!(editor.updates("usage_update").len(), 1);
     editor.leave();
 }
+
+#[test]
+fn files_and_conversation_go_back_to_a_prompt_and_that_is_undone() {
+    let bench = Bench::new();
+    bench.file("a.txt", "one\n");
+    let replies = [
+        Reply::call(
+            "Edit",
+            json!({"file_path": "a.txt", "old_string": "one", "new_string": "two"}),
+        ),
+        Reply::text("Done."),
+        Reply::text("Well."),
+    ];
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut editor = Editor::introduced(&bench, &server, &[]);
+    let id = editor.open(&bench);
+    assert_eq!(editor.said(&id, "Make it two."), "end_turn");
+    for (said, told) in [
+        ("/rewind", "Make it two."),
+        ("/rewind 1", "+one"),
+        ("/rewind 1", "write /rewind 1 both"),
+        ("/rewind 2 both", "There is no prompt 2"),
+        ("/rewind 1 both", "Taken back: the conversation and 1 file."),
+    ] {
+        assert_eq!(editor.said(&id, said), "end_turn");
+        let texts = editor.texts("agent_message_chunk");
+        assert!(texts.contains(told), "{said}: {texts}");
+    }
+    assert_eq!(bench.read("a.txt"), "one\n");
+    assert_eq!(editor.said(&id, "/undo"), "end_turn");
+    assert_eq!(bench.read("a.txt"), "two\n");
+    editor.leave();
+}

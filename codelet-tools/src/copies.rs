@@ -1,0 +1,555 @@
+//! What files were before the tools changed them, kept in memory, and how they are put back.
+
+use crate::desk::Desk;
+use crate::diff;
+use crate::files::{self, Standing as Stood};
+use crate::seen::Look;
+use crate::text;
+use codelet_agent::journal::{Change, ChangedFile, Mark, Restore, Restored, Standing};
+use codelet_text::short::{clip, on_one_line};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most bytes of copies that are kept; the oldest make room.
+const MOST: usize = 64 * 1024 * 1024;
+/// Bytes of a file that is compared only to count its lines.
+const COUNTED: usize = 1024 * 1024;
+/// Characters of a command that are kept.
+const COMMAND: usize = 200;
+
+/// What stands at a path.
+#[derive(Clone, PartialEq)]
+enum Version {
+    /// Nothing.
+    Absent,
+    /// A file, with its permissions, and its bytes as long as there is room for them.
+    File {
+        look: Look,
+        mode: u32,
+        bytes: Option<Arc<[u8]>>,
+    },
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Version::Absent => f.write_str("Absent"),
+            // What a file holds is no matter of a log.
+            Version::File { look, mode, .. } => write!(f, "File({look:?}, {mode:o})"),
+        }
+    }
+}
+
+impl Version {
+    fn of(bytes: &[u8], mode: u32) -> Version {
+        Version::File {
+            look: Look::at(bytes),
+            mode,
+            bytes: Some(bytes.into()),
+        }
+    }
+
+    /// Whether both hold the same, whatever their permissions.
+    fn is_like(&self, other: &Version) -> bool {
+        match (self, other) {
+            (Version::Absent, Version::Absent) => true,
+            (Version::File { look: one, .. }, Version::File { look: other, .. }) => one == other,
+            _ => false,
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Version::Absent => Some(&[]),
+            Version::File { bytes, .. } => bytes.as_deref(),
+        }
+    }
+
+    fn kept(&self) -> Option<&Arc<[u8]>> {
+        match self {
+            Version::Absent => None,
+            Version::File { bytes, .. } => bytes.as_ref(),
+        }
+    }
+
+    fn let_go(&mut self) {
+        if let Version::File { bytes, .. } = self {
+            *bytes = None;
+        }
+    }
+}
+
+/// What became of a file that was one and is the other.
+fn change(before: &Version, after: &Version) -> Change {
+    match (before, after) {
+        (Version::Absent, _) => Change::Created,
+        (_, Version::Absent) => Change::Deleted,
+        _ => Change::Altered,
+    }
+}
+
+/// One change of a file.
+#[derive(Clone, Debug)]
+struct Entry {
+    path: PathBuf,
+    before: Version,
+    after: Version,
+    /// The first of the folders that were made for it.
+    made: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+enum Record {
+    Change(Entry),
+    Command(String),
+}
+
+/// What has happened, in its order.
+#[derive(Debug, Default)]
+struct Records {
+    all: Vec<Record>,
+    /// Bytes of the copies; those that two records share may count twice.
+    bytes: usize,
+}
+
+impl Records {
+    fn changes(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = &Entry> {
+        let to = to.min(self.all.len());
+        let records = self.all.get(from.min(to)..to).unwrap_or_default().iter();
+        records.filter_map(|record| match record {
+            Record::Change(entry) => Some(entry),
+            Record::Command(_) => None,
+        })
+    }
+
+    /// What became of each file between two moments: how it was first, and how it is last.
+    fn net(&self, from: usize, to: usize) -> BTreeMap<&Path, (&Version, &Version)> {
+        let mut net: BTreeMap<&Path, (&Version, &Version)> = BTreeMap::new();
+        for entry in self.changes(from, to) {
+            let both = net.entry(&entry.path).or_insert((&entry.before, &entry.after));
+            both.1 = &entry.after;
+        }
+        net
+    }
+
+    fn push(&mut self, mut entry: Entry, most: usize) {
+        // What a file held is mostly what the last change has left in it.
+        let last = self.changes(0, usize::MAX).rev().find(|last| last.path == entry.path);
+        if let Some(last) = last
+            && last.after == entry.before
+        {
+            entry.before = last.after.clone();
+        }
+        let versions = [&entry.before, &entry.after];
+        self.bytes += versions
+            .iter()
+            .filter_map(|version| version.kept())
+            .map(|bytes| bytes.len())
+            .sum::<usize>();
+        self.all.push(Record::Change(entry));
+        if self.bytes > most {
+            self.make_room(most);
+        }
+    }
+
+    /// Lets the oldest copies go.
+    fn make_room(&mut self, most: usize) {
+        let mut known: HashSet<*const u8> = HashSet::new();
+        // Some more than is needed, so that it is not done again at once.
+        let (mut bytes, most) = (0, most - most / 8);
+        for record in self.all.iter_mut().rev() {
+            let Record::Change(entry) = record else { continue };
+            for version in [&mut entry.after, &mut entry.before] {
+                let Some(kept) = version.kept() else { continue };
+                let more = if known.insert(kept.as_ptr()) { kept.len() } else { 0 };
+                match bytes + more > most {
+                    true => version.let_go(),
+                    false => bytes += more,
+                }
+            }
+        }
+        self.bytes = bytes;
+    }
+}
+
+/// What is kept in a session, which the tools of its tasks write, too.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    /// Somebody may want to go back.
+    is_kept: AtomicBool,
+    records: Mutex<Records>,
+    /// Whoever writes a file holds this until it is noted, so that the order is that of the writing.
+    writing: Mutex<()>,
+    most: usize,
+}
+
+impl Default for Copies {
+    fn default() -> Self {
+        Copies::of(MOST)
+    }
+}
+
+impl Copies {
+    fn of(most: usize) -> Self {
+        Copies {
+            is_kept: AtomicBool::new(false),
+            records: Mutex::default(),
+            writing: Mutex::default(),
+            most,
+        }
+    }
+
+    /// Keeps copies from here on.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This moment.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.records().all.len())
+    }
+
+    /// A command was run.
+    pub(crate) fn note_command(&self, command: &str) {
+        if self.is_kept.load(Ordering::Relaxed) {
+            let line: String = on_one_line(command).take(COMMAND + 1).collect();
+            let record = Record::Command(clip(line.trim(), COMMAND).into_owned());
+            self.records().all.push(record);
+        }
+    }
+
+    /// The commands between two moments.
+    pub(crate) fn commands(&self, from: Mark, to: Mark) -> Vec<String> {
+        let records = self.records();
+        let to = to.0.min(records.all.len());
+        let records = records.all.get(from.0.min(to)..to).unwrap_or_default().iter();
+        let commands = records.filter_map(|record| match record {
+            Record::Command(command) => Some(command.clone()),
+            Record::Change(_) => None,
+        });
+        commands.collect()
+    }
+
+    /// Puts a file of these bytes in the place of the old one, as [`files::put`] does, and notes both.
+    ///
+    /// # Errors
+    /// As for [`files::put`].
+    pub(crate) fn put(&self, path: &Path, bytes: &[u8], old: Option<Old<'_>>) -> Result<(), String> {
+        if !self.is_kept.load(Ordering::Relaxed) {
+            return files::put(path, bytes, old.map(|old| old.standing)).map(drop);
+        }
+        let _writing = self.writing();
+        let before = old.as_ref().map_or(Version::Absent, Old::version);
+        self.put_noted(path, bytes, before, |bytes| {
+            files::put(path, bytes, old.map(|old| old.standing)).map(drop)
+        })
+    }
+
+    /// Writes, and notes what it came to, also where that is not what it was to.
+    fn put_noted(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        before: Version,
+        write: impl FnOnce(&[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let made = first_missing(path);
+        let done = write(bytes);
+        let after = match &done {
+            Ok(()) => Version::of(bytes, mode_of(path).unwrap_or(0o644)),
+            // Written in place, and not put right again.
+            Err(_) => match files::read(path) {
+                Ok(Some(now)) => Version::of(&now.bytes, now.standing.mode()),
+                _ => return done,
+            },
+        };
+        if !(done.is_err() && after.is_like(&before)) {
+            let path = path.to_owned();
+            self.records().push(
+                Entry {
+                    path,
+                    before,
+                    after,
+                    made,
+                },
+                self.most,
+            );
+        }
+        done
+    }
+}
+
+/// The file that is to be replaced.
+pub(crate) struct Old<'a> {
+    /// As it was opened.
+    pub standing: &'a Stood,
+    /// What it holds; none where that is too much to be read.
+    pub bytes: Option<&'a [u8]>,
+}
+
+impl Old<'_> {
+    fn version(&self) -> Version {
+        match self.bytes {
+            Some(bytes) => Version::of(bytes, self.standing.mode()),
+            None => Version::File {
+                look: Look::Outside(self.standing.stamp),
+                mode: self.standing.mode(),
+                bytes: None,
+            },
+        }
+    }
+}
+
+fn mode_of(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    path.symlink_metadata().ok().map(|metadata| metadata.mode() & 0o7777)
+}
+
+/// The first folder above a path that is not there.
+fn first_missing(path: &Path) -> Option<PathBuf> {
+    let above = path.ancestors().skip(1);
+    let missing = above.take_while(|folder| folder.symlink_metadata().is_err());
+    missing.last().map(Path::to_owned)
+}
+
+/// What stands there now.
+enum Now {
+    Nothing,
+    File(Box<files::Whole>),
+    /// Something that is not put aside, and why.
+    Other(String),
+}
+
+impl Now {
+    fn at(path: &Path) -> Now {
+        match path.symlink_metadata() {
+            Err(error) if is_missing(&error) => return Now::Nothing,
+            Ok(metadata) if metadata.file_type().is_symlink() => return Now::Other("a link is there now".to_owned()),
+            _ => {}
+        }
+        match files::read(path) {
+            Ok(Some(whole)) => Now::File(Box::new(whole)),
+            Ok(None) => {
+                Now::Other("there is a file of more than 10 MiB now, of which no copy could be kept".to_owned())
+            }
+            Err(why) => Now::Other(why),
+        }
+    }
+
+    fn version(&self) -> Option<Version> {
+        match self {
+            Now::Nothing => Some(Version::Absent),
+            Now::File(whole) => Some(Version::of(&whole.bytes, whole.standing.mode())),
+            Now::Other(_) => None,
+        }
+    }
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+    )
+}
+
+/// A file that is another one now than at a moment.
+struct Due {
+    path: PathBuf,
+    target: Version,
+    now: Now,
+    standing: Standing,
+    change: Change,
+}
+
+impl Due {
+    /// How a file stands that was changed since; none if it is what it was.
+    fn of(path: &Path, (target, left): (&Version, &Version)) -> Option<Due> {
+        let now = Now::at(path);
+        let version = now.version();
+        if version.as_ref().is_some_and(|now| now.is_like(target)) {
+            return None;
+        }
+        let standing = match (&now, target) {
+            (Now::Other(why), _) => Standing::Lost(why.clone()),
+            (
+                _,
+                Version::File {
+                    look: Look::Outside(_), ..
+                },
+            ) => Standing::Lost("it had more than 10 MiB, so no copy was kept".to_owned()),
+            (_, Version::File { bytes: None, .. }) => Standing::Lost(format!(
+                "its copy was dropped: at most {} MiB are kept",
+                MOST / 1024 / 1024
+            )),
+            _ if version.as_ref().is_some_and(|now| now.is_like(left)) => Standing::AsLeft,
+            _ => Standing::ChangedSince,
+        };
+        Some(Due {
+            path: path.to_owned(),
+            target: target.clone(),
+            change: change(version.as_ref().unwrap_or(left), target),
+            now,
+            standing,
+        })
+    }
+
+    /// Puts it back.
+    fn put_back(&self, copies: &Copies) -> Result<(), String> {
+        let before = self.now.version().ok_or("it cannot be read")?;
+        match (&self.now, &self.target) {
+            (Now::File(whole), Version::Absent) => {
+                files::remove(&self.path, &whole.standing)?;
+                let entry = Entry {
+                    path: self.path.clone(),
+                    before,
+                    after: Version::Absent,
+                    made: None,
+                };
+                copies.records().push(entry, copies.most);
+                Ok(())
+            }
+            (Now::File(whole), Version::File { bytes: Some(bytes), .. }) => {
+                copies.put_noted(&self.path, bytes, before, |bytes| {
+                    files::put(&self.path, bytes, Some(&whole.standing)).map(drop)
+                })
+            }
+            (
+                Now::Nothing,
+                Version::File {
+                    bytes: Some(bytes),
+                    mode,
+                    ..
+                },
+            ) => copies.put_noted(&self.path, bytes, before, |bytes| {
+                files::create(&self.path, bytes, *mode).map(drop)
+            }),
+            _ => Err("it cannot be put back".to_owned()),
+        }
+    }
+}
+
+impl Desk {
+    /// Puts a file in its place and keeps what stood there.
+    ///
+    /// # Errors
+    /// As for [`files::put`].
+    pub(crate) fn put(&self, path: &Path, bytes: &[u8], old: Option<Old<'_>>) -> Result<(), String> {
+        self.copies.put(path, bytes, old)
+    }
+
+    /// The files that are others now than at this moment, as far as the tools have changed them since.
+    fn due(&self, to: Mark) -> Vec<Due> {
+        // Files are read without holding up whoever looks at the records.
+        let net: Vec<(PathBuf, Version, Version)> = {
+            let records = self.copies.records();
+            let net = records.net(to.0, usize::MAX).into_iter();
+            net.map(|(path, (first, last))| (path.to_owned(), first.clone(), last.clone()))
+                .collect()
+        };
+        let due = net.into_iter();
+        due.filter_map(|(path, first, last)| Due::of(&path, (&first, &last)))
+            .collect()
+    }
+
+    /// What putting files back comes to.
+    pub(crate) fn restores(&self, to: Mark) -> Vec<Restore> {
+        let restore = |due: Due| Restore {
+            name: self.paths.show(&due.path),
+            diff: self.difference(&due),
+            change: due.change,
+            standing: due.standing,
+        };
+        self.due(to).into_iter().map(restore).collect()
+    }
+
+    fn difference(&self, due: &Due) -> String {
+        let (Some(now), Some(target)) = (due.now.version(), due.target.bytes()) else {
+            return String::new();
+        };
+        let now = now.bytes().unwrap_or_default();
+        if [now, target].iter().any(|bytes| text::binary_kind(bytes).is_some()) {
+            return diff::remark("It is not text");
+        }
+        let (now, target) = (text::decode(now).text, text::decode(target).text);
+        let told = diff::unified(&self.paths.show(&due.path), &now, &target, &self.secrets);
+        self.secrets.hide(&told).into_owned()
+    }
+
+    /// Puts files back.
+    pub(crate) fn restore(&self, to: Mark, overwrite: bool) -> Vec<Restored> {
+        let _writing = self.copies.writing();
+        let made: Vec<PathBuf> = {
+            let records = self.copies.records();
+            records
+                .changes(to.0, usize::MAX)
+                .filter_map(|entry| entry.made.clone())
+                .collect()
+        };
+        let due = self.due(to);
+        let deleted: Vec<PathBuf> = due
+            .iter()
+            .filter(|due| due.change == Change::Deleted)
+            .map(|due| due.path.clone())
+            .collect();
+        let restored = |due: Due| {
+            let done = match &due.standing {
+                Standing::Lost(why) => Err(why.clone()),
+                Standing::ChangedSince if !overwrite => Err("somebody else has changed it since".to_owned()),
+                _ => due.put_back(&self.copies),
+            };
+            if done.is_ok()
+                && let Version::File { look, .. } = due.target
+            {
+                self.seen.note_restored(&due.path, look);
+            }
+            Restored {
+                name: self.paths.show(&due.path),
+                change: due.change,
+                done,
+            }
+        };
+        let restored = due.into_iter().map(restored).collect();
+        // Of the folders that were made for files, those go that hold nothing now.
+        for path in &deleted {
+            made.iter().for_each(|made| files::remove_empty(path, made));
+        }
+        restored
+    }
+
+    /// The files that are others at the second moment than at the first.
+    pub(crate) fn changed(&self, from: Mark, to: Mark) -> Vec<ChangedFile> {
+        let records = self.copies.records();
+        let net = records.net(from.0, to.0).into_iter();
+        let net = net.filter(|(_, (first, last))| !first.is_like(last));
+        net.map(|(path, (first, last))| ChangedFile {
+            name: self.paths.show(path),
+            change: change(first, last),
+            lines: lines(first, last),
+        })
+        .collect()
+    }
+}
+
+/// Lines that were added and removed; none where they were not compared.
+fn lines(first: &Version, last: &Version) -> Option<(u64, u64)> {
+    let (old, new) = (first.bytes()?, last.bytes()?);
+    let is_compared = |bytes: &[u8]| bytes.len() <= COUNTED && text::binary_kind(bytes).is_none();
+    if !is_compared(old) || !is_compared(new) {
+        return None;
+    }
+    Some(diff::count(&text::decode(old).text, &text::decode(new).text))
+}
+
+#[cfg(test)]
+mod tests;
