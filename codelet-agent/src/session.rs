@@ -585,7 +585,7 @@ impl Session {
     }
 
     /// Tells the model something beside what the user says, with the next request.
-    fn tell(&mut self, text: &str) {
+    pub(crate) fn tell(&mut self, text: &str) {
         self.add_beside(injected(text));
     }
 

@@ -82,6 +82,8 @@ pub struct Repl {
     picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
+    /// When a text was put where the user writes.
+    filled: Option<Instant>,
     /// All of what is asked was unfolded.
     pub is_unfolded: bool,
     files: Option<Vec<String>>,
@@ -115,6 +117,7 @@ impl Repl {
             keeping: None,
             picked: None,
             early: None,
+            filled: None,
             is_unfolded: false,
             files: None,
             chosen: None,
@@ -156,6 +159,15 @@ impl Repl {
         self.editor.set("");
         self.editor.paste(&texts.join("\n"));
         others
+    }
+
+    /// Puts a text where the user writes, in place of what stands there. An Enter that was on its way then does not send it.
+    pub fn fill(&mut self, text: &str, now: Instant) {
+        if self.editor.clear() {
+            self.hint = Some("your text was set aside · Up restores it");
+        }
+        self.editor.paste(text);
+        self.filled = Some(now);
     }
 
     /// These prompts of servers can be named.
@@ -391,6 +403,15 @@ impl Repl {
                 shift: true,
                 ..
             } => vec![Act::Permit],
+            Key {
+                code: Code::Enter,
+                alt: false,
+                shift: false,
+                ..
+            } if self.filled.take().is_some_and(|filled| now < filled + STARTLED) => {
+                self.filled = Some(now);
+                Vec::new()
+            }
             Key {
                 code: Code::Enter,
                 alt: false,

@@ -96,6 +96,16 @@ impl Repository {
         Some(Repository { root, own, common })
     }
 
+    /// The root of its working tree.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether this working tree has something of this name among what is its own.
+    pub(crate) fn has_of_its_own(&self, name: &str) -> bool {
+        self.own.join(name).symlink_metadata().is_ok()
+    }
+
     /// The file with patterns of this repository that are not committed.
     pub(crate) fn excludes(&self) -> Option<PathBuf> {
         // The repository may lie behind a link; the file itself may be none.
@@ -201,10 +211,7 @@ impl Git {
     ) -> Option<Git> {
         let sandbox = desk.widest();
         let folders = search(environment, &repository.root, &sandbox);
-        let program = folders
-            .iter()
-            .filter_map(|folder| folder.join("git").canonicalize().ok())
-            .find(|git| git.is_file() && !git.starts_with(&repository.root) && !sandbox.writes(git))?;
+        let program = program(folders.iter().cloned(), &repository.root, &sandbox)?;
         let scratch = scratch(repository, desk)?;
         let mut git = Git {
             program,
@@ -233,7 +240,14 @@ impl Git {
         })
     }
 
-    fn ask(&self, arguments: &[&OsStr]) -> Option<Answer> {
+    /// What it answers to one question.
+    pub(crate) fn ask(&self, arguments: &[&OsStr]) -> Option<Answer> {
+        let (answer, is_whole) = self.bytes(arguments)?;
+        Some((String::from_utf8_lossy(&answer).into_owned(), is_whole))
+    }
+
+    /// The same exactly, as names of files need not be text.
+    pub(crate) fn bytes(&self, arguments: &[&OsStr]) -> Option<(Vec<u8>, bool)> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return None;
         }
@@ -263,7 +277,7 @@ impl Git {
             self.is_stopped.store(true, Ordering::Relaxed);
         }
         let is_done = matches!(end, Ok(End::Exited(0)));
-        is_done.then(|| (String::from_utf8_lossy(&answer).into_owned(), is_whole))
+        is_done.then_some((answer, is_whole))
     }
 
     /// Whether the user has a file of settings where git looks for one.
@@ -349,11 +363,23 @@ impl Git {
 /// Where the user's own settings are, if not at the usual place.
 const GLOBAL: &str = "GIT_CONFIG_GLOBAL";
 
+/// Where git is if the environment does not say.
+pub(crate) const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Git in the first of these folders that has it; none that lies in the repository or where commands write.
+pub(crate) fn program(folders: impl IntoIterator<Item = PathBuf>, root: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
+    let found = folders
+        .into_iter()
+        .filter_map(|folder| folder.join("git").canonicalize().ok());
+    let mut usable = found.filter(|git| git.is_file() && !git.starts_with(root) && !sandbox.writes(git));
+    usable.next()
+}
+
 /// The folders in which git may be: none in the repository or where else commands write, none that depends on where one
 /// stands.
 fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) -> Vec<PathBuf> {
     // The root has no links in it, nor has what is found.
-    program_folders(environment, "/usr/local/bin:/usr/bin:/bin", sandbox)
+    program_folders(environment, USUAL, sandbox)
         .filter(|folder| !folder.starts_with(root))
         .collect()
 }

@@ -1,5 +1,6 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
+mod commit;
 mod uncommitted;
 
 use crate::Reach;
@@ -8,6 +9,7 @@ use crate::git::{self, Answer, Git, Repository};
 use crate::ignored::Ignored;
 use crate::secrets::Secrets;
 use crate::text;
+use codelet_agent::commit::{Committable, Made};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
 use codelet_agent::spelling;
@@ -171,6 +173,24 @@ impl Surroundings for World {
     fn git_diff(&self, path: Option<&str>, interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
         let (world, path) = (self.clone(), path.map(str::to_owned));
         asked_of_git(interrupt, move |stop| world.uncommitted(path.as_deref(), stop))
+    }
+
+    fn git_committable(
+        &self,
+        made: Vec<PathBuf>,
+        interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Committable, String>> {
+        self.asked_what_to_commit(made, interrupt)
+    }
+
+    fn git_commit(
+        &self,
+        commit: Committable,
+        made: Vec<PathBuf>,
+        message: String,
+        interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Made, String>> {
+        self.asked_to_commit(commit, made, message, interrupt)
     }
 }
 

@@ -254,6 +254,7 @@ fn begun(
         prompts,
         models: known_models(settings),
         effort: settings.effort.value,
+        co_author: settings.co_author.value.clone(),
     };
     Begun {
         session,
