@@ -25,6 +25,9 @@ const SETTLED: Duration = Duration::from_millis(350);
 /// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
 const BURST: Duration = Duration::from_millis(80);
 
+/// What is said of a text that was put where the user writes, once Enter sends it.
+const SENDS: &str = "Enter sends it · Esc clears it";
+
 /// The names of the files that can be named, in any order.
 pub type Files = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
@@ -230,7 +233,8 @@ impl Repl {
         let burst = self.picked.map(|picked| picked.at + BURST);
         let last = self.picked.filter(|picked| picked.choice != Choice::Always);
         let taken = self.keeping.as_ref().map(Keeping::takes_from);
-        [early, burst, last.map(|picked| picked.at + SETTLED), taken]
+        let filled = self.filled.map(|filled| filled + STARTLED);
+        [early, burst, last.map(|picked| picked.at + SETTLED), taken, filled]
             .into_iter()
             .flatten()
             .filter(|at| *at > now)
@@ -239,6 +243,9 @@ impl Repl {
 
     /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
     pub fn settle(&mut self, now: Instant) -> Vec<Act> {
+        if self.filled.take_if(|filled| now >= *filled + STARTLED).is_some() {
+            self.hint = Some(SENDS);
+        }
         // A question that nobody needs answered any more takes its letter with it.
         let is_asked = self.question(now).is_some() && self.is_answerable(now);
         if self.early.is_some_and(|early| now >= early + SETTLED) {
@@ -320,6 +327,8 @@ impl Repl {
 
     /// Takes what was typed.
     pub fn typed(&mut self, typed: Typed, now: Instant) -> Vec<Act> {
+        // Whoever types knows what it does.
+        self.filled.take_if(|filled| now >= *filled + STARTLED);
         self.hint = None;
         let mut acts = self.settle(now);
         match typed {
@@ -408,10 +417,7 @@ impl Repl {
                 alt: false,
                 shift: false,
                 ..
-            } if self.filled.take().is_some_and(|filled| now < filled + STARTLED) => {
-                self.filled = Some(now);
-                Vec::new()
-            }
+            } if self.filled.is_some() => Vec::new(),
             Key {
                 code: Code::Enter,
                 alt: false,

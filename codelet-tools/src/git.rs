@@ -101,6 +101,11 @@ impl Repository {
         &self.root
     }
 
+    /// The folder that all working trees of it share.
+    pub(crate) fn common(&self) -> &Path {
+        &self.common
+    }
+
     /// Whether this working tree has something of this name among what is its own.
     pub(crate) fn has_of_its_own(&self, name: &str) -> bool {
         self.own.join(name).symlink_metadata().is_ok()

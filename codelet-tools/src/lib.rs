@@ -54,6 +54,7 @@ mod path;
 pub mod pictures;
 mod process;
 mod read;
+mod real_git;
 mod recall;
 mod removed;
 mod replace;
@@ -66,6 +67,7 @@ mod text;
 mod todo;
 mod walk;
 mod whereabouts;
+pub mod worktree;
 mod write;
 
 use codelet_agent::interrupt::Interrupt;

@@ -324,7 +324,7 @@ fn one_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
@@ -352,7 +352,7 @@ mod tests {
     /// Whoever runs the tests has settings of their own.
     const ALONE: [(&str, &str); 2] = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
 
-    pub(super) fn git(folder: &Path, arguments: &[&str]) {
+    pub(crate) fn git(folder: &Path, arguments: &[&str]) {
         let identity = [
             "-c",
             "user.name=a",

@@ -507,3 +507,29 @@ fn what_was_cleared_comes_back_with_up() {
         assert_eq!(at.repl.editor.text(), "a long thought");
     }
 }
+
+#[test]
+fn an_enter_that_was_on_its_way_does_not_send_what_was_filled_in() {
+    let mut at = At::new();
+    at.write("half a thou");
+    at.repl.fill("/commit accept\nOne", at.now);
+    assert_eq!(at.repl.editor.text(), "/commit accept\nOne");
+    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(
+        at.repl.settles_at(at.now),
+        at.repl.filled.map(|filled| filled + STARTLED)
+    );
+    at.wait(500);
+    at.repl.settle(at.now);
+    assert_eq!(at.repl.hint, Some(SENDS));
+    assert_eq!(at.code(Code::Enter), [Act::Send("/commit accept\nOne".to_owned())]);
+    assert_eq!(at.repl.hint, None);
+    // What was being written is not lost.
+    at.code(Code::Up);
+    at.code(Code::Up);
+    assert!(
+        at.repl.editor.text().contains("half a thou"),
+        "{}",
+        at.repl.editor.text()
+    );
+}

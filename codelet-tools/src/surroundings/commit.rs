@@ -7,12 +7,10 @@
 
 use super::{World, asked_of_git, one_line};
 use crate::bash;
-use crate::desk::program_folders;
-use crate::files;
-use crate::git::{self, Git, Repository};
-use crate::handed::{self, Numbers};
+use crate::git::{Git, Repository};
 use crate::left::Left;
-use crate::process::{self, End, Program, Unstarted};
+use crate::process::End;
+use crate::real_git::RealGit;
 use crate::sandbox::Sandbox;
 use codelet_agent::commit::{Change, Changed, Committable, Made};
 use codelet_agent::interrupt::Interrupt;
@@ -21,7 +19,6 @@ use codelet_agent::surroundings::Surroundings as _;
 use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
 use std::io::PipeReader;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -29,12 +26,6 @@ use std::time::Duration;
 
 /// How long all looks may take together: somebody waits for them.
 const TIME: Duration = Duration::from_secs(20);
-/// How long git may take to commit: hooks run tests.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// How long what hooks have left running may take to end by itself.
-const PATIENCE: Duration = Duration::from_millis(50);
-/// Bytes of what git prints that are kept.
-const PRINTED: usize = 16 * 1024;
 /// Bytes of the changes that a model is told, and at least of each file while there is room.
 const DIFF: usize = 48 * 1024;
 const OF_A_FILE: usize = 2 * 1024;
@@ -52,28 +43,6 @@ const HOOKS: [&str; 6] = [
 ];
 /// Settings that are looked at: those that name programs which a commit starts, and whether it is signed.
 const SETTINGS: &str = r"^(filter\..*\.(clean|process)|gpg\.(program|.*\.program)|hook\..*\.command|commit\.gpgsign)$";
-/// Switched off for a commit: a program that lists changed files, and git's own clearing up, which would go on behind it.
-const QUIET: [&str; 7] = [
-    "--no-pager",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "gc.auto=0",
-];
-/// What a git around this session has said of another repository does not hold in this one.
-const ELSEWHERE: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
-];
 /// What git keeps while something is under way for which it has a message of its own.
 const UNDER_WAY: [(&str, &str, &str); 5] = [
     ("rebase-merge", "rebase", "git rebase --continue"),
@@ -133,12 +102,12 @@ impl World {
         let git = git.ok_or("Git is missing, or there is no sandbox in which it could be asked.")?;
         let root = repository.root().to_owned();
         let mut commit = self.changes(&git, &root, made)?;
-        let real = Real {
-            world: self,
+        let real = RealGit {
+            desk: &self.reach.0,
             root: &root,
             stop,
         };
-        real.tell(&mut commit)?;
+        self.tell(&real, &mut commit)?;
         Ok(commit)
     }
 
@@ -275,8 +244,8 @@ impl World {
         let root = Repository::of(&self.places().directory)
             .map(|repository| repository.root().to_owned())
             .ok_or(CHANGED_MEANWHILE)?;
-        let real = Real {
-            world: self,
+        let real = RealGit {
+            desk,
             root: &root,
             stop,
         };
@@ -296,7 +265,7 @@ impl World {
                 Some(&listed),
                 desk.sandbox(permission),
             )?;
-            added.succeeded("git could not take in the new files")?;
+            added.succeeded("Nothing was committed: git could not take in the new files")?;
         }
         let mut arguments = vec!["commit", "--quiet", "--cleanup=whitespace", "--file=-"];
         let all: Vec<&Changed> = commit.files.iter().collect();
@@ -305,7 +274,7 @@ impl World {
             arguments.push("--only");
         }
         let done = real.run(&arguments, Some(message), listed.as_deref(), desk.sandbox(permission));
-        let output = match done.and_then(|done| done.succeeded("git did not commit")) {
+        let output = match done.and_then(|done| done.succeeded("Nothing was committed: git refused")) {
             Ok(output) => output,
             Err(why) => {
                 // What was not known to git before is not now.
@@ -337,45 +306,13 @@ const CHANGED_MEANWHILE: &str = "Nothing was committed: files, hooks or the bran
 const UNSIGNED: &str = "(Your settings sign commits. A signature may need an agent that commands in the sandbox cannot reach: `! git commit` \
 runs outside of it, and so does /commit under /permission all.)";
 
-/// Git with the settings of the repository, at its root.
-struct Real<'a> {
-    world: &'a World,
-    root: &'a Path,
-    stop: Option<&'a PipeReader>,
-}
-
-/// What came of it.
-struct Came {
-    end: End,
-    /// What it has printed, without secrets.
-    output: String,
-}
-
-impl Came {
-    /// # Errors
-    /// Where it has failed: this, and what it has printed.
-    fn succeeded(self, else_told: &str) -> Result<String, String> {
-        let output = self.output.trim_end();
-        match self.end {
-            End::Exited(0) => Ok(output.to_owned()),
-            End::Interrupted => Err("Interrupted; `! git status` shows how things stand.".to_owned()),
-            End::TimedOut => Err(format!(
-                "Ended, as it took more than {} minutes.",
-                LONGEST.as_secs() / 60
-            )),
-            _ if output.is_empty() => Err(format!("Nothing was committed: {else_told}.")),
-            _ => Err(format!("Nothing was committed: {else_told}:\n{output}")),
-        }
-    }
-}
-
-impl Real<'_> {
+impl World {
     /// Tells what git would do here: in whose name it commits, which hooks and other programs it starts.
-    fn tell(&self, commit: &mut Committable) -> Result<(), String> {
+    fn tell(&self, real: &RealGit<'_>, commit: &mut Committable) -> Result<(), String> {
         let looking = || Some(Sandbox::new([]));
-        let hooks = self.run(&["rev-parse", "--git-path", "hooks"], None, None, looking())?;
-        let hooks = hooks.succeeded("git does not take this for a repository")?;
-        let author = self.run(&["var", "GIT_AUTHOR_IDENT"], None, None, looking())?;
+        let hooks = real.run(&["rev-parse", "--git-path", "hooks"], None, None, looking())?;
+        let hooks = hooks.succeeded("Git does not take this for a repository")?;
+        let author = real.run(&["var", "GIT_AUTHOR_IDENT"], None, None, looking())?;
         if author.end != End::Exited(0) {
             return Err(
                 "Git does not know who you are: set it by `! git config --global user.name \"Your Name\"` and `! git config --global user.email you@example.com`."
@@ -385,19 +322,19 @@ impl Real<'_> {
         // Behind the address stand seconds and a time zone.
         let author = author.output.rsplit_once('>').map_or("", |(author, _)| author);
         commit.author = format!("{}>", one_line(author.trim()));
-        let branch = self.run(&["symbolic-ref", "--quiet", "--short", "HEAD"], None, None, looking())?;
+        let branch = real.run(&["symbolic-ref", "--quiet", "--short", "HEAD"], None, None, looking())?;
         commit.branch = (branch.end == End::Exited(0)).then(|| one_line(branch.output.trim()));
-        let head = self.run(&["rev-parse", "--verify", "--quiet", "HEAD"], None, None, looking())?;
+        let head = real.run(&["rev-parse", "--verify", "--quiet", "HEAD"], None, None, looking())?;
         commit.head = (head.end == End::Exited(0)).then(|| head.output.trim().to_owned());
-        let folder = self.root.join(hooks.trim_end_matches('\n'));
+        let folder = real.root.join(hooks.trim_end_matches('\n'));
         let runs = |path: &Path| {
             let metadata = path.metadata().ok();
             metadata.is_some_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
         };
         let found = HOOKS.iter().map(|name| folder.join(name)).filter(|path| runs(path));
-        let shown = |path: PathBuf| path.strip_prefix(self.root).map_or(path.clone(), Path::to_owned);
+        let shown = |path: PathBuf| path.strip_prefix(real.root).map_or(path.clone(), Path::to_owned);
         commit.hooks = found.map(|path| one_line(&shown(path).to_string_lossy())).collect();
-        let settings = self.run(
+        let settings = real.run(
             &["config", "--show-scope", "-z", "--get-regexp", SETTINGS],
             None,
             None,
@@ -412,81 +349,6 @@ impl Real<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Runs git, with this as its input, and where there are pathspecs with a file of them.
-    fn run(
-        &self,
-        arguments: &[&str],
-        input: Option<&str>,
-        pathspecs: Option<&[u8]>,
-        sandbox: Option<Sandbox>,
-    ) -> Result<Came, String> {
-        let mut arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let mut handed = Vec::new();
-        if let Some(pathspecs) = pathspecs {
-            let number = Numbers::free()?.script;
-            let name = handed::name(number);
-            arguments.push(format!("--pathspec-from-file={name}").into());
-            arguments.push("--pathspec-file-nul".into());
-            handed.push(handed::hand(handed::script(pathspecs)?, number));
-        }
-        let input = input.map(handed::script).transpose()?;
-        self.start(arguments, input, handed, sandbox)
-    }
-
-    /// Runs git on these bytes.
-    fn fed(&self, arguments: &[&str], input: &[u8], sandbox: Option<Sandbox>) -> Result<Came, String> {
-        let arguments = arguments.iter().map(OsString::from).collect();
-        self.start(arguments, Some(handed::script(input)?), Vec::new(), sandbox)
-    }
-
-    fn start(
-        &self,
-        arguments: Vec<OsString>,
-        input: Option<OwnedFd>,
-        handed: Vec<command_fds::FdMapping>,
-        sandbox: Option<Sandbox>,
-    ) -> Result<Came, String> {
-        let desk = &self.world.reach.0;
-        let mut environment = bash::environment(desk, sandbox.as_ref(), self.root);
-        environment.retain(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere));
-        let widest = desk.widest();
-        let folders = program_folders(&environment, git::USUAL, &widest);
-        let found = git::program(folders, self.root, &widest);
-        let program = found.ok_or("Git is not installed, or lies where commands can change it.")?;
-        let held = files::hold_folder(self.root).map_err(|error| files::reason(&error))?;
-        let quiet = QUIET.iter().map(OsString::from);
-        let program = Program {
-            program: program.into(),
-            arguments: quiet.chain(arguments).collect(),
-            directory: self.root.to_owned(),
-            held: Some(held),
-            input,
-            errors: None,
-            environment,
-            handed,
-            sandbox,
-            timeout: LONGEST,
-        };
-        let mut printed = Vec::new();
-        let ended = process::run(program, self.stop, &mut |bytes| {
-            let room = PRINTED - printed.len();
-            printed.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        });
-        let ended = ended.map_err(|error| match error {
-            Unstarted::NoSandbox(missing) => {
-                format!("Nothing was committed: there is no sandbox here ({missing}); `/permission all` commits without one.")
-            }
-            Unstarted::Refused(error) => format!("Git cannot be started: {}.", files::reason(&error)),
-        })?;
-        // What a hook has left must not go on unseen.
-        ended.family.end(PATIENCE, || {});
-        let printed = String::from_utf8_lossy(&printed);
-        Ok(Came {
-            end: ended.end,
-            output: desk.secrets.hide_with_parts(&printed).into_owned(),
-        })
     }
 }
 

@@ -179,7 +179,7 @@ fn a_hook_that_refuses_leaves_everything_as_it_was() {
     fs::write(path.join("new"), "new\n").unwrap();
     let before = says(&path, &["status", "--porcelain"]);
     let why = commit(&path, &[path.join("new")], "Two").unwrap_err();
-    assert_eq!(why, "Nothing was committed: git did not commit:\nline too long");
+    assert_eq!(why, "Nothing was committed: git refused:\nline too long");
     assert_eq!(says(&path, &["status", "--porcelain"]), before);
     assert_eq!(says(&path, &["log", "--format=%s"]), "first\n");
     // What a hook changes of git's own is told.
