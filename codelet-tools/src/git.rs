@@ -10,6 +10,7 @@
 use crate::committed::Committed;
 use crate::desk::{Desk, program_folders};
 use crate::files;
+use crate::gitlinks;
 use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
@@ -92,7 +93,14 @@ impl Repository {
             true => dot,
             false => root.join(text(&dot)?.strip_prefix("gitdir:")?.trim()),
         };
-        let common = text(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common.trim()));
+        let common = text(&own.join(COMMON)).map_or_else(
+            || own.clone(),
+            |common| {
+                let led = own.join(common.trim());
+                // It is shown to people, without the way there.
+                led.canonicalize().unwrap_or(led)
+            },
+        );
         Some(Repository { root, own, common })
     }
 
@@ -183,6 +191,30 @@ impl Repository {
         let pointer = self.root.join(".git");
         if !pointer.is_dir() {
             obeyed.note(pointer);
+        }
+        self.note_inner(obeyed);
+    }
+
+    /// Notes the same of submodules that have their repository within their tree, and of theirs: git looks into each of them whenever somebody
+    /// looks at the whole.
+    fn note_inner(&self, obeyed: &mut Obeyed) {
+        let mut waiting = vec![(self.root.clone(), self.own.clone())];
+        let mut count = 0;
+        while let Some((root, own)) = waiting.pop() {
+            for tree in gitlinks::of(&own.join("index")).map(|path| root.join(path)) {
+                let inner = tree.join(".git");
+                if !inner.is_dir() {
+                    continue;
+                }
+                count += 1;
+                if count > FOLDERS {
+                    // At least it is told that there came to be so many.
+                    return obeyed.note(root);
+                }
+                obeyed.note_repository(&inner);
+                obeyed.note(inner.join(COMMON));
+                waiting.push((tree, inner));
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ mod ending;
 mod family;
 mod files;
 mod git;
+mod gitlinks;
 mod glob;
 mod grep;
 mod handed;

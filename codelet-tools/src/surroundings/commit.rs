@@ -16,6 +16,7 @@ use codelet_agent::commit::{Change, Changed, Committable, Made};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use codelet_agent::surroundings::Surroundings as _;
+use codelet_text::unified;
 use futures_util::future::BoxFuture;
 use std::ffi::{OsStr, OsString};
 use std::io::PipeReader;
@@ -385,15 +386,11 @@ fn terminated(name: &OsStr) -> Vec<u8> {
 
 /// A diff of which each file gets its share of what there is room for.
 fn bounded(diff: &str, is_whole: bool) -> String {
-    const BEGINS: &str = "diff --git ";
-    let mut starts: Vec<usize> = diff.match_indices(BEGINS).map(|(at, _)| at).collect();
-    starts.retain(|&at| at == 0 || diff.as_bytes()[at - 1] == b'\n');
-    let share = (DIFF / starts.len().max(1)).max(OF_A_FILE);
-    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
+    let files = unified::files(diff);
+    let share = (DIFF / files.len().max(1)).max(OF_A_FILE);
     let mut out = String::new();
     let mut left_out = 0;
-    for (&from, to) in starts.iter().zip(ends) {
-        let part = &diff[from..to];
+    for part in files {
         if out.len() + part.len().min(share) > DIFF {
             left_out += 1;
             continue;
