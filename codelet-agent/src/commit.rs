@@ -17,6 +17,7 @@ use codelet_text::short::{clip_bytes, on_one_line};
 use codelet_text::unseen::hides;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// The longest message that is proposed, in bytes.
 const LONGEST: usize = 8 * 1024;
@@ -160,6 +161,7 @@ impl Session {
             witness.sending_beside(&self.conversation);
         }
         let limits = self.parts.model.silence(prompt);
+        let began = Instant::now();
         let bearing = Bearing {
             most: None,
             is_retry: false,
@@ -178,6 +180,8 @@ impl Session {
                 };
                 account_answer(self, &reply, prompt, listener);
                 if is_beside {
+                    // The whole prompt was read.
+                    self.asked = Some(began);
                     self.conversation.reported(report(&reply.billed, false));
                 }
                 return message.map(|message| self.hidden(&message));

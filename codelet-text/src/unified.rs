@@ -143,7 +143,7 @@ type Range = (u64, u64);
 
 /// The ranges in the header of a hunk, `@@ -1,2 +3,4 @@`.
 fn hunk(line: &str) -> Option<(Range, Range)> {
-    let inner = line.strip_prefix("@@ -")?.split(" @@").next()?;
+    let (inner, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (old, new) = inner.split_once(" +")?;
     let range = |text: &str| -> Option<Range> {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));

@@ -534,6 +534,12 @@ struct Fetching<'a> {
 impl Fetching<'_> {
     /// The prompt of a command, which is shown before it is sent; none where the text is any other.
     fn prompt(&self, text: &str, front: &mut dyn Front) -> Result<Option<Prompt>, Failure> {
+        if text.split_whitespace().next() == Some("/commit") {
+            // Sent as a prompt, it would have the model commit what nobody has seen.
+            return Err(Failure::Told(
+                "/commit shows what would be committed and asks, which needs an interactive session: `codelet`, then /commit".to_owned(),
+            ));
+        }
         // To whoever has no such server, it is a text as any other.
         let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
         let served = || prompts::command(text).filter(is_known);

@@ -3,7 +3,7 @@
 use crate::common::agent::Bench;
 use crate::common::pty::{Kind, Session as _, Terminal};
 use crate::{SIZE, everywhere, leave, server, usage};
-use codelet_testkit::server::Reply;
+use codelet_testkit::server::{Reply, Wire};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -253,4 +253,33 @@ fn a_session_in_a_working_tree_of_its_own_commits_there_and_says_where_it_is() {
     assert_eq!(git(&tree, &["log", "--format=%s"]), "Third\nsecond\nfirst\n");
     assert_eq!(git(&bench.work, &["log", "--format=%s", "main"]), "first\n");
     assert!(!bench.work.join("b.txt").exists() && tree.join("b.txt").exists());
+}
+
+#[test]
+fn with_p_a_working_tree_is_used_and_told_and_nothing_is_committed_unseen() {
+    let bench = Bench::new();
+    repository(&bench);
+    let server = server([
+        Reply::call("Write", json!({"file_path": "b.txt", "content": "three\n"})).billed(usage(2_000)),
+        Reply::text("Done.").billed(usage(2_100)),
+    ]);
+    let asked = bench.ask(&server, Wire::Anthropic, &["--worktree", "fix", "-p", "Write b."]);
+    let told = String::from_utf8_lossy(&asked.stderr);
+    assert!(asked.status.success(), "{told}");
+    assert_eq!(String::from_utf8_lossy(&asked.stdout), "Done.\n");
+    assert!(
+        told.contains("work.worktrees/fix, branch fix: 1 file not committed"),
+        "{told}"
+    );
+    assert!(!bench.work.join("b.txt").exists());
+    for (args, why) in [
+        (&["--worktree", "a b", "-p", "x"][..], "is no name for a branch"),
+        (&["--worktree", "main", "-p", "x"], "branch main is checked out at"),
+        (&["-p", "/commit mention it"], "needs an interactive session"),
+    ] {
+        let asked = bench.ask(&server, Wire::Anthropic, args);
+        let told = String::from_utf8_lossy(&asked.stderr);
+        assert!(asked.status.code() == Some(2) && told.contains(why), "{told}");
+    }
+    assert_eq!(server.record().exchanges.len(), 2);
 }
