@@ -77,6 +77,8 @@ pub struct Changed {
     pub name: String,
     /// The same, exactly.
     pub path: PathBuf,
+    /// Lines that are added and removed; none where it is no text.
+    pub lines: Option<(u64, u64)>,
 }
 
 /// What becomes of a file.

@@ -2,7 +2,7 @@
 
 use crate::answers::say;
 use crate::render::clean::clean;
-use crate::render::figures::count;
+use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::clip_line;
 use codelet_agent::commit::{Change, Committable, Made};
@@ -61,10 +61,18 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
             Change::Deleted => Role::Removed,
             Change::Modified => Role::Text,
         };
-        let spans = vec![
+        let mut spans = vec![
             Span::styled(format!("  {} ", file.change.letter()), look.style(role)),
             Span::styled(clean(&file.name, 1).into_owned(), look.style(Role::Text)),
         ];
+        if let Some((added, removed)) = file.lines {
+            spans.push(Span::styled(format!(" +{}", number(added)), look.style(Role::Added)));
+            let minus = look.pick("−", "-");
+            spans.push(Span::styled(
+                format!(" {minus}{}", number(removed)),
+                look.style(Role::Removed),
+            ));
+        }
         lines.push(clip_line(Line::from(spans), look.width));
     }
     let more = commit.files.len().saturating_sub(LISTED_FILES);

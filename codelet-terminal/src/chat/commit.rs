@@ -73,8 +73,13 @@ impl<F: Front> Chat<F> {
             );
             return self.proposed = shown;
         }
-        if shown.is_none_or(|shown| shown.commit != commit) {
-            self.say(Role::Warning, "Not committed yet: this is what would go in now.");
+        let why = match &shown {
+            Some(shown) if shown.commit == commit => None,
+            Some(_) => Some("Not committed: files, hooks or the branch have changed. This is what would go in now."),
+            None => Some("Not committed yet. This is what would go in."),
+        };
+        if let Some(why) = why {
+            self.say(Role::Warning, why);
             return self.show(Proposed { commit, message });
         }
         let (world, made, told) = (Arc::clone(&self.reach.world), self.made(), message.clone());

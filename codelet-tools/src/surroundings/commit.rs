@@ -18,6 +18,7 @@ use codelet_agent::permission::Permission;
 use codelet_agent::surroundings::Surroundings as _;
 use codelet_text::unified;
 use futures_util::future::BoxFuture;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::PipeReader;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -30,6 +31,15 @@ const TIME: Duration = Duration::from_secs(20);
 /// Bytes of the changes that a model is told, and at least of each file while there is room.
 const DIFF: usize = 48 * 1024;
 const OF_A_FILE: usize = 2 * 1024;
+/// How the lines of each file are counted.
+const COUNTED: [&str; 6] = [
+    "diff",
+    "--numstat",
+    "-z",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+];
 /// Subjects of commits that it is told.
 const SUBJECTS: &str = "-8";
 
@@ -184,8 +194,15 @@ impl World {
         };
         let diff: Vec<&OsStr> = diff.iter().chain(which).map(|word| OsStr::new(*word)).collect();
         let (mut diff, is_whole) = git.ask(&diff).unwrap_or_default();
-        for file in &is_ours {
-            if let Some(text) = self.new_file(root, file) {
+        let counted: Vec<&OsStr> = COUNTED.iter().chain(which).map(|word| OsStr::new(*word)).collect();
+        let (counted, _) = git.bytes(&counted).unwrap_or_default();
+        let counted: HashMap<PathBuf, Lines> = counts(&counted).collect();
+        for file in &mut commit.files {
+            file.lines = counted.get(&file.path).copied();
+            if is_ours.iter().any(|ours| ours.path == file.path)
+                && let Some(text) = self.new_file(root, file)
+            {
+                file.lines = Some((text.lines().filter(|line| line.starts_with('+')).count() as u64, 0));
                 diff.push_str(&text);
             }
         }
@@ -209,7 +226,12 @@ impl World {
 
     fn changed(&self, change: Change, path: PathBuf) -> Changed {
         let name = one_line(&self.without_secrets(&path.to_string_lossy(), true));
-        Changed { change, name, path }
+        Changed {
+            change,
+            name,
+            path,
+            lines: None,
+        }
     }
 
     /// What `git diff --name-status -z` lists.
@@ -362,6 +384,19 @@ fn settings_of(answer: &str) -> impl Iterator<Item = (&str, &str, &str)> {
         // One without a value is true.
         let (name, value) = entry.split_once('\n').unwrap_or((entry, "true"));
         Some((scope, name, value))
+    })
+}
+
+/// Lines that are added and removed.
+type Lines = (u64, u64);
+
+/// What `git diff --numstat -z` lists; files that are no text are left out.
+fn counts(answer: &[u8]) -> impl Iterator<Item = (PathBuf, Lines)> {
+    answer.split(|&byte| byte == 0).filter_map(|entry| {
+        let mut parts = entry.splitn(3, |&byte| byte == b'\t');
+        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();
+        let lines = (number()?, number()?);
+        Some((PathBuf::from(OsStr::from_bytes(parts.next()?)), lines))
     })
 }
 

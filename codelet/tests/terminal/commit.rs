@@ -73,7 +73,7 @@ fn a_message_is_proposed_beside_the_conversation_and_the_commit_is_made_once_it_
         let text = session.text();
         for words in [
             "Commit on main, by Ada <ada@example.com>",
-            "M a.txt",
+            "M a.txt +2 ",
             "A b.txt",
             "not known to git: mine.txt",
         ] {
@@ -160,6 +160,13 @@ fn the_message_is_changed_in_the_line_and_hooks_are_told_and_may_refuse() {
     terminal.see(SENDS);
     terminal.send(b"\x1b");
     terminal.see("cleared");
+    // What was shown is compared with what would go in now.
+    bench.file("a.txt", "one\n2\n3\n");
+    terminal.say("/commit accept Fix");
+    terminal.see("Not committed: files, hooks or the branch have changed.");
+    terminal.see(SENDS);
+    terminal.send(b"\x1b");
+    terminal.see("cleared");
     terminal.say("/commit accept Fix two");
     terminal.see("Committed ");
     assert!(!outside.exists());
@@ -194,7 +201,7 @@ fn nothing_is_committed_unseen_where_one_only_looks_or_where_there_is_nothing() 
         session.wait("edit");
         // What was not shown yet is shown first.
         session.say("/commit accept One line");
-        session.wait("Not committed yet: this is what would go in now.");
+        session.wait("Not committed yet. This is what would go in.");
         assert_eq!(git(&bench.work, &["log", "--format=%s"]), "first\n");
         session.wait("Nothing is pushed.");
         if session.kind() == Kind::Terminal {

@@ -62,6 +62,7 @@ fn what_is_staged_goes_in_and_nothing_else() {
     let shown = look(&path, &[path.join("new")]).unwrap();
     assert!(shown.is_staged);
     assert_eq!(names(&shown), ["M a.txt"]);
+    assert_eq!(shown.files[0].lines, Some((1, 1)));
     assert_eq!(shown.left_out, ["a.txt", "b.txt"]);
     assert_eq!(shown.untracked, ["new"]);
     assert_eq!(
@@ -110,6 +111,8 @@ fn where_nothing_is_staged_changed_files_go_in_and_new_ones_that_tools_made_what
     assert_eq!(shown.files.len(), made.len() + 2, "{:?}", names(&shown));
     assert_eq!(names(&shown)[..2], ["M a.txt", "D b.txt"]);
     assert!(names(&shown).iter().all(|name| !name.contains(['\n', '\t'])));
+    assert_eq!(shown.files[1].lines, Some((0, 1)));
+    assert!(shown.files[2..].iter().all(|file| file.lines == Some((1, 0))));
     assert_eq!(shown.untracked, ["somebody's"]);
     assert!(
         shown.diff.contains("+++ b/a.txt") && shown.diff.contains("src/deep.rs\nnew file\n+new\n"),
