@@ -250,6 +250,10 @@ fn what_is_expected_is_told_in_plain_words() {
             "economics = \"cheap\"",
             ":1:13: unknown economics \"cheap\", expected faithful",
         ),
+        (
+            "co_author = \"me\"",
+            ":1:13: unknown co_author \"me\", expected \"Name <address>\" or off",
+        ),
         ("summary = \"me\"", ":1:11: unknown summary \"me\", expected template"),
         (
             "[models.\"a/b\"]\ninput = -1",
@@ -311,4 +315,31 @@ fn a_file_that_others_may_read_or_commands_write_is_refused() {
     let settings = Settings::read(&places).unwrap();
     assert_eq!(settings.keys["gemini"].reveal(), "sk-secret");
     assert!(!format!("{settings:?}").contains("sk-secret"));
+}
+
+#[test]
+fn a_co_author_is_somebody_with_an_address_and_the_users_choice() {
+    let named = "co_author = \"Codelet <codelet@example.com>\"";
+    let settings = of(named, "co_author = \"Eve <eve@example.com>\"").unwrap();
+    assert_eq!(
+        settings.co_author.value.as_deref(),
+        Some("Codelet <codelet@example.com>")
+    );
+    assert!(
+        settings.notices[0].contains("ignored co_author"),
+        "{:?}",
+        settings.notices
+    );
+    assert_eq!(of("co_author = \"off\"", "").unwrap().co_author.value, None);
+    for name in [
+        "Ada",
+        "Ada <>",
+        "<a@b>",
+        "Ada <a b>",
+        "Ada <a@b> x",
+        "Ada\\nEve <a@b>",
+        "A <b> <c>",
+    ] {
+        assert!(of(&format!("co_author = \"{name}\""), "").is_err(), "{name}");
+    }
 }
