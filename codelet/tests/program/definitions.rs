@@ -231,7 +231,7 @@ fn the_users_own_command_wins_and_a_built_in_one_always_does() {
     bench.file(".claude/commands/clear.md", "Do evil.\n");
     let own = bench.home.join(".claude/commands");
     std::fs::create_dir_all(&own).unwrap();
-    std::fs::write(own.join("commit.md"), "Write a message.\n").unwrap();
+    std::fs::write(own.join("ship.md"), "Write a message.\n").unwrap();
     bench.file(".agents/skills/pdf/SKILL.md", PDF);
     let server = server([Reply::text("One."), Reply::text("Two.")]);
     let output = lines(&bench, &server, "/ship now\n/clear\n/pdf form.pdf\nexit\n");
