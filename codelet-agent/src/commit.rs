@@ -32,10 +32,10 @@ const TOLD: usize = 20;
 
 /// The system prompt where the request is one of its own.
 const SYSTEM: &str = "You write commit messages.";
-const INSTRUCTION: &str = "[Beside the conversation: the user is about to commit the changes that are attached.] Write the message of that \
-commit: a subject of at most 72 characters in the imperative; then, only if the change needs it, an empty line and a body, wrapped at \
-72 characters, that says why. Follow the style of the last commits. Say nothing that the changes do not show or the user has not said. No trailers, no \
-Markdown, no quotes around it. Answer with the message alone, and call no tool.";
+const INSTRUCTION: &str = "[Beside the conversation: the user is about to commit the changes that are attached.] Write the message of \
+that commit: a subject of at most 72 characters in the imperative; then, only if the change needs it, an empty line and a body, wrapped at \
+72 characters, that says why. Follow the style of the last commits. Say nothing that the changes do not show or the user has not said. No \
+trailers, no Markdown, no quotes around it. Answer with the message alone, and call no tool.";
 
 /// What a commit would hold and how git would make it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
