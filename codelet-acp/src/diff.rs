@@ -1,6 +1,7 @@
 //! Unified diffs as the pairs of texts that an editor shows.
 
 use agent_client_protocol::v1::schema::{Diff, ToolCallContent, ToolCallLocation};
+use codelet_text::unified::{Line, Reader, Sign};
 use std::path::Path;
 
 /// What a diff comes to for an editor.
@@ -12,83 +13,61 @@ pub(crate) struct Shown {
     pub locations: Vec<ToolCallLocation>,
     /// What is to be known besides, a sentence each.
     pub remarks: Vec<String>,
-    /// Changed lines that are in it.
-    changed: u64,
 }
 
-/// Lines of a hunk that are still to come, and what came.
+/// The two texts of a hunk.
 struct Hunk {
-    left: (usize, usize),
     /// The line of the new text at which it begins.
-    line: u32,
+    line: u64,
     old: String,
     new: String,
     /// Nothing stood there before.
     is_first: bool,
-    /// How the last line began.
-    sign: u8,
-    /// Lines that were added or removed.
-    changed: u64,
+    /// What became of the last line.
+    sign: Sign,
 }
 
 /// Reads a unified diff; relative names begin at `base`. What is none is passed over.
 pub(crate) fn shown(diff: &str, base: &Path) -> Shown {
     let mut shown = Shown::default();
     let (mut name, mut hunk): (&str, Option<Hunk>) = ("", None);
-    let mut all = None;
-    for line in diff.split_inclusive('\n') {
-        let bare = line.strip_suffix('\n').unwrap_or(line);
-        if bare.starts_with("\\ ") {
-            // The line before it has no end.
-            if let Some(hunk) = &mut hunk {
-                hunk.unend();
+    let (mut all, mut changed) = (None, 0);
+    let mut lines = Reader::new(diff);
+    for line in lines.by_ref() {
+        match (line, &mut hunk) {
+            (Line::Row { sign, text, .. }, Some(hunk)) => {
+                changed += u64::from(sign != Sign::Same);
+                hunk.take(sign, text);
             }
-            continue;
-        }
-        if let Some(open) = hunk.as_mut().filter(|hunk| hunk.left != (0, 0)) {
-            open.take(line);
-            continue;
-        }
-        if let Some(done) = hunk.take() {
-            shown.add(name, base, done);
-        }
-        if let Some(new) = bare.strip_prefix("+++ ") {
-            name = new;
-        } else if let Some(remark) = bare.strip_prefix("… ") {
-            shown.remarks.push(remark.to_owned());
-        } else if let Some(ranges) = bare.strip_prefix("@@ -") {
-            hunk = Hunk::of(ranges);
-        } else if all.is_none() {
-            all = changed_in_all(bare);
+            (Line::NoEnd, Some(hunk)) => hunk.unend(),
+            (Line::Hunk { old, new }, _) => {
+                shown.add(name, base, hunk.replace(Hunk::new(old, new)));
+            }
+            (Line::NewName(new), _) => {
+                shown.add(name, base, hunk.take());
+                name = new;
+            }
+            (Line::Remark(remark), _) => shown.remarks.push(remark.to_owned()),
+            (Line::Stat { added, removed }, _) => all = all.or(added.checked_add(removed)),
+            _ => {}
         }
     }
-    let is_cut = hunk.as_ref().is_some_and(|hunk| hunk.left != (0, 0));
-    if let Some(done) = hunk {
-        shown.add(name, base, done);
-    }
-    match all.unwrap_or_default().saturating_sub(shown.changed) {
-        0 if is_cut => shown.remarks.push("The rest is not shown".to_owned()),
+    shown.add(name, base, hunk);
+    match all.unwrap_or_default().saturating_sub(changed) {
+        0 if lines.is_open() => shown.remarks.push("The rest is not shown".to_owned()),
         0 => {}
         left => shown.remarks.push(format!("Changed lines that are not shown: {left}")),
     }
     shown
 }
 
-/// How many lines were added and removed, of a line as git writes it: `1 file changed, 1 insertion(+), 2 deletions(-)`.
-fn changed_in_all(line: &str) -> Option<u64> {
-    let (_, counts) = line.split_once(" changed, ")?;
-    let counts = counts
-        .split(", ")
-        .map(|count| count.split(' ').next()?.parse::<u64>().ok());
-    counts.sum()
-}
-
 impl Shown {
-    fn add(&mut self, name: &str, base: &Path, hunk: Hunk) {
+    fn add(&mut self, name: &str, base: &Path, hunk: Option<Hunk>) {
+        let Some(hunk) = hunk else { return };
         let path = base.join(name);
-        self.changed += hunk.changed;
+        let line = u32::try_from(hunk.line).unwrap_or(u32::MAX);
         self.locations
-            .push(ToolCallLocation::new(path.clone()).line(hunk.line.max(1)));
+            .push(ToolCallLocation::new(path.clone()).line(line.max(1)));
         let diff = Diff::new(path, hunk.new);
         self.content.push(ToolCallContent::Diff(match hunk.is_first {
             true => diff,
@@ -98,50 +77,36 @@ impl Shown {
 }
 
 impl Hunk {
-    /// The hunk of a header, without its beginning: `1,2 +3,4 @@`.
-    fn of(ranges: &str) -> Option<Self> {
-        let (old, rest) = ranges.split_once(" +")?;
-        let (new, _) = rest.split_once(" @@")?;
-        let range = |text: &str| {
-            let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-            Some((start.parse::<u32>().ok()?, count.parse::<usize>().ok()?))
-        };
-        let ((start, old), (line, new)) = (range(old)?, range(new)?);
-        Some(Hunk {
-            left: (old, new),
-            line,
+    fn new(old: (u64, u64), new: (u64, u64)) -> Self {
+        Hunk {
+            line: new.0,
             old: String::new(),
             new: String::new(),
-            is_first: start == 0 && old == 0,
-            sign: b' ',
-            changed: 0,
-        })
+            is_first: old == (0, 0),
+            sign: Sign::Same,
+        }
     }
 
-    fn take(&mut self, line: &str) {
-        let text = line.get(1..).unwrap_or_default();
-        self.sign = line.as_bytes().first().copied().unwrap_or(b' ');
-        self.changed += u64::from(matches!(self.sign, b'+' | b'-'));
-        if self.sign != b'+' {
-            self.old.push_str(text);
-            self.left.0 = self.left.0.saturating_sub(1);
-        }
-        if self.sign != b'-' {
-            self.new.push_str(text);
-            self.left.1 = self.left.1.saturating_sub(1);
+    fn take(&mut self, sign: Sign, text: &str) {
+        self.sign = sign;
+        for side in self.sides() {
+            side.push_str(text);
+            side.push('\n');
         }
     }
 
     /// The line that came last has no end.
     fn unend(&mut self) {
-        if self.sign != b'+' {
-            self.old
-                .truncate(self.old.strip_suffix('\n').map_or(self.old.len(), str::len));
+        for side in self.sides() {
+            side.truncate(side.strip_suffix('\n').map_or(side.len(), str::len));
         }
-        if self.sign != b'-' {
-            self.new
-                .truncate(self.new.strip_suffix('\n').map_or(self.new.len(), str::len));
-        }
+    }
+
+    /// The texts that the last line is of.
+    fn sides(&mut self) -> impl Iterator<Item = &mut String> {
+        let old = (self.sign != Sign::Added).then_some(&mut self.old);
+        let new = (self.sign != Sign::Removed).then_some(&mut self.new);
+        old.into_iter().chain(new)
     }
 }
 

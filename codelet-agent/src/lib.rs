@@ -42,6 +42,7 @@ mod ask;
 pub mod asking;
 pub mod bill;
 pub mod commands;
+pub mod commit;
 mod compaction;
 pub mod definitions;
 mod driver;

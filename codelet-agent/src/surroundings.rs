@@ -1,5 +1,6 @@
 //! What the loop asks of the world around it to tell the model: files of instructions, the machine, the repository.
 
+use crate::commit::{Committable, Made};
 use crate::interrupt::Interrupt;
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,34 @@ pub trait Surroundings: Send + Sync {
     /// and ended like [`git_status`](Self::git_status).
     fn git_diff(&self, _path: Option<&str>, _interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
         Box::pin(std::future::ready(None))
+    }
+
+    /// What a commit would hold: what is staged, or where nothing is, what has changed of the files that git knows, and of the others these,
+    /// which are canonical paths. No program that the repository names is started. Waited for and ended like [`git_status`](Self::git_status).
+    ///
+    /// # Errors
+    /// Says in a sentence why nothing can be committed.
+    fn git_committable(
+        &self,
+        _made: Vec<PathBuf>,
+        _interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Committable, String>> {
+        Box::pin(std::future::ready(Err("There is no git here.".to_owned())))
+    }
+
+    /// Commits that, if it still stands as it was told, with this message. Git obeys the repository's settings and starts its hooks, as far
+    /// as commands may go.
+    ///
+    /// # Errors
+    /// Says why nothing was committed: a sentence, and behind it what git has printed.
+    fn git_commit(
+        &self,
+        _commit: Committable,
+        _made: Vec<PathBuf>,
+        _message: String,
+        _interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Made, String>> {
+        Box::pin(std::future::ready(Err("There is no git here.".to_owned())))
     }
 }
 

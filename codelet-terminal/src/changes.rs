@@ -7,6 +7,7 @@ use crate::render::figures::count;
 use crate::render::look::{Look, Role};
 use crate::render::wrap::clip_line;
 use codelet_agent::surroundings::Uncommitted;
+use codelet_text::unified;
 use ratatui::text::{Line, Span};
 
 /// Lines of the text of one file, and of all, that are shown.
@@ -21,7 +22,7 @@ const BEGINS: &str = "diff --git ";
 pub(crate) fn lines(look: &Look, told: &Uncommitted) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut left = OF_ALL;
-    let files = files(&told.diff);
+    let files = unified::files(&told.diff);
     for (at, file) in files.iter().enumerate() {
         if left == 0 {
             let more = count((files.len() - at) as u64, "more changed file");
@@ -66,14 +67,6 @@ pub(crate) fn lines(look: &Look, told: &Uncommitted) -> Vec<Line<'static>> {
         lines = say(look, Role::Text, "Nothing is changed since the last commit.");
     }
     lines
-}
-
-/// The parts of the text, a file each. A line of a file's content begins with a sign, and so never as a part does.
-fn files(diff: &str) -> Vec<&str> {
-    let mut starts: Vec<usize> = diff.match_indices(BEGINS).map(|(at, _)| at).collect();
-    starts.retain(|&at| at == 0 || diff.as_bytes()[at - 1] == b'\n');
-    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
-    starts.iter().zip(ends).map(|(&from, to)| &diff[from..to]).collect()
 }
 
 /// The lines of a part before its first hunk.

@@ -1,6 +1,7 @@
 //! The session as somebody lives in it: what they say is done, one thing after the other, while the front stays awake.
 
 mod commands;
+mod commit;
 mod looking;
 mod rewind;
 
@@ -27,6 +28,7 @@ use codelet_agent::tool::{Live, Tool};
 use codelet_context::message::Action;
 use codelet_text::near;
 use commands::{go_as_far_as, next_permission, permission};
+use commit::Proposed;
 use futures_util::future::LocalBoxFuture;
 pub(crate) use looking::only_looks;
 pub use looking::shown;
@@ -101,6 +103,8 @@ pub struct Reach {
     pub models: Vec<String>,
     /// The thinking effort that the user wants, of each model that takes it.
     pub effort: Option<Effort>,
+    /// Who stands beside the user in commits, as `Name <address>`.
+    pub co_author: Option<String>,
 }
 
 /// A session that is over.
@@ -145,6 +149,8 @@ pub(crate) struct Chat<F> {
     missed: Option<Missed>,
     /// Idle requests since the last prompt; none once one has failed, so that no more are made.
     idle: Option<u32>,
+    /// The commit that was shown and is neither made nor given up.
+    proposed: Option<Proposed>,
 }
 
 /// What came of something that took its time.
@@ -165,6 +171,7 @@ impl<F: Front> Chat<F> {
             ending: None,
             missed: None,
             idle: Some(0),
+            proposed: None,
         }
     }
 

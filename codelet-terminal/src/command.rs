@@ -34,6 +34,8 @@ pub enum Name {
     Plan,
     /// What is not committed.
     Diff,
+    /// Commit it.
+    Commit,
     /// What is to be done.
     Todo,
     /// What the model wrote down.
@@ -72,7 +74,7 @@ pub struct Entry {
 }
 
 /// All commands, in the order in which they are listed.
-pub const COMMANDS: [Entry; 25] = [
+pub const COMMANDS: [Entry; 26] = [
     entry(
         Name::Context,
         "context",
@@ -141,6 +143,12 @@ pub const COMMANDS: [Entry; 25] = [
         "diff",
         "[FILE]",
         "show what changed since the last commit, and new files",
+    ),
+    entry(
+        Name::Commit,
+        "commit",
+        "[WORDS | accept [MESSAGE]]",
+        "propose a commit message and show what would go in; accept: commit with it, or with your own; nothing is pushed",
     ),
     entry(Name::Todo, "todo", "", "show the to-do list"),
     entry(

@@ -49,6 +49,8 @@ pub enum Doing {
     KeepAlive,
     /// Git is asked about the repository.
     Git,
+    /// A commit is proposed or made.
+    Commit,
     /// Servers of tools are waited for.
     Servers,
     /// Files are put back.

@@ -21,6 +21,7 @@ mod beginning;
 mod changes;
 mod chat;
 pub mod command;
+mod commits;
 mod complete;
 mod copied;
 mod decision;

@@ -561,7 +561,7 @@ impl Live {
                 self.change(true);
             }
             Told::Filled(text) => {
-                self.repl.fill(&text);
+                self.repl.fill(&text, Instant::now());
                 self.change(true);
             }
             Told::Unfold => {
@@ -682,6 +682,7 @@ impl Live {
             Doing::Compaction => self.renderer.set_busy(Some("compacting"), now),
             Doing::Connection => self.renderer.set_busy(Some("looking for the model"), now),
             Doing::Git => self.renderer.set_busy(Some("asking git (Esc cancels)"), now),
+            Doing::Commit => self.renderer.set_busy(Some("preparing the commit (Esc cancels)"), now),
             Doing::Prompt => self.renderer.set_busy(Some("fetching the prompt (Esc cancels)"), now),
             Doing::KeepAlive => self.renderer.set_busy(Some("keeping the cache alive"), now),
             Doing::Servers => self

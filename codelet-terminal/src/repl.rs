@@ -28,6 +28,9 @@ const SETTLED: Duration = Duration::from_millis(350);
 /// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
 const BURST: Duration = Duration::from_millis(80);
 
+/// What is said of a text that was put where the user writes, once Enter sends it.
+const SENDS: &str = "Enter sends it · Esc clears it";
+
 /// The names of the files that can be named, in any order.
 pub type Files = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
@@ -87,6 +90,8 @@ pub struct Repl {
     picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
+    /// When a text was put where the user writes.
+    filled: Option<Instant>,
     /// All of what is asked was unfolded.
     pub is_unfolded: bool,
     files: Option<Vec<String>>,
@@ -121,6 +126,7 @@ impl Repl {
             deciding: None,
             picked: None,
             early: None,
+            filled: None,
             is_unfolded: false,
             files: None,
             chosen: None,
@@ -162,6 +168,15 @@ impl Repl {
         self.editor.set("");
         self.editor.paste(&texts.join("\n"));
         others
+    }
+
+    /// Puts a text where the user writes, in place of what stands there. An Enter that was on its way then does not send it.
+    pub fn fill(&mut self, text: &str, now: Instant) {
+        if self.editor.clear() {
+            self.hint = Some("your text was set aside · Up restores it");
+        }
+        self.editor.paste(text);
+        self.filled = Some(now);
     }
 
     /// These prompts of servers can be named.
@@ -224,12 +239,14 @@ impl Repl {
         let burst = self.picked.map(|picked| picked.at + BURST);
         let last = self.picked.filter(|picked| picked.choice != Choice::Always);
         let taken = self.keeping.as_ref().map(Keeping::takes_from);
+        let filled = self.filled.map(|filled| filled + STARTLED);
         [
             early,
             burst,
             last.map(|picked| picked.at + SETTLED),
             taken,
             self.decides_at(),
+            filled,
         ]
         .into_iter()
         .flatten()
@@ -239,6 +256,9 @@ impl Repl {
 
     /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
     pub fn settle(&mut self, now: Instant) -> Vec<Act> {
+        if self.filled.take_if(|filled| now >= *filled + STARTLED).is_some() {
+            self.hint = Some(SENDS);
+        }
         // A question that nobody needs answered any more takes its letter with it.
         let is_asked = self.question(now).is_some() && self.is_answerable(now);
         if self.early.is_some_and(|early| now >= early + SETTLED) {
@@ -320,6 +340,8 @@ impl Repl {
 
     /// Takes what was typed.
     pub fn typed(&mut self, typed: Typed, now: Instant) -> Vec<Act> {
+        // Whoever types knows what it does.
+        self.filled.take_if(|filled| now >= *filled + STARTLED);
         self.hint = None;
         let mut acts = self.settle(now);
         match typed {
@@ -406,6 +428,12 @@ impl Repl {
                 shift: true,
                 ..
             } => vec![Act::Permit],
+            Key {
+                code: Code::Enter,
+                alt: false,
+                shift: false,
+                ..
+            } if self.filled.is_some() => Vec::new(),
             Key {
                 code: Code::Enter,
                 alt: false,

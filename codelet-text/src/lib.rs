@@ -2,6 +2,7 @@
 //!
 //! - [`codes`]: what a terminal obeys, taken out of a text that is at hand.
 //! - [`printed`]: what a program prints, as it comes, as it would stand on paper.
+//! - [`unified`]: unified diffs, line by line.
 //! - [`unseen`]: characters that hide, turn or break what stands around them.
 //! - [`near`]: the name that may have been meant by one that does not exist.
 //! - [`path`]: one notion of a path, however it is written.
@@ -21,4 +22,5 @@ pub mod path;
 pub mod printed;
 pub mod shell;
 pub mod short;
+pub mod unified;
 pub mod unseen;

@@ -10,6 +10,7 @@
 use crate::committed::Committed;
 use crate::desk::{Desk, program_folders};
 use crate::files;
+use crate::gitlinks;
 use crate::obeyed::Obeyed;
 use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
@@ -92,8 +93,30 @@ impl Repository {
             true => dot,
             false => root.join(text(&dot)?.strip_prefix("gitdir:")?.trim()),
         };
-        let common = text(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common.trim()));
+        let common = text(&own.join(COMMON)).map_or_else(
+            || own.clone(),
+            |common| {
+                let led = own.join(common.trim());
+                // It is shown to people, without the way there.
+                led.canonicalize().unwrap_or(led)
+            },
+        );
         Some(Repository { root, own, common })
+    }
+
+    /// The root of its working tree.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder that all working trees of it share.
+    pub(crate) fn common(&self) -> &Path {
+        &self.common
+    }
+
+    /// Whether this working tree has something of this name among what is its own.
+    pub(crate) fn has_of_its_own(&self, name: &str) -> bool {
+        self.own.join(name).symlink_metadata().is_ok()
     }
 
     /// The file with patterns of this repository that are not committed.
@@ -169,6 +192,30 @@ impl Repository {
         if !pointer.is_dir() {
             obeyed.note(pointer);
         }
+        self.note_inner(obeyed);
+    }
+
+    /// Notes the same of submodules that have their repository within their tree, and of theirs: git looks into each of them whenever somebody
+    /// looks at the whole.
+    fn note_inner(&self, obeyed: &mut Obeyed) {
+        let mut waiting = vec![(self.root.clone(), self.own.clone())];
+        let mut count = 0;
+        while let Some((root, own)) = waiting.pop() {
+            for tree in gitlinks::of(&own.join("index")).map(|path| root.join(path)) {
+                let inner = tree.join(".git");
+                if !inner.is_dir() {
+                    continue;
+                }
+                count += 1;
+                if count > FOLDERS {
+                    // At least it is told that there came to be so many.
+                    return obeyed.note(root);
+                }
+                obeyed.note_repository(&inner);
+                obeyed.note(inner.join(COMMON));
+                waiting.push((tree, inner));
+            }
+        }
     }
 }
 
@@ -201,10 +248,7 @@ impl Git {
     ) -> Option<Git> {
         let sandbox = desk.widest();
         let folders = search(environment, &repository.root, &sandbox);
-        let program = folders
-            .iter()
-            .filter_map(|folder| folder.join("git").canonicalize().ok())
-            .find(|git| git.is_file() && !git.starts_with(&repository.root) && !sandbox.writes(git))?;
+        let program = program(folders.iter().cloned(), &repository.root, &sandbox)?;
         let scratch = scratch(repository, desk)?;
         let mut git = Git {
             program,
@@ -233,7 +277,14 @@ impl Git {
         })
     }
 
-    fn ask(&self, arguments: &[&OsStr]) -> Option<Answer> {
+    /// What it answers to one question.
+    pub(crate) fn ask(&self, arguments: &[&OsStr]) -> Option<Answer> {
+        let (answer, is_whole) = self.bytes(arguments)?;
+        Some((String::from_utf8_lossy(&answer).into_owned(), is_whole))
+    }
+
+    /// The same exactly, as names of files need not be text.
+    pub(crate) fn bytes(&self, arguments: &[&OsStr]) -> Option<(Vec<u8>, bool)> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return None;
         }
@@ -263,7 +314,7 @@ impl Git {
             self.is_stopped.store(true, Ordering::Relaxed);
         }
         let is_done = matches!(end, Ok(End::Exited(0)));
-        is_done.then(|| (String::from_utf8_lossy(&answer).into_owned(), is_whole))
+        is_done.then_some((answer, is_whole))
     }
 
     /// Whether the user has a file of settings where git looks for one.
@@ -349,11 +400,23 @@ impl Git {
 /// Where the user's own settings are, if not at the usual place.
 const GLOBAL: &str = "GIT_CONFIG_GLOBAL";
 
+/// Where git is if the environment does not say.
+pub(crate) const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Git in the first of these folders that has it; none that lies in the repository or where commands write.
+pub(crate) fn program(folders: impl IntoIterator<Item = PathBuf>, root: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
+    let found = folders
+        .into_iter()
+        .filter_map(|folder| folder.join("git").canonicalize().ok());
+    let mut usable = found.filter(|git| git.is_file() && !git.starts_with(root) && !sandbox.writes(git));
+    usable.next()
+}
+
 /// The folders in which git may be: none in the repository or where else commands write, none that depends on where one
 /// stands.
 fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) -> Vec<PathBuf> {
     // The root has no links in it, nor has what is found.
-    program_folders(environment, "/usr/local/bin:/usr/bin:/bin", sandbox)
+    program_folders(environment, USUAL, sandbox)
         .filter(|folder| !folder.starts_with(root))
         .collect()
 }

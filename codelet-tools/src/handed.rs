@@ -63,10 +63,10 @@ pub(crate) fn name(number: RawFd) -> String {
 ///
 /// # Errors
 /// Says why there is no room for it.
-pub(crate) fn script(line: &str) -> Result<OwnedFd, String> {
+pub(crate) fn script(line: impl AsRef<[u8]>) -> Result<OwnedFd, String> {
     let written = || -> io::Result<OwnedFd> {
         let mut file = nameless()?;
-        file.write_all(line.as_bytes())?;
+        file.write_all(line.as_ref())?;
         file.rewind()?;
         sealed(file)
     };

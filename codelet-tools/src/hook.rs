@@ -101,12 +101,16 @@ impl Reach {
 
 fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, String> {
     let (errors, printed) = io::pipe().map_err(|error| files::reason(&error))?;
+    // What can write nothing in the workspace changes nothing there.
+    let may_change = command.is_free || desk.permission() > Permission::Read;
     let mut program = program(desk, &command)?;
     program.errors = Some(printed);
     let errors = Errors::begin(errors).map_err(|error| files::reason(&error))?;
     let mut output = Kept::default();
     let left = Left::default();
-    left.look(desk, true);
+    if may_change {
+        left.look(desk, true);
+    }
     let ended = process::run(program, Some(stopped), &mut |bytes| output.push(bytes));
     let ended = ended.map_err(|error| match error {
         Unstarted::NoSandbox(missing) => format!("there is no sandbox here: {missing}"),
@@ -114,7 +118,7 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     })?;
     // What it has left must not go on unseen, and holds the pipes open.
     ended.family.end(PATIENCE, || {});
-    let changed = bash::named(desk, &left.look(desk, true));
+    let changed = may_change.then(|| bash::named(desk, &left.look(desk, true))).flatten();
     let text = |bytes: &[u8]| {
         desk.secrets
             .hide_with_parts(&String::from_utf8_lossy(bytes))

@@ -1,5 +1,6 @@
 //! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
 
+mod commit;
 mod uncommitted;
 
 use crate::Reach;
@@ -8,6 +9,7 @@ use crate::git::{self, Answer, Git, Repository};
 use crate::ignored::Ignored;
 use crate::secrets::Secrets;
 use crate::text;
+use codelet_agent::commit::{Committable, Made};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::picture;
 use codelet_agent::spelling;
@@ -172,6 +174,24 @@ impl Surroundings for World {
         let (world, path) = (self.clone(), path.map(str::to_owned));
         asked_of_git(interrupt, move |stop| world.uncommitted(path.as_deref(), stop))
     }
+
+    fn git_committable(
+        &self,
+        made: Vec<PathBuf>,
+        interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Committable, String>> {
+        self.asked_what_to_commit(made, interrupt)
+    }
+
+    fn git_commit(
+        &self,
+        commit: Committable,
+        made: Vec<PathBuf>,
+        message: String,
+        interrupt: Interrupt,
+    ) -> BoxFuture<'static, Result<Made, String>> {
+        self.asked_to_commit(commit, made, message, interrupt)
+    }
 }
 
 /// Asks git on a thread of its own; the end of a pipe tells it that nobody wants the answer any more.
@@ -304,7 +324,7 @@ fn one_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
@@ -332,7 +352,7 @@ mod tests {
     /// Whoever runs the tests has settings of their own.
     const ALONE: [(&str, &str); 2] = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
 
-    pub(super) fn git(folder: &Path, arguments: &[&str]) {
+    pub(crate) fn git(folder: &Path, arguments: &[&str]) {
         let identity = [
             "-c",
             "user.name=a",

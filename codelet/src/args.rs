@@ -156,6 +156,11 @@ pub struct Chat {
     /// Run in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR")]
     pub directory: Option<PathBuf>,
+
+    /// Work in a separate git working tree on this branch, beside the repository (../REPOSITORY.worktrees/NAME); made if there
+    /// is none, and never deleted
+    #[arg(long, value_name = "NAME")]
+    pub worktree: Option<String>,
 }
 
 /// What the command line says over the settings, for every kind of session.

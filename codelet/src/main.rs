@@ -31,6 +31,7 @@ mod takeover;
 mod tasks;
 mod toolset;
 mod transcript;
+mod worktree;
 mod world;
 
 use args::{Codelet, Command};

@@ -204,7 +204,7 @@ pub fn secrets(settings: &Settings, place: &Place) -> Vec<String> {
 }
 
 /// What the tools are to know of their session.
-fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_tools::Options {
+pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_tools::Options {
     let mut options = codelet_tools::Options::new(&place.root);
     options.directory.clone_from(&place.directory);
     options.home.clone_from(&place.home);

@@ -47,6 +47,7 @@ impl<F: Front> Chat<F> {
             Name::Effort => self.effort(arguments),
             Name::Plan => self.plan(arguments).await,
             Name::Diff => self.diff(arguments).await,
+            Name::Commit => self.commit(arguments).await,
             Name::Permission => permission(arguments, &self.reach, &mut self.front),
             Name::Copy => self.copy(arguments),
             Name::Retry => self.retry().await,

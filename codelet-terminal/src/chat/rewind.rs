@@ -19,7 +19,7 @@ impl<F: Front> Chat<F> {
                 overwrite,
             } => self.go_back(number, scope, overwrite).await,
             // The list only looks, and is shown elsewhere.
-            RewindCommand::List | Wanted::Unknown => self.refuse(Role::Warning, USAGE),
+            RewindCommand::List | RewindCommand::Unknown => self.refuse(Role::Warning, USAGE),
         }
     }
 

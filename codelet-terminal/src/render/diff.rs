@@ -4,6 +4,7 @@ use super::clean::clean;
 use super::figures::{count, number};
 use super::look::{Look, Role};
 use super::wrap::{Breaking, Wrap};
+use codelet_text::unified::{self, Reader, Sign};
 use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
@@ -38,54 +39,30 @@ struct Row {
     text: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sign {
-    Same,
-    Added,
-    Removed,
-}
-
 impl Diff {
     /// Reads a unified diff. What is none is passed over; a line counts as header only where no hunk expects a line, so
     /// that a file's content cannot pose as one.
     pub fn parse(text: &str) -> Self {
         let mut diff = Diff::default();
         let mut all = None;
-        // Lines that the hunk still expects, of the old and the new text, and the number of the next one in each.
-        let (mut old, mut new) = ((0u64, 0u64), (0u64, 0u64));
-        for line in text.split_terminator('\n') {
-            if old.0 == 0 && new.0 == 0 {
-                if let Some((from, to)) = hunk(line) {
-                    (old, new) = (from, to);
-                    diff.hunks.push(Vec::new());
-                } else if let Some(remark) = line.strip_prefix("… ") {
-                    diff.remarks.push(remark.to_owned());
-                } else if let Some(counts) = short_stat(line) {
-                    all = Some(counts);
+        let mut reader = Reader::new(text);
+        for line in reader.by_ref() {
+            match line {
+                unified::Line::Hunk { .. } => diff.hunks.push(Vec::new()),
+                unified::Line::Row { sign, number, text } => {
+                    let text = text.to_owned();
+                    if let Some(rows) = diff.hunks.last_mut() {
+                        rows.push(Row { sign, number, text });
+                    }
+                    diff.added += u64::from(sign == Sign::Added);
+                    diff.removed += u64::from(sign == Sign::Removed);
                 }
-                continue;
+                unified::Line::Remark(remark) => diff.remarks.push(remark.to_owned()),
+                unified::Line::Stat { added, removed } => all = Some((added, removed)),
+                unified::Line::NewName(_) | unified::Line::NoEnd => {}
             }
-            let Some(rows) = diff.hunks.last_mut() else { break };
-            let (sign, at) = match line.as_bytes().first() {
-                Some(b'+') => (Sign::Added, new.1),
-                Some(b'-') => (Sign::Removed, old.1),
-                Some(b' ') | None => (Sign::Same, new.1),
-                Some(b'\\') => continue,
-                // The hunk is not whole.
-                Some(_) => break,
-            };
-            let text = line.get(1..).unwrap_or_default().to_owned();
-            rows.push(Row { sign, number: at, text });
-            if sign != Sign::Added {
-                old = (old.0.saturating_sub(1), old.1.saturating_add(1));
-            }
-            if sign != Sign::Removed {
-                new = (new.0.saturating_sub(1), new.1.saturating_add(1));
-            }
-            diff.added += u64::from(sign == Sign::Added);
-            diff.removed += u64::from(sign == Sign::Removed);
         }
-        diff.is_cut = old.0 > 0 || new.0 > 0;
+        diff.is_cut = reader.is_open();
         if let Some((added, removed)) = all {
             let unseen = |all: u64, seen| all.saturating_sub(seen);
             diff.unseen = unseen(added, diff.added).saturating_add(unseen(removed, diff.removed));
@@ -175,27 +152,6 @@ impl Diff {
         }
         out
     }
-}
-
-/// The lines that a hunk expects and where it begins, of the old and the new text: `@@ -1,3 +1,4 @@`.
-fn hunk(line: &str) -> Option<((u64, u64), (u64, u64))> {
-    let inner = line.strip_prefix("@@ -")?.split(" @@").next()?;
-    let (old, new) = inner.split_once(" +")?;
-    let range = |text: &str| -> Option<(u64, u64)> {
-        match text.split_once(',') {
-            Some((start, count)) => Some((count.parse().ok()?, start.parse().ok()?)),
-            None => Some((1, text.parse().ok()?)),
-        }
-    };
-    Some((range(old)?, range(new)?))
-}
-
-/// Lines added and removed in all, as git tells them: ` 1 file changed, 1 insertion(+), 2 deletions(-)`.
-fn short_stat(line: &str) -> Option<(u64, u64)> {
-    let (_, counts) = line.split_once(" changed, ")?;
-    let (added, removed) = counts.split_once(", ")?;
-    let number = |text: &str, sign: &str| -> Option<u64> { text.strip_suffix(sign)?.split(' ').next()?.parse().ok() };
-    Some((number(added, "(+)")?, number(removed, "(-)")?))
 }
 
 fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'static>>) {

@@ -98,12 +98,4 @@ impl Repl {
         let deciding = self.deciding.take();
         deciding.map_or_else(Vec::new, |deciding| vec![Act::Answered(deciding.answer(letter))])
     }
-
-    /// Puts a text where the user writes. What stood there comes back with Up.
-    pub(crate) fn fill(&mut self, text: &str) {
-        if self.editor.clear() {
-            self.hint = Some("your text was put aside · Up restores it");
-        }
-        self.editor.paste(text);
-    }
 }

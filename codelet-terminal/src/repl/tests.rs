@@ -568,8 +568,33 @@ fn who_leaves_a_decision_or_no_longer_waits_for_it_has_the_keys_back() {
     at.write("b");
     assert!(at.repl.deciding().is_none());
     assert_eq!(at.repl.editor.text(), "b");
-    at.repl.fill("the prompt");
+    at.repl.fill("the prompt", at.now);
     assert_eq!(at.repl.editor.text(), "the prompt");
     at.code(Code::Up);
     assert_eq!(at.repl.editor.text(), "b", "what stood there is not lost");
+}
+
+#[test]
+fn an_enter_that_was_on_its_way_does_not_send_what_was_filled_in() {
+    let mut at = At::new();
+    at.write("half a thou");
+    at.repl.fill("/commit accept\nOne", at.now);
+    assert_eq!(at.repl.editor.text(), "/commit accept\nOne");
+    assert_eq!(at.code(Code::Enter), []);
+    assert_eq!(
+        at.repl.settles_at(at.now),
+        at.repl.filled.map(|filled| filled + STARTLED)
+    );
+    at.wait(500);
+    at.repl.settle(at.now);
+    assert_eq!(at.repl.hint, Some(SENDS));
+    assert_eq!(at.code(Code::Enter), [Act::Send("/commit accept\nOne".to_owned())]);
+    assert_eq!(at.repl.hint, None);
+    // What was being written is not lost.
+    (0..3).for_each(|_| drop(at.code(Code::Up)));
+    assert!(
+        at.repl.editor.text().contains("half a thou"),
+        "{}",
+        at.repl.editor.text()
+    );
 }

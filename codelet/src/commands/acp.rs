@@ -29,7 +29,7 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// Commands of the terminal's that make sense without one. What an editor has a place of its own for is not among them.
-const OFFERED: [&str; 13] = [
+const OFFERED: [&str; 14] = [
     "context",
     "compact",
     "undo-compact",

@@ -13,7 +13,7 @@ use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::takeover::{self, Recorded};
 use crate::toolset::Toolset;
 use crate::world::Equipment;
-use crate::{input, loading, local, opening, pictures, transcript, world};
+use crate::{input, loading, local, opening, pictures, transcript, worktree, world};
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -61,8 +61,11 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     {
         return Err(opening::without_terminal(prompt));
     }
-    let mut place = Place::find(chat.directory.as_deref())?;
+    let (mut place, tree) = worktree::enter(chat)?;
     let mut settings = once::settings(chat, &place)?;
+    settings
+        .notices
+        .extend(tree.iter().flat_map(worktree::Entered::notices));
     place.widen(&mut settings, &chat.add_dir)?;
     let transcript = chat
         .transcript
@@ -83,6 +86,9 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     let lived = guarded(world::secrets(&settings, &place), || {
         live(chat, &settings, &place, opening, hooks, (transcript.as_ref(), recorded))
     });
+    if let Some(tree) = tree {
+        tree.tell();
+    }
     lived.unwrap_or_else(|| Ok(crate::exit::BROKEN.into()))
 }
 
@@ -255,6 +261,7 @@ fn begun(
         prompts,
         models: known_models(settings),
         effort: settings.effort.value,
+        co_author: settings.co_author.value.clone(),
     };
     Begun {
         session,

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::schema::Schema;
 use crate::settings::{From, Settings};
 use crate::toolset::Toolset;
-use crate::{input, loading, pictures, takeover, transcript, world};
+use crate::{input, loading, pictures, takeover, transcript, worktree, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Model, Profile};
@@ -42,8 +42,19 @@ pub const FAREWELL: Duration = Duration::from_millis(300);
 /// When nothing can be begun: bad settings, no prompt, no such folder, a model that nobody can reach by that name. How
 /// the run itself ends is an exit status.
 pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
-    let mut place = Place::find(chat.directory.as_deref())?;
+    let (place, tree) = worktree::enter(chat)?;
+    let notices = tree.iter().flat_map(worktree::Entered::notices).collect();
+    let done = run_in(place, notices, chat, began);
+    if let Some(tree) = tree {
+        tree.tell();
+    }
+    done
+}
+
+/// The same in this place, where the user should know this of it.
+fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> Result<Exit, Failure> {
     let mut settings = settings(chat, &place)?;
+    settings.notices.extend(told);
     place.widen(&mut settings, &chat.add_dir)?;
     let hooks = hooks::of_session(&mut settings, &place, false)?;
     let schema = chat.schema.as_deref().map(Schema::read).transpose()?.map(Arc::new);
@@ -534,6 +545,12 @@ struct Fetching<'a> {
 impl Fetching<'_> {
     /// The prompt of a command, which is shown before it is sent; none where the text is any other.
     fn prompt(&self, text: &str, front: &mut dyn Front) -> Result<Option<Prompt>, Failure> {
+        if text.split_whitespace().next() == Some("/commit") {
+            // Sent as a prompt, it would have the model commit what nobody has seen.
+            return Err(Failure::Told(
+                "/commit shows what would be committed and asks, which needs an interactive session: `codelet`, then /commit".to_owned(),
+            ));
+        }
         // To whoever has no such server, it is a text as any other.
         let is_known = |(command, _): &(&str, &str)| self.settings.mcp.contains_key(prompts::server_of(command));
         let served = || prompts::command(text).filter(is_known);

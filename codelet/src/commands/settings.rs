@@ -143,6 +143,9 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row("notify", &settings.notify, |notify| {
             notify.map_or("what suits the terminal", NotifyBy::name).to_owned()
         }),
+        row("co_author", &settings.co_author, |author| {
+            author.clone().unwrap_or("off".to_owned())
+        }),
         row("local_ports", &settings.local_ports, |ports| {
             ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
         }),

@@ -1,7 +1,8 @@
 //! Keeps what somebody permits for a project, commands and hooks: in the user's own settings, under the project's folder, and never in the project.
 
+use super::Places;
+use super::files::has_another_name;
 use super::written::{MOST, Written, parse};
-use super::{Places, has_another_name};
 use crate::exit::Failure;
 use crate::output::{Access, Output};
 use std::os::unix::fs::DirBuilderExt as _;

@@ -79,6 +79,8 @@ pub(super) struct Written {
     pub background: Option<Background>,
     #[serde(deserialize_with = "notify")]
     pub notify: Option<NotifyBy>,
+    #[serde(deserialize_with = "co_author")]
+    pub co_author: Option<Option<String>>,
     pub local_ports: Option<Vec<u16>>,
     pub hooks: Option<serde_json::Value>,
     #[serde(deserialize_with = "hooks_from")]
@@ -538,5 +540,6 @@ names! {
     economics: Preset;
     background: Background;
     notify: NotifyBy;
+    co_author: Option<String>;
     hooks_from: HooksFrom;
 }

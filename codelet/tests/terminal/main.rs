@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+#[cfg(target_os = "linux")]
+mod commit;
 #[path = "../common/mod.rs"]
 mod common;
 mod diff;

@@ -80,6 +80,7 @@ fn a_plan_is_changed_where_one_writes_and_the_changed_one_is_carried_out() {
     terminal.see("/plan accept carries it out");
     terminal.say("/plan edit");
     terminal.see("› /plan accept\n  1. Make two a digit.");
+    terminal.see("Enter sends it");
     terminal.send(b" And three.");
     terminal.see("And three.");
     terminal.send(b"\r");

@@ -54,6 +54,7 @@ fn a_session_that_breaks_down() {
             world: Arc::new(Nowhere),
             prompts: Arc::new(codelet_agent::prompts::NoPrompts),
             models: Vec::new(),
+            co_author: None,
             effort: None,
         };
         let outfit = Outfit {

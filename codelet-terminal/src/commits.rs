@@ -1,0 +1,183 @@
+//! A commit before and after it is made, as lines.
+
+use crate::answers::say;
+use crate::render::clean::clean;
+use crate::render::figures::{count, number};
+use crate::render::look::{Look, Role};
+use crate::render::wrap::clip_line;
+use codelet_agent::commit::{Change, Committable, Made};
+use ratatui::text::{Line, Span};
+
+/// Files that are listed, and of those that stay out.
+const LISTED_FILES: usize = 40;
+const LEFT_OUT: usize = 8;
+/// Lines of what hooks have printed that are shown.
+const PRINTED: usize = 20;
+
+/// What is said where the message stands in the user's line, and where it does not.
+pub(crate) const FILLED: &str =
+    "Enter commits with the message below; change it first if you like; Esc leaves it. Nothing is pushed.";
+pub(crate) const LISTED: &str = "/commit accept commits with this message; /commit accept MESSAGE with yours; anything else leaves it. Nothing is pushed.";
+
+/// What `/commit` is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted<'a> {
+    /// To have a message proposed; these words say what of.
+    Propose(&'a str),
+    /// To commit, with this message where it is not empty.
+    Accept(&'a str),
+}
+
+/// Reads what stands behind `/commit`.
+pub(crate) fn wanted(arguments: &str) -> Wanted<'_> {
+    let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+    match word.eq_ignore_ascii_case("accept") {
+        true => Wanted::Accept(rest.trim()),
+        false => Wanted::Propose(arguments.trim()),
+    }
+}
+
+/// The message with a line for whoever has helped.
+pub(crate) fn with_co_author(message: &str, co_author: Option<&str>) -> String {
+    match co_author {
+        Some(author) => format!("{}\n\nCo-authored-by: {author}", message.trim_end()),
+        None => message.to_owned(),
+    }
+}
+
+/// What would go in, what would not, and what git would start.
+pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let place = match (&commit.branch, &commit.head) {
+        (Some(branch), Some(_)) => format!("on {}", clean(branch, 1)),
+        (Some(branch), None) => format!("as the first commit on {}", clean(branch, 1)),
+        (None, _) => "on no branch (HEAD is detached)".to_owned(),
+    };
+    let head = format!("Commit {place}, by {}", clean(&commit.author, 1));
+    lines.extend(say(look, Role::Strong, &head));
+    for file in commit.files.iter().take(LISTED_FILES) {
+        let role = match file.change {
+            Change::Added => Role::Added,
+            Change::Deleted => Role::Removed,
+            Change::Modified => Role::Text,
+        };
+        let mut spans = vec![
+            Span::styled(format!("  {} ", file.change.letter()), look.style(role)),
+            Span::styled(clean(&file.name, 1).into_owned(), look.style(Role::Text)),
+        ];
+        if let Some((added, removed)) = file.lines {
+            spans.push(Span::styled(format!(" +{}", number(added)), look.style(Role::Added)));
+            let minus = look.pick("−", "-");
+            spans.push(Span::styled(
+                format!(" {minus}{}", number(removed)),
+                look.style(Role::Removed),
+            ));
+        }
+        lines.push(clip_line(Line::from(spans), look.width));
+    }
+    let more = commit.files.len().saturating_sub(LISTED_FILES);
+    if more > 0 || commit.is_cut {
+        let at_least = if commit.is_cut { "at least " } else { "" };
+        let more = count(more as u64, "more file");
+        lines.extend(say(
+            look,
+            Role::Warning,
+            &format!("  and {at_least}{more}; /diff shows them"),
+        ));
+    }
+    let without = |what: &str, names: &[String], advice: &str| {
+        let listed: Vec<_> = names.iter().take(LEFT_OUT).map(|name| clean(name, 1)).collect();
+        let more = match names.len().saturating_sub(LEFT_OUT) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!names.is_empty()).then(|| format!("{what}: {}{more}{advice}", listed.join(", ")))
+    };
+    let left_out = [
+        without("Left out, not staged", &commit.left_out, ""),
+        without(
+            "Left out, not known to git",
+            &commit.untracked,
+            " (`! git add` takes them in)",
+        ),
+    ];
+    for told in left_out.into_iter().flatten() {
+        lines.extend(say(look, Role::Dim, &told));
+    }
+    let place = match is_shut_in {
+        true => "in the sandbox of commands",
+        false => "without a sandbox",
+    };
+    let started = [
+        without("Git runs the hooks", &commit.hooks, &format!(", {place}")),
+        without(
+            "This repository's settings name programs that git may run",
+            &commit.programs,
+            &format!(", {place}"),
+        ),
+    ];
+    for told in started.into_iter().flatten() {
+        lines.extend(say(look, Role::Warning, &told));
+    }
+    if commit.is_signed {
+        lines.extend(say(look, Role::Dim, "Your settings sign it."));
+    }
+    lines
+}
+
+/// The message, where it stands nowhere else.
+pub(crate) fn message(look: &Look, message: &str) -> Vec<Line<'static>> {
+    let lines = message.lines().flat_map(|line| match line {
+        "" => vec![Line::default()],
+        line => say(look, Role::Text, &format!("  {}", clean(line, 4))),
+    });
+    std::iter::once(Line::default())
+        .chain(lines)
+        .chain([Line::default()])
+        .collect()
+}
+
+/// A commit that was made.
+pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message: &str) -> Vec<Line<'static>> {
+    let printed: Vec<&str> = made.output.lines().collect();
+    let shown = printed.iter().skip(printed.len().saturating_sub(PRINTED));
+    let mut lines: Vec<Line<'static>> = shown.flat_map(|line| say(look, Role::Dim, &clean(line, 8))).collect();
+    let branch = commit.branch.as_deref().unwrap_or("no branch");
+    let files = count(commit.files.len() as u64, "file");
+    let subject = message.lines().next().unwrap_or_default();
+    let told = format!(
+        "Committed {} on {}: {} ({files}). Nothing was pushed.",
+        clean(&made.id, 1),
+        clean(branch, 1),
+        clean(subject, 1)
+    );
+    lines.extend(say(look, Role::Good, &told));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_word_accept_commits() {
+        for (arguments, expected) in [
+            ("", Wanted::Propose("")),
+            ("mention issue 12", Wanted::Propose("mention issue 12")),
+            ("accepted by QA", Wanted::Propose("accepted by QA")),
+            ("accept", Wanted::Accept("")),
+            ("accept\nFix it\n\nBecause.", Wanted::Accept("Fix it\n\nBecause.")),
+        ] {
+            assert_eq!(wanted(arguments), expected, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn a_co_author_stands_in_a_paragraph_of_its_own() {
+        assert_eq!(with_co_author("Fix\n", None), "Fix\n");
+        assert_eq!(
+            with_co_author("Fix\n\nWhy.\n", Some("Codelet <a@b>")),
+            "Fix\n\nWhy.\n\nCo-authored-by: Codelet <a@b>"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Git itself, with all settings of a repository: for what the user has agreed to, and for questions whose answers start no program.
+
+use crate::bash;
+use crate::desk::{Desk, program_folders};
+use crate::files;
+use crate::git;
+use crate::handed::{self, Numbers};
+use crate::process::{self, End, Program, Unstarted};
+use crate::sandbox::Sandbox;
+use command_fds::FdMapping;
+use std::ffi::OsString;
+use std::io::PipeReader;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long git may take: hooks run tests.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+/// How long what hooks have left running may take to end by itself.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Bytes of what git prints that are kept.
+const PRINTED: usize = 256 * 1024;
+/// Lines of it that are told where it failed, the last ones: there a hook says why.
+const TOLD: usize = 30;
+/// Switched off: a program that lists changed files, and git's own clearing up, which would go on behind it.
+const QUIET: [&str; 7] = [
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "gc.auto=0",
+];
+/// What a git around this session has said of another repository does not hold in this one.
+const ELSEWHERE: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+];
+
+/// Git with the settings of the repository, at its root.
+pub(crate) struct RealGit<'a> {
+    pub desk: &'a Desk,
+    pub root: &'a Path,
+    /// Closed at the other end when nobody waits for it any more.
+    pub stop: Option<&'a PipeReader>,
+}
+
+/// What came of it.
+pub(crate) struct Ran {
+    pub end: End,
+    /// What it has printed, without secrets.
+    pub output: String,
+}
+
+impl Ran {
+    /// What it has printed.
+    ///
+    /// # Errors
+    /// Where it has failed: these words, and the end of what it has printed.
+    pub(crate) fn succeeded(self, else_told: &str) -> Result<String, String> {
+        let output = self.output.trim_end();
+        let lines: Vec<&str> = output.lines().collect();
+        let first = lines.len().saturating_sub(TOLD);
+        let before = match first {
+            0 => String::new(),
+            more => format!("[… {more} more lines]\n"),
+        };
+        match self.end {
+            End::Exited(0) => Ok(output.to_owned()),
+            End::Interrupted => Err("Interrupted; `! git status` shows how things stand.".to_owned()),
+            End::TimedOut => Err(format!(
+                "Ended, as it took more than {} minutes.",
+                LONGEST.as_secs() / 60
+            )),
+            _ if output.is_empty() => Err(format!("{else_told}.")),
+            _ => Err(format!("{else_told}:\n{before}{}", lines[first..].join("\n"))),
+        }
+    }
+}
+
+impl RealGit<'_> {
+    /// Runs git, with this as its input, and where there are pathspecs with a file of them.
+    pub(crate) fn run(
+        &self,
+        arguments: &[&str],
+        input: Option<&str>,
+        pathspecs: Option<&[u8]>,
+        sandbox: Option<Sandbox>,
+    ) -> Result<Ran, String> {
+        let mut arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let mut handed = Vec::new();
+        if let Some(pathspecs) = pathspecs {
+            let number = Numbers::free()?.script;
+            let name = handed::name(number);
+            arguments.push(format!("--pathspec-from-file={name}").into());
+            arguments.push("--pathspec-file-nul".into());
+            handed.push(handed::hand(handed::script(pathspecs)?, number));
+        }
+        let input = input.map(handed::script).transpose()?;
+        self.start(arguments, input, handed, sandbox)
+    }
+
+    /// Runs git on these bytes.
+    pub(crate) fn fed(&self, arguments: &[&str], input: &[u8], sandbox: Option<Sandbox>) -> Result<Ran, String> {
+        let arguments = arguments.iter().map(OsString::from).collect();
+        self.start(arguments, Some(handed::script(input)?), Vec::new(), sandbox)
+    }
+
+    fn start(
+        &self,
+        arguments: Vec<OsString>,
+        input: Option<OwnedFd>,
+        handed: Vec<FdMapping>,
+        sandbox: Option<Sandbox>,
+    ) -> Result<Ran, String> {
+        let mut environment = bash::environment(self.desk, sandbox.as_ref(), self.root);
+        environment.retain(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere));
+        let widest = self.desk.widest();
+        let folders = program_folders(&environment, git::USUAL, &widest);
+        let found = git::program(folders, self.root, &widest);
+        let program = found.ok_or("Git is not installed, or lies where commands can change it.")?;
+        let held = files::hold_folder(self.root).map_err(|error| files::reason(&error))?;
+        let quiet = QUIET.iter().map(OsString::from);
+        let program = Program {
+            program: program.into(),
+            arguments: quiet.chain(arguments).collect(),
+            directory: self.root.to_owned(),
+            held: Some(held),
+            input,
+            errors: None,
+            environment,
+            handed,
+            sandbox,
+            timeout: LONGEST,
+        };
+        let mut printed = Vec::new();
+        let ended = process::run(program, self.stop, &mut |bytes| {
+            let room = PRINTED - printed.len();
+            printed.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        });
+        let ended = ended.map_err(|error| match error {
+            Unstarted::NoSandbox(missing) => {
+                format!("Git was not run: there is no sandbox here ({missing}); permission `all` runs it without one.")
+            }
+            Unstarted::Refused(error) => format!("Git cannot be started: {}.", files::reason(&error)),
+        })?;
+        // What a hook has left must not go on unseen.
+        ended.family.end(PATIENCE, || {});
+        let printed = String::from_utf8_lossy(&printed);
+        Ok(Ran {
+            end: ended.end,
+            output: self.desk.secrets.hide_with_parts(&printed).into_owned(),
+        })
+    }
+}

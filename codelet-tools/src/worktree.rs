@@ -1,0 +1,311 @@
+//! A further working tree of a repository, for a session that is to change nothing in the one where it was started.
+//!
+//! It lies beside the repository, in `NAME-OF-THE-REPOSITORY.worktrees/NAME`. Git makes it, with nothing started that the repository names: no
+//! hook, no monitor of files, none of its own filters; and in the sandbox, where it can write to the repository and to that folder alone.
+
+use crate::Options;
+use crate::desk::Desk;
+use crate::git::{Git, Repository};
+use crate::process::End;
+use crate::real_git::RealGit;
+use crate::sandbox::Sandbox;
+use codelet_agent::permission::Permission;
+use codelet_text::short::on_one_line;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long each look may take in all.
+const TIME: Duration = Duration::from_secs(10);
+/// Switched off while a tree is made: hooks, submodules, and whatever git would fetch.
+const QUIET: [&str; 6] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "protocol.allow=never",
+];
+/// Settings that name a program which fills in or takes out what files hold.
+const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+
+/// A working tree for a session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Worktree {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The branch that is checked out there.
+    pub branch: String,
+    /// The folder in it that a session begins in: the one that it was asked for from, where the tree has it, or else its root.
+    pub directory: PathBuf,
+    /// The tree that it was asked for from.
+    pub from: PathBuf,
+    /// It was there already.
+    pub is_reused: bool,
+    /// The commit of the tree that it was asked for from.
+    base: String,
+    /// What the user should know, a sentence each.
+    pub notices: Vec<String>,
+}
+
+/// What a working tree holds that the one it came from does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Holds {
+    /// Commits.
+    pub commits: usize,
+    /// Files that are changed or new and not committed.
+    pub files: usize,
+}
+
+impl Worktree {
+    /// The tree for a branch of this name, made where there is none; `options` are those of a session in the place that it is asked for from.
+    ///
+    /// # Errors
+    /// Says in a sentence why there can be none.
+    pub fn enter(options: &Options, name: &str) -> Result<Worktree, String> {
+        let desk = Desk::new(options.clone());
+        let directory = desk.paths.directory().to_owned();
+        let repository = Repository::of(&directory).ok_or("--worktree needs a git repository, and this is none")?;
+        if !repository.is_of_its_tree() {
+            return Err("the repository of this folder does not name it as its working tree".to_owned());
+        }
+        let root = repository.root().to_owned();
+        let maker = Maker {
+            desk: &desk,
+            git: RealGit {
+                desk: &desk,
+                root: &root,
+                stop: None,
+            },
+        };
+        maker.check_name(name)?;
+        let base = maker.asked(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+        let base = base.ok_or("this repository has no commit yet, so it has nothing for a working tree")?;
+        let trees = maker.trees()?;
+        let path = place(&trees, name).ok_or("the repository's folder has no name")?;
+        let wanted = format!("refs/heads/{name}");
+        let at = trees.iter().find(|tree| tree.branch.as_deref() == Some(&*wanted));
+        let is_there = at.is_some_and(|tree| tree.path == path && !tree.is_gone);
+        match at {
+            _ if is_there => {}
+            Some(tree) if tree.path != path => {
+                let tree = tree.path.display();
+                return Err(format!(
+                    "branch {name} is checked out at {tree}; work there by `codelet -C {tree}`"
+                ));
+            }
+            _ => maker.make(&repository, &path, name, at.is_some())?,
+        }
+        let path = path.canonicalize().map_err(|error| crate::files::reason(&error))?;
+        let below = directory.strip_prefix(&root).unwrap_or(Path::new(""));
+        let mut tree = Worktree {
+            directory: Some(path.join(below))
+                .filter(|below| below.is_dir())
+                .unwrap_or(path.clone()),
+            path,
+            branch: name.to_owned(),
+            from: root.clone(),
+            is_reused: is_there,
+            base,
+            notices: Vec::new(),
+        };
+        tree.notices = tree.told(options, &desk);
+        Ok(tree)
+    }
+
+    /// What it holds now; none where git gives no answer.
+    pub fn holds(&self, options: &Options) -> Option<Holds> {
+        holds(&self.path, Some(&self.base), options)
+    }
+
+    fn told(&self, options: &Options, desk: &Desk) -> Vec<String> {
+        let verb = if self.is_reused { "continues in" } else { "works in" };
+        let (branch, path) = (&self.branch, self.path.display());
+        let mut told = vec![format!("this session {verb} {path}, on branch {branch}")];
+        let dirty = holds(&self.from, None, options).map_or(0, |holds| holds.files);
+        if dirty > 0 && !self.is_reused {
+            let files = if dirty == 1 {
+                "1 file"
+            } else {
+                &format!("{dirty} files")
+            };
+            let from = self.from.display();
+            told.push(format!(
+                "uncommitted changes of {files} in {from} stay there and are not in the new working tree"
+            ));
+        }
+        if self.path.join(".gitmodules").is_file() && !self.is_reused {
+            told.push(
+                "submodules are not filled in a new working tree; `! git submodule update --init` does that".to_owned(),
+            );
+        }
+        let writable = crate::committed::Committed::of(&self.path, desk.options.home.as_deref());
+        if writable.is_part {
+            told.push(
+                "other folders lie in this repository's, so commands can commit here, but not merge or rebase"
+                    .to_owned(),
+            );
+        }
+        told
+    }
+}
+
+/// What a tree holds that is not committed, and how many commits since that one.
+fn holds(tree: &Path, base: Option<&str>, options: &Options) -> Option<Holds> {
+    let desk = Desk::new(options.clone());
+    let repository = Repository::of(tree).filter(Repository::is_of_its_tree)?;
+    let environment = crate::environment(options);
+    let git = Git::new(&repository, tree, &environment, &desk, TIME, None)?;
+    let status = [
+        "status",
+        "--porcelain=v1",
+        "--ignore-submodules=all",
+        "--no-renames",
+        "-z",
+    ]
+    .map(OsStr::new);
+    let (status, _) = git.ask(&status)?;
+    let commits = base.and_then(|base| {
+        let since = format!("{base}..HEAD");
+        let count = ["rev-list", "--count", &since].map(OsStr::new);
+        git.ask(&count)?.0.trim().parse().ok()
+    });
+    Some(Holds {
+        commits: commits.unwrap_or(0),
+        files: status.split_terminator('\0').count(),
+    })
+}
+
+/// A working tree that git knows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Known {
+    path: PathBuf,
+    branch: Option<String>,
+    /// Its folder is gone.
+    is_gone: bool,
+}
+
+/// Where the tree of that name lies: beside the first of the repository's trees, which is its main one or the bare repository.
+fn place(trees: &[Known], name: &str) -> Option<PathBuf> {
+    let main = &trees.first()?.path;
+    let mut folder = main.file_name()?.to_owned();
+    folder.push(".worktrees");
+    Some(main.parent()?.join(folder).join(name))
+}
+
+/// What `git worktree list --porcelain -z` lists.
+fn known(answer: &str) -> Vec<Known> {
+    let mut trees = Vec::new();
+    for line in answer.split('\0') {
+        if let Some(path) = line.strip_prefix("worktree ") {
+            trees.push(Known {
+                path: path.into(),
+                ..Known::default()
+            });
+        } else if let Some(tree) = trees.last_mut() {
+            if let Some(branch) = line.strip_prefix("branch ") {
+                tree.branch = Some(branch.to_owned());
+            }
+            tree.is_gone |= line.starts_with("prunable");
+        }
+    }
+    trees
+}
+
+struct Maker<'a> {
+    desk: &'a Desk,
+    git: RealGit<'a>,
+}
+
+impl Maker<'_> {
+    /// What git answers to a question that starts no program; none where it says no.
+    fn asked(&self, arguments: &[&str]) -> Result<Option<String>, String> {
+        let ran = self.git.run(arguments, None, None, Some(Sandbox::new([])))?;
+        Ok((ran.end == End::Exited(0)).then(|| ran.output.trim_end_matches('\n').to_owned()))
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), String> {
+        let full = format!("refs/heads/{name}");
+        let is_odd =
+            name.starts_with('-') || matches!(name, "HEAD" | "@") || name.chars().any(codelet_text::unseen::hides);
+        if is_odd || name.contains('\0') || self.asked(&["check-ref-format", &full])?.is_none() {
+            let shown: String = on_one_line(name).take(100).collect();
+            return Err(format!(
+                "{shown:?} is no name for a branch; names have no spaces, no .. and none of ~ ^ : ? * [ \\, such as fix-parser or ada/fix-parser"
+            ));
+        }
+        Ok(())
+    }
+
+    fn trees(&self) -> Result<Vec<Known>, String> {
+        let listed = self.asked(&["worktree", "list", "--porcelain", "-z"])?;
+        Ok(known(
+            &listed.ok_or("git does not list the working trees of this repository")?,
+        ))
+    }
+
+    /// Makes the tree, with a new branch where there is none of that name.
+    fn make(&self, repository: &Repository, path: &Path, name: &str, is_registered: bool) -> Result<(), String> {
+        let full = format!("refs/heads/{name}");
+        let is_branch = self.asked(&["show-ref", "--verify", "--quiet", &full])?.is_some();
+        let trees = path.ancestors().nth(name.split('/').count());
+        let trees = trees.ok_or("there is no room for a working tree")?;
+        if path.symlink_metadata().is_ok() {
+            return Err(format!(
+                "{} exists and is no working tree of this repository",
+                path.display()
+            ));
+        }
+        std::fs::create_dir_all(trees)
+            .map_err(|error| format!("{} cannot be made: {}", trees.display(), crate::files::reason(&error)))?;
+        if trees.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(format!("{} is a link", trees.display()));
+        }
+        let shown = path
+            .to_str()
+            .ok_or("the folder for working trees has a name that is no text")?;
+        let mut arguments: Vec<String> = QUIET.map(str::to_owned).to_vec();
+        for filter in self.filters()? {
+            let value = if filter.ends_with(".required") { "false" } else { "" };
+            arguments.extend(["-c".to_owned(), format!("{filter}={value}")]);
+        }
+        arguments.extend(["worktree", "add", "--quiet"].map(str::to_owned));
+        // Its folder is gone, and git still knows it.
+        arguments.extend(is_registered.then(|| "--force".to_owned()));
+        match is_branch {
+            true => arguments.extend([shown.to_owned(), name.to_owned()]),
+            // Nothing of a remote's of that name, and no upstream.
+            false => arguments.extend(["--no-track", "-b", name, shown, "HEAD"].map(str::to_owned)),
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let common = repository.common().canonicalize();
+        let common = common.map_err(|error| crate::files::reason(&error))?;
+        let sandbox = (self.desk.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common]));
+        let made = self.git.run(&arguments, None, None, sandbox)?;
+        made.succeeded("git could not make the working tree").map(|_| ())
+    }
+
+    /// The filters that the repository's own settings name. Those of the user's are the user's choice.
+    fn filters(&self) -> Result<Vec<String>, String> {
+        let listed = self.asked(&["config", "--show-scope", "-z", "--get-regexp", FILTERS])?;
+        let listed = listed.unwrap_or_default();
+        let mut entries = listed.split('\0');
+        let mut names = Vec::new();
+        while let (Some(scope), Some(entry)) = (entries.next(), entries.next()) {
+            let name = entry.split('\n').next().unwrap_or_default();
+            if matches!(scope, "local" | "worktree") {
+                if name.contains('=') {
+                    // It could not be switched off on a command line.
+                    return Err(format!(
+                        "the repository's settings name a filter with an odd name: {name:?}"
+                    ));
+                }
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests;

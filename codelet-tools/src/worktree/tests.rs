@@ -1,0 +1,185 @@
+//! Working trees of real repositories.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::surroundings::tests::git;
+use std::fs;
+use std::process::Command;
+
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    /// A repository `app` with one commit.
+    fn new() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let scene = Scene { folder };
+        let app = scene.path("app");
+        fs::create_dir_all(app.join("src")).unwrap();
+        fs::write(app.join("src/a.txt"), "one\n").unwrap();
+        git(&app, &["init", "-q", "-b", "main"]);
+        git(&app, &["add", "."]);
+        git(&app, &["commit", "-q", "-m", "first"]);
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn options(&self, directory: &Path) -> Options {
+        let root = crate::git::root(directory).unwrap_or_else(|| directory.to_owned());
+        let mut options = Options::new(&root);
+        options.directory = directory.to_owned();
+        options.temporary = "/nonexistent/tmp".into();
+        options.private = vec![self.path("private")];
+        options.env = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
+        options
+    }
+
+    fn enter(&self, from: &str, name: &str) -> Result<Worktree, String> {
+        Worktree::enter(&self.options(&self.path(from)), name)
+    }
+}
+
+fn says(path: &Path, arguments: &[&str]) -> String {
+    let said = Command::new("git")
+        .arg("-C")
+        .arg(path)
+        .args(arguments)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&said.stdout).into_owned()
+}
+
+#[test]
+fn a_tree_is_made_beside_the_repository_and_found_again() {
+    let scene = Scene::new();
+    fs::write(scene.path("app/dirty"), "").unwrap();
+    let tree = scene.enter("app/src", "ada/fix").unwrap();
+    assert_eq!(tree.path, scene.path("app.worktrees/ada/fix"));
+    assert_eq!(tree.directory, scene.path("app.worktrees/ada/fix/src"));
+    assert!(!tree.is_reused);
+    assert_eq!(says(&tree.path, &["branch", "--show-current"]), "ada/fix\n");
+    assert_eq!(tree.notices.len(), 2, "{:?}", tree.notices);
+    assert!(
+        tree.notices[1].starts_with("uncommitted changes of 1 file in "),
+        "{:?}",
+        tree.notices
+    );
+    let options = scene.options(&tree.path);
+    assert_eq!(tree.holds(&options), Some(Holds::default()));
+    fs::write(tree.path.join("new"), "").unwrap();
+    git(&tree.path, &["commit", "-q", "--allow-empty", "-m", "second"]);
+    assert_eq!(tree.holds(&options), Some(Holds { commits: 1, files: 1 }));
+    // From the tree itself, too, and never one within another.
+    for from in ["app", "app.worktrees/ada/fix/src"] {
+        let again = scene.enter(from, "ada/fix").unwrap();
+        assert_eq!((again.path, again.is_reused), (tree.path.clone(), true));
+    }
+    let other = scene.enter("app.worktrees/ada/fix", "other").unwrap();
+    assert_eq!(other.path, scene.path("app.worktrees/other"));
+    // It begins where the one stands that it was asked for from.
+    assert_eq!(says(&other.path, &["log", "-1", "--format=%s"]), "second\n");
+    // One whose folder was deleted is made again, with what was committed.
+    fs::remove_dir_all(&tree.path).unwrap();
+    let again = scene.enter("app", "ada/fix").unwrap();
+    assert!(!again.is_reused);
+    assert_eq!(says(&again.path, &["log", "-1", "--format=%s"]), "second\n");
+}
+
+#[test]
+fn why_there_can_be_none_is_told() {
+    let scene = Scene::new();
+    let refused = |from: &str, name: &str| scene.enter(from, name).unwrap_err();
+    for name in [
+        "",
+        "-x",
+        "a b",
+        "../out",
+        "a..b",
+        "/abs",
+        "a//b",
+        "x.lock",
+        ".hidden",
+        "@{-1}",
+        "HEAD",
+        "a\u{202e}b",
+        "a/../b",
+    ] {
+        assert!(refused("app", name).contains("is no name for a branch"), "{name:?}");
+    }
+    assert!(refused("app", "main").starts_with("branch main is checked out at "));
+    fs::create_dir_all(scene.path("plain")).unwrap();
+    assert_eq!(
+        refused("plain", "x"),
+        "--worktree needs a git repository, and this is none"
+    );
+    fs::create_dir_all(scene.path("app.worktrees/taken")).unwrap();
+    assert!(refused("app", "taken").ends_with("exists and is no working tree of this repository"));
+    fs::create_dir_all(scene.path("empty")).unwrap();
+    git(&scene.path("empty"), &["init", "-q"]);
+    assert!(refused("empty", "x").starts_with("this repository has no commit yet"));
+    assert!(!scene.path("empty.worktrees").exists());
+    // A branch that is there and nowhere checked out is taken.
+    git(&scene.path("app"), &["branch", "free"]);
+    assert_eq!(scene.enter("app", "free").unwrap().branch, "free");
+    // One that is checked out at another place is told of.
+    git(&scene.path("app"), &["worktree", "add", "-q", "../mine", "-b", "mine"]);
+    assert!(refused("app", "mine").ends_with(&format!("codelet -C {}`", scene.path("mine").display())));
+    // Of a bare repository one of its trees is asked from.
+    git(&scene.path("app"), &["clone", "-q", "--bare", ".", "../bare.git"]);
+    assert!(refused("bare.git", "x").contains("needs a git repository"));
+    git(
+        &scene.path("bare.git"),
+        &["worktree", "add", "-q", "../first", "-b", "first"],
+    );
+    assert_eq!(
+        scene.enter("first", "x").unwrap().path,
+        scene.path("bare.git.worktrees/x")
+    );
+}
+
+#[test]
+fn nothing_that_a_repository_names_is_started() {
+    let scene = Scene::new();
+    let (app, ran) = (scene.path("app"), scene.path("app/ran"));
+    let touch = format!("touch {};cat", ran.display());
+    fs::write(app.join(".gitattributes"), "*.txt filter=evil diff=evil\n").unwrap();
+    git(&app, &["add", "."]);
+    git(&app, &["commit", "-q", "-m", "second"]);
+    for (name, value) in [
+        ("core.fsmonitor", touch.as_str()),
+        ("filter.evil.smudge", &touch),
+        ("filter.evil.clean", &touch),
+        ("filter.evil.process", &touch),
+        ("filter.evil.required", "true"),
+        ("diff.external", &touch),
+        ("alias.worktree", &format!("!{touch}")),
+        ("core.hooksPath", ".hooks"),
+        ("core.editor", &touch),
+    ] {
+        git(&app, &["config", name, value]);
+    }
+    for hooks in [".hooks", ".git/hooks"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let hook = app.join(hooks).join("post-checkout");
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, format!("#!/bin/sh\n{touch}\n")).unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let tree = scene.enter("app", "x").unwrap();
+    assert_eq!(fs::read_to_string(tree.path.join("src/a.txt")).unwrap(), "one\n");
+    assert!(tree.holds(&scene.options(&tree.path)).is_some());
+    assert!(!ran.exists());
+    git(&app, &["config", "filter.a=b.smudge", &touch]);
+    assert!(
+        scene
+            .enter("app", "y")
+            .unwrap_err()
+            .contains("a filter with an odd name")
+    );
+    assert!(!ran.exists());
+}

@@ -1,0 +1,135 @@
+//! Reads settings files, one over the other.
+
+use super::written::{self, MOST, Written};
+use super::{From, Places, Set, Settings, kept};
+use crate::exit::Failure;
+use crate::input;
+use crate::servers::ServerFile;
+use codelet_context::price::{self, PriceCard};
+use std::path::Path;
+
+impl Settings {
+    /// Reads both files over the defaults. What a project must not decide for its user is left out, with a notice.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is no settings file; the words say where in it. A file that holds keys and can be
+    /// read by others is refused as well, and the user's one if it has another name: the kernel keeps commands from the first name alone.
+    pub fn read(places: &Places) -> Result<Self, Failure> {
+        let mut settings = Settings {
+            user_file: places.user.clone(),
+            ..Settings::default()
+        };
+        if let Some(path) = &places.user
+            && let Some(written) = written::read(path)?
+        {
+            let holds_keys = !written.keys.is_empty() || written.mcp.values().any(ServerFile::holds_keys);
+            if holds_keys && !is_private(path) {
+                let path_shown = path.display();
+                let problem = format!("it contains keys and other users can read it; run `chmod 600 {path_shown}`");
+                return Err(Failure::at(path_shown, problem));
+            }
+            if has_another_name(path) {
+                let path_shown = path.display();
+                let problem = format!(
+                    "it has a hard link, through which a sandboxed command could change it; run `cp -p {path_shown} \
+                     {path_shown}.own && mv {path_shown}.own {path_shown}`, or use a symbolic link"
+                );
+                return Err(Failure::at(path_shown, problem));
+            }
+            let of_project = kept::allowed_in(&written, &places.root);
+            settings.hooks_consent = kept::consent_in(&written, &places.root);
+            let from = From::File(path.clone());
+            settings
+                .project_allow
+                .take(Some(of_project).filter(|held| !held.is_empty()), &from);
+            settings.take(written, path)?;
+        }
+        // A home that is a repository of its own has one file for both.
+        if places.user.as_ref() != Some(&places.project)
+            && let Some(written) = written::read(&places.project)?
+        {
+            let mut narrowed = settings.narrow(written, &places.project);
+            if settings.model.from == From::Default {
+                let from = From::File(places.project.clone());
+                let offered = narrowed.model.take();
+                settings.project_model = offered.map(|value| Set { value, from });
+            }
+            settings.take(narrowed, &places.project)?;
+        }
+        Ok(settings)
+    }
+
+    fn take(&mut self, written: Written, path: &Path) -> Result<(), Failure> {
+        let from = &From::File(path.to_owned());
+        if let Some(nonsense) = written.nonsense {
+            return Err(Failure::Told(format!("{}{nonsense}", path.display())));
+        }
+        self.model.take(written.model, from);
+        self.fallback.take(written.fallback.map(Some), from);
+        self.base_url.take(written.base_url.map(Some), from);
+        self.effort.take(written.effort.map(Some), from);
+        self.permission.take(written.permission, from);
+        self.allow.take(written.allow, from);
+        self.add_dirs.take(written.add_dirs, from);
+        self.write.take(written.write, from);
+        self.network.take(written.network, from);
+        self.web.take(written.web, from);
+        self.web_private.take(written.web_private, from);
+        self.deny(written.deny.unwrap_or_default(), from);
+        self.max_steps.take(written.max_steps.map(Some), from);
+        self.max_cost.take(written.max_cost.map(Some), from);
+        self.window.take(written.window.map(Some), from);
+        self.summary.take(written.summary, from);
+        self.economics.take(written.economics, from);
+        self.compact_at.take(written.compact_at, from);
+        let prices = written.prices.map(|file| prices(path, &file)).transpose()?;
+        self.prices.take(prices, from);
+        self.keep_alive.take(written.keep_alive, from);
+        self.append_system.take(written.append_system.map(Some), from);
+        self.patience.take(written.patience, from);
+        self.idle_timeout.take(written.idle_timeout.map(Some), from);
+        self.background.take(written.background.map(Some), from);
+        self.notify.take(written.notify.map(Some), from);
+        self.co_author.take(written.co_author, from);
+        self.local_ports.take(written.local_ports, from);
+        self.hooks = written.hooks.or(self.hooks.take());
+        self.hooks_from.take(written.hooks_from, from);
+        self.keys.extend(written.keys);
+        self.models.extend(written.models);
+        self.mcp.extend(written.mcp);
+        Ok(())
+    }
+}
+
+/// The price cards in a file; a path that is not absolute begins beside the settings file.
+fn prices(settings: &Path, file: &Path) -> Result<Vec<PriceCard>, Failure> {
+    let path = settings.parent().unwrap_or(Path::new("")).join(file);
+    let bytes = input::regular(&path, MOST).map_err(|error| Failure::io(&path, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::at(path.display(), "not UTF-8 text"))?;
+    price::parse(&text, &path.display().to_string()).map_err(|bad| Failure::Told(bad.to_string()))
+}
+
+/// Whether only its owner may read a file.
+#[cfg(unix)]
+fn is_private(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &Path) -> bool {
+    true
+}
+
+/// Whether a file that this user could write has a further name. (Package managers share the files of their stores.)
+#[cfg(unix)]
+pub(super) fn has_another_name(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::metadata(path).is_ok_and(|found| found.nlink() > 1 && found.uid() == user)
+}
+
+#[cfg(not(unix))]
+pub(super) fn has_another_name(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,92 @@
+//! What a project's settings file may decide: to narrow what the user's own says.
+
+use super::vendors::is_of_same_vendor;
+use super::written::Written;
+use super::{From, Settings};
+use codelet_agent::permission::Permission;
+use codelet_agent::session::SummaryBy;
+use std::path::Path;
+
+impl Settings {
+    /// What a project may decide: it comes from whoever wrote the repository. It can make permissions and limits
+    /// narrower; nothing of it may make the user's keys, words or money go elsewhere or further, or take back what the user says.
+    pub(super) fn narrow(&mut self, mut written: Written, path: &Path) -> Written {
+        let mut refused: Vec<&str> = Vec::new();
+        let leaves = |model: &String| self.model.from != From::Default && !is_of_same_vendor(model, &self.model.value);
+        refuse(&mut written.model, leaves, "model", &mut refused);
+        // The whole conversation would go there.
+        refuse(&mut written.fallback, |_| true, "fallback", &mut refused);
+        refuse(&mut written.base_url, |_| true, "base_url", &mut refused);
+        refuse(&mut written.effort, |_| true, "effort", &mut refused);
+        if !std::mem::take(&mut written.keys).is_empty() {
+            refused.push("keys");
+        }
+        if !std::mem::take(&mut written.models).is_empty() {
+            refused.push("models");
+        }
+        if !std::mem::take(&mut written.mcp).is_empty() {
+            refused.push("mcp");
+            written.nonsense = None;
+        }
+        refuse(&mut written.allow, |_| true, "allow", &mut refused);
+        if !std::mem::take(&mut written.projects).is_empty() {
+            refused.push("projects");
+        }
+        refuse(&mut written.add_dirs, |_| true, "add_dirs", &mut refused);
+        refuse(&mut written.write, |_| true, "write", &mut refused);
+        refuse(
+            &mut written.network,
+            |network| *network && !self.network.value,
+            "network",
+            &mut refused,
+        );
+        refuse(&mut written.web, |web| *web && !self.web.value, "web", &mut refused);
+        refuse(&mut written.web_private, |_| true, "web_private", &mut refused);
+        refuse(&mut written.compact_at, |_| true, "compact_at", &mut refused);
+        refuse(&mut written.prices, |_| true, "prices", &mut refused);
+        refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
+        refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);
+        refuse(&mut written.background, |_| true, "background", &mut refused);
+        refuse(&mut written.notify, |_| true, "notify", &mut refused);
+        refuse(&mut written.co_author, |_| true, "co_author", &mut refused);
+        refuse(&mut written.local_ports, |_| true, "local_ports", &mut refused);
+        refuse(&mut written.hooks_from, |_| true, "hooks_from", &mut refused);
+        // They run only with the user's consent.
+        self.project_hooks = written.hooks.take();
+        // A model's summary is one more request each time.
+        let asks_more = |by: &SummaryBy| (*by, self.summary.value) == (SummaryBy::Model, SummaryBy::Template);
+        refuse(&mut written.summary, asks_more, "summary", &mut refused);
+        let is_more = |most: &u32| *most > self.keep_alive.value;
+        refuse(&mut written.keep_alive, is_more, "keep_alive", &mut refused);
+        let is_longer = |seconds: &u64| *seconds > self.patience.value;
+        refuse(&mut written.patience, is_longer, "patience", &mut refused);
+        let is_wider = |wanted: &Permission| *wanted > self.permission.value;
+        refuse(&mut written.permission, is_wider, "permission", &mut refused);
+        // Where the user's own bound is as narrow, it holds, and it is the user's.
+        written.max_steps = narrower(written.max_steps, self.max_steps.value);
+        written.max_cost = narrower(written.max_cost, self.max_cost.value);
+        // The model's own window is not known yet.
+        self.window_is_bound |= written.window.is_some() && self.window.value.is_none();
+        written.window = narrower(written.window, self.window.value);
+        if !refused.is_empty() {
+            let (path, names) = (path.display(), refused.join(", "));
+            self.notices.push(format!(
+                "{path}: ignored {names}: a project cannot loosen your permissions; use your own settings file"
+            ));
+        }
+        written
+    }
+}
+
+/// A bound that is wanted, where it lies below the one that there is.
+fn narrower<T: PartialOrd>(wanted: Option<T>, own: Option<T>) -> Option<T> {
+    wanted.filter(|wanted| own.is_none_or(|own| *wanted < own))
+}
+
+/// Leaves out what a project may not say.
+fn refuse<T>(written: &mut Option<T>, is_wider: impl Fn(&T) -> bool, name: &'static str, refused: &mut Vec<&str>) {
+    if written.as_ref().is_some_and(is_wider) {
+        *written = None;
+        refused.push(name);
+    }
+}

@@ -1,0 +1,353 @@
+//! What settings files may say, what comes of it, and how it is told where they may not.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::exit::Failure;
+
+fn of(user: &str, project: &str) -> Result<Settings, Failure> {
+    let folder = tempfile::tempdir().unwrap();
+    let places = Places::new(Some(&folder.path().join("config")), &folder.path().join("repo"));
+    for (path, text) in [(places.user.as_ref().unwrap(), user), (&places.project, project)] {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut settings = Settings::read(&places)?;
+    settings.heed(&|_| None);
+    Ok(settings)
+}
+
+fn told(done: Result<Settings, Failure>) -> String {
+    match done {
+        Err(Failure::Told(words)) => words.rsplit('/').next().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_project_narrows_what_the_user_permits_and_never_widens_it() {
+    let settings = of(
+        "permission = \"edit\"\nallow = [\"cargo *\"]\nmax_steps = 50",
+        "permission = \"all\"\nallow = [\"*\"]\nmax_steps = 900\nbase_url = \"http://evil\"\nmodel = \"a/b\"",
+    )
+    .unwrap();
+    assert_eq!(settings.permission.value, Permission::Edit);
+    assert_eq!(settings.allow.value, ["cargo *"]);
+    assert_eq!(settings.max_steps.value, Some(50));
+    assert_eq!(settings.base_url.value, None);
+    assert_eq!(settings.model.value, "a/b");
+    assert!(
+        settings.notices[0].contains("ignored base_url, allow, permission: "),
+        "{:?}",
+        settings.notices
+    );
+    let settings = of("permission = \"all\"", "permission = \"read\"").unwrap();
+    assert_eq!(settings.permission.value, Permission::Read);
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
+    assert!(told(of("modle = 1", "")).ends_with("; did you mean model?"));
+    assert_eq!(
+        told(of("model = \"a/b\"\nmodle = 1", "")).split(',').next().unwrap(),
+        "settings.toml:2:1: unknown field `modle`"
+    );
+    assert!(
+        told(of("model = ", "")).starts_with("settings.toml:1:"),
+        "{}",
+        told(of("model = ", ""))
+    );
+    assert!(told(of("", "max_steps = \"many\"")).starts_with("settings.toml:1:13: "));
+    assert!(
+        told(of("\npermission = \"root\"", ""))
+            .starts_with("settings.toml:2:14: unknown permission \"root\", expected")
+    );
+}
+
+#[test]
+fn a_project_s_model_is_one_of_the_vendor_that_the_user_would_ask_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = Places::new(None, folder.path());
+    std::fs::create_dir_all(places.project.parent().unwrap()).unwrap();
+    let model = |project: &str, keys: &[&str], named: Option<&str>| {
+        std::fs::write(&places.project, format!("model = {project:?}")).unwrap();
+        let mut settings = Settings::read(&places).unwrap();
+        settings.model.take(named.map(str::to_owned), &From::CommandLine);
+        settings.heed(&|name| keys.contains(&name).then(|| "key".to_owned()));
+        (settings.model.value, settings.notices)
+    };
+    let both = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
+    assert_eq!(
+        model("anthropic/own", &both, None),
+        ("anthropic/own".to_owned(), Vec::new())
+    );
+    assert_eq!(
+        model("openai/own", &both[1..], None),
+        ("openai/own".to_owned(), Vec::new())
+    );
+    let (usual, _) = model("anthropic/own", &both, Some("anthropic/a"));
+    assert_eq!(usual, "anthropic/a");
+    for other in ["openai/own", "openrouter/anthropic/own", "deepseek/own"] {
+        let (model, notices) = model(other, &both, None);
+        assert!(model.starts_with("anthropic/claude-"), "{other}: {model}");
+        assert!(
+            notices[0].contains("ignored model: ") && notices[0].contains(other),
+            "{notices:?}"
+        );
+    }
+    assert_eq!(
+        model("openai/own", &both, Some("anthropic/a")),
+        ("anthropic/a".to_owned(), Vec::new())
+    );
+    // Without a key, only who needs none is asked.
+    assert_eq!(
+        model("ollama/small", &[], None),
+        ("ollama/small".to_owned(), Vec::new())
+    );
+}
+
+#[test]
+fn a_project_loosens_nothing_at_all() {
+    // Whatever a project says, in each case with the user's own word beside it.
+    let own = "model = \"ollama/small\"\nmax_steps = 5\nmax_cost = 0.5\nwindow = 8000\npatience = 9\nkeep_alive = 1\nnotify = \"off\"\nappend_system = \"Never push.\"\nidle_timeout = 7\npermission = \"read\"";
+    let project = "model = \"anthropic/large\"\nmax_steps = 6\nmax_cost = 0.6\nwindow = 9000\npatience = 10\nkeep_alive = 2\nnotify = \"osc9\"\nappend_system = \"Push.\"\nidle_timeout = 70\npermission = \"edit\"\neffort = \"max\"\nsummary = \"model\"\nallow = [\"*\"]\nadd_dirs = [\"/srv\"]\nprices = \"cards.json\"\nbase_url = \"http://evil\"\n[keys]\nollama = \"x\"\n[models.\"ollama/small\"]\nwindow = 9000\n[mcp.evil]\ncommand = \"evil\"";
+    let (alone, both) = (of(own, "").unwrap(), of(own, project).unwrap());
+    let values = |settings: &Settings| {
+        let Settings {
+            model,
+            base_url,
+            permission,
+            allow,
+            max_steps,
+            max_cost,
+            window,
+            ..
+        } = settings.clone();
+        let Settings {
+            summary,
+            notify,
+            prices,
+            keep_alive,
+            append_system,
+            patience,
+            idle_timeout,
+            ..
+        } = settings.clone();
+        let first = (
+            model.value,
+            base_url.value,
+            permission.value,
+            allow.value,
+            max_steps.value,
+            max_cost.value,
+        );
+        let second = (
+            summary.value,
+            prices.value,
+            keep_alive.value,
+            append_system.value,
+            patience.value,
+            notify.value,
+        );
+        (
+            first,
+            second,
+            idle_timeout.value,
+            window.value,
+            settings.effort.value,
+            settings.add_dirs.value.clone(),
+        )
+    };
+    assert_eq!(values(&both), values(&alone));
+    assert!(both.keys.is_empty() && both.models.is_empty() && both.mcp.is_empty());
+    // What is left out need not make sense.
+    assert!(of("", "[mcp.evil]\nurl = \"ftp://x\"").unwrap().mcp.is_empty());
+    // What the user has not said of the model, a project may say, and no more than the model's own window.
+    let settings = of("", "model = \"a/b\"\nwindow = 9000000").unwrap();
+    assert_eq!(settings.model.value, "a/b");
+    assert!(settings.window_is_bound);
+    let settings = of("model = \"a/b\"\nwindow = 8000", "model = \"a/c\"\nwindow = 7000").unwrap();
+    assert_eq!(
+        (settings.model.value.as_str(), settings.window.value),
+        ("a/c", Some(7000))
+    );
+    assert!(!settings.window_is_bound);
+}
+
+#[test]
+fn a_bound_comes_from_the_file_whose_value_holds() {
+    let own = "max_steps = 5\nmax_cost = 1.0\nwindow = 100000";
+    for (user, project, is_of_project) in [
+        (own, "max_steps = 50\nmax_cost = 100\nwindow = 200000", false),
+        (own, own, false),
+        (own, "max_steps = 4\nmax_cost = 0.5\nwindow = 90000", true),
+        ("", own, true),
+    ] {
+        let settings = of(user, project).unwrap();
+        let from = [&settings.max_steps.from, &settings.max_cost.from, &settings.window.from];
+        let of_project = |from: &From| matches!(from, From::File(path) if path.parent().is_some_and(|folder| folder.ends_with(".codelet")));
+        assert_eq!(from.map(of_project), [is_of_project; 3], "{user} {project}: {from:?}");
+    }
+}
+
+#[test]
+fn what_is_expected_is_told_in_plain_words() {
+    for (line, told_of) in [
+        (
+            "max_steps = \"many\"",
+            ":1:13: max_steps: expected a whole number, 1 or more",
+        ),
+        ("max_steps = 0", ":1:13: max_steps: expected a whole number, 1 or more"),
+        (
+            "max_steps = 99999999999",
+            ":1:13: max_steps: expected a whole number, 1 or more, and at most 4294967295",
+        ),
+        ("max_steps = 99999999999999999999999999", ":1:13: "),
+        ("window = -5", ":1:10: window: expected a whole number, 4000 or more"),
+        (
+            "\nwindow = 3999",
+            ":2:10: window: expected a whole number, 4000 or more",
+        ),
+        (
+            "max_cost = \"1\"",
+            ":1:12: max_cost: expected a sum in US dollars such as 0.50",
+        ),
+        ("max_cost = nan", ":1:12: max_cost: expected a sum"),
+        (
+            "patience = 1.5",
+            ":1:12: patience: expected seconds, a whole number from 1 to 86400 (a day)",
+        ),
+        (
+            "patience = 0",
+            ":1:12: patience: expected seconds, a whole number from 1 to 86400",
+        ),
+        (
+            "patience = 86401",
+            ":1:12: patience: expected seconds, a whole number from 1 to 86400",
+        ),
+        (
+            "idle_timeout = 0",
+            ":1:16: idle_timeout: expected seconds, a whole number from 1 to 86400",
+        ),
+        ("keep_alive = true", ":1:14: keep_alive: expected a whole number"),
+        ("model = 5", ":1:9: expected a text in quotes, not the number `5`"),
+        ("allow = \"*\"", ":1:9: expected a list, not a text"),
+        ("keys = 3", ":1:8: expected a table, not the number `3`"),
+        ("keys = \"sk-0123456789\"", ":1:8: expected a table, not a text"),
+        (
+            "[keys]\nanthropik = \"sk-x\"",
+            ":2:1: unknown provider, expected one of anthropic, openai",
+        ),
+        ("[keys]\nopenai = \" \"", ":2:10: expected a text that is not empty"),
+        ("model = \"\"", ":1:9: expected a text that is not empty"),
+        ("base_url = \"\"", ":1:12: expected a text that is not empty"),
+        ("prices = \"\"", ":1:10: expected a text that is not empty"),
+        (
+            "allow = [\"ls\", \"\"]",
+            ":1:9: allow: expected patterns that are not empty",
+        ),
+        (
+            "economics = \"cheap\"",
+            ":1:13: unknown economics \"cheap\", expected faithful",
+        ),
+        (
+            "compact_at = 1",
+            ":1:14: unknown compact_at \"1\", expected a share of the context window from 0.1 to 0.95, or off",
+        ),
+        (
+            "compact_at = true",
+            ":1:14: `compact_at` has to be a share of the context window from 0.1 to 0.95, or \"off\"",
+        ),
+        (
+            "co_author = \"me\"",
+            ":1:13: unknown co_author \"me\", expected \"Name <address>\" or off",
+        ),
+        ("summary = \"me\"", ":1:11: unknown summary \"me\", expected template"),
+        (
+            "[models.\"a/b\"]\ninput = -1",
+            ":2:9: input: expected US dollars per million tokens, 0 to 1,000,000",
+        ),
+        (
+            "[models.\"a/b\"]\nwindow = 0",
+            ":2:10: window: expected a whole number, 4000 or more",
+        ),
+        (
+            "[models.\"a/b\"]\nsees_images = 1",
+            ":2:15: expected true or false, not the number `1`",
+        ),
+    ] {
+        let told = told(of(line, ""));
+        assert!(told.starts_with(&format!("settings.toml{told_of}")), "{line}: {told}");
+        for foreign in [
+            "u32",
+            "u64",
+            "f64",
+            "i128",
+            "i64",
+            "sequence",
+            "a map",
+            "invalid type",
+            "boolean",
+        ] {
+            assert!(!told.contains(foreign), "{line}: {told}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_may_read_or_commands_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let places = Places::new(Some(folder.path()), &folder.path().join("repo"));
+    let path = places.user.clone().unwrap();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "[keys]\nanthropic = \"sk-secret\"").unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    let Err(Failure::Told(words)) = Settings::read(&places) else {
+        panic!()
+    };
+    assert!(words.contains("chmod 600") && !words.contains("sk-secret"), "{words}");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    let settings = Settings::read(&places).unwrap();
+    assert_eq!(settings.keys["anthropic"].reveal(), "sk-secret");
+    let other = folder.path().join("other");
+    std::fs::hard_link(&path, &other).unwrap();
+    let Err(Failure::Told(words)) = Settings::read(&places) else {
+        panic!()
+    };
+    assert!(words.contains("hard link"), "{words}");
+    std::fs::remove_file(other).unwrap();
+    // As in the name of a model, a vendor may go by another name.
+    std::fs::write(&path, "[keys]\ngoogle = \"sk-secret\"").unwrap();
+    let settings = Settings::read(&places).unwrap();
+    assert_eq!(settings.keys["gemini"].reveal(), "sk-secret");
+    assert!(!format!("{settings:?}").contains("sk-secret"));
+}
+
+#[test]
+fn a_co_author_is_somebody_with_an_address_and_the_users_choice() {
+    let named = "co_author = \"Codelet <codelet@example.com>\"";
+    let settings = of(named, "co_author = \"Eve <eve@example.com>\"").unwrap();
+    assert_eq!(
+        settings.co_author.value.as_deref(),
+        Some("Codelet <codelet@example.com>")
+    );
+    assert!(
+        settings.notices[0].contains("ignored co_author"),
+        "{:?}",
+        settings.notices
+    );
+    assert_eq!(of("co_author = \"off\"", "").unwrap().co_author.value, None);
+    for name in [
+        "Ada",
+        "Ada <>",
+        "<a@b>",
+        "Ada <a b>",
+        "Ada <a@b> x",
+        "Ada\\nEve <a@b>",
+        "A <b> <c>",
+    ] {
+        assert!(of(&format!("co_author = \"{name}\""), "").is_err(), "{name}");
+    }
+}

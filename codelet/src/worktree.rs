@@ -1,0 +1,84 @@
+//! `--worktree NAME`: the session works in a further working tree of the repository, and says at its end where that is.
+
+use crate::args::Chat;
+use crate::commands::once;
+use crate::exit::Failure;
+use crate::place::Place;
+use crate::world;
+use codelet_agent::spelling::spell;
+use codelet_tools::worktree::{Holds, Worktree};
+use std::io::Write as _;
+use std::path::Path;
+
+/// The working tree of a session.
+pub struct Entered {
+    tree: Worktree,
+    options: codelet_tools::Options,
+}
+
+/// Where the session works: in the working tree that the command line names, made where there is none, or where it was started.
+///
+/// # Errors
+/// When there is no such folder, or no such working tree can be had.
+pub fn enter(chat: &Chat) -> Result<(Place, Option<Entered>), Failure> {
+    let place = Place::find(chat.directory.as_deref())?;
+    let Some(name) = &chat.worktree else {
+        return Ok((place, None));
+    };
+    let settings = once::settings(chat, &place)?;
+    if world::without_key(&settings).is_some() {
+        // Nothing is made for a session that cannot begin; why not is told there.
+        return Ok((place, None));
+    }
+    let mut options = world::options(&settings, &place, false);
+    let tree = Worktree::enter(&options, name).map_err(|why| Failure::Told(format!("--worktree: {why}")))?;
+    let place = Place::find(Some(&tree.directory))?;
+    options.workspace.clone_from(&place.root);
+    options.directory.clone_from(&place.directory);
+    Ok((place, Some(Entered { tree, options })))
+}
+
+impl Entered {
+    /// What the user should know as the session begins.
+    pub fn notices(&self) -> Vec<String> {
+        self.tree.notices.clone()
+    }
+
+    /// Says on standard error where the tree is, what it holds, and how that is merged and taken away.
+    pub fn tell(&self) {
+        // If nobody can read it, there is nobody to tell.
+        let _ = std::io::stderr().write_all(self.told().as_bytes());
+    }
+
+    fn told(&self) -> String {
+        let shown = |path: &Path| spell(path.as_os_str());
+        let (path, from, branch) = (shown(&self.tree.path), shown(&self.tree.from), &self.tree.branch);
+        let holds = self.tree.holds(&self.options);
+        let mut told = format!(
+            "Working tree: {path}, branch {branch}: {}\n  to go on:  codelet -C {from} --worktree {branch}\n",
+            holds.map_or("git does not say what it holds".to_owned(), held)
+        );
+        if holds.is_none_or(|holds| holds.commits > 0) {
+            told.push_str(&format!("  to merge:  git -C {from} merge {branch}\n"));
+        }
+        told.push_str(&format!(
+            "  to remove: git -C {from} worktree remove {path} && git -C {from} branch -d {branch}\n"
+        ));
+        told
+    }
+}
+
+/// What a tree holds, in words.
+fn held(holds: Holds) -> String {
+    let count = |number: usize, noun: &str| match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    };
+    let commits = (holds.commits > 0).then(|| count(holds.commits, "new commit"));
+    let files = (holds.files > 0).then(|| format!("{} not committed", count(holds.files, "file")));
+    let all: Vec<String> = commits.into_iter().chain(files).collect();
+    match all.is_empty() {
+        true => "no changes".to_owned(),
+        false => all.join(", "),
+    }
+}
