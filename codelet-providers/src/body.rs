@@ -1,7 +1,9 @@
 //! The body of a request: settings around the conversation, which the formats write as it came.
 
+use crate::address::DROPS_THINKING;
 use crate::catalogue::{self, Thinks};
 use crate::efforts::{anthropic_budget, gemini_budget};
+use crate::host::Host;
 use crate::marks::{self, Lifetime};
 use crate::vendor::Wire;
 use crate::ways::{Way, Ways};
@@ -40,7 +42,11 @@ pub enum Thinking {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub wire: Wire,
-    /// The vendor's own name of the model.
+    /// The cloud that serves it, if it is not the vendor itself.
+    pub host: Option<Host>,
+    /// Who is asked, and under which name of the model; a cloud and its name where one serves it.
+    pub asked: Asked,
+    /// The vendor's own name of the model: its rules hold whoever serves it.
     pub model: String,
     pub vendor: &'static str,
     pub max_output: Tokens,
@@ -53,6 +59,13 @@ pub(crate) struct Settings {
     pub lifetime: Lifetime,
     /// How its server wants requests written, as far as it has said so.
     pub ways: Arc<Ways>,
+}
+
+/// Who is asked, and for what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub vendor: &'static str,
+    pub model: String,
 }
 
 impl Settings {
@@ -87,6 +100,9 @@ impl Settings {
             Wire::Responses => self.responses(tools, max_output, request),
             Wire::Gemini => self.gemini(tools, max_output),
         };
+        if let Some(host) = self.host {
+            host.rewrite(self.wire, &mut envelope);
+        }
         self.ways.apply(&mut envelope);
         Document {
             format: format(self.wire),
@@ -141,7 +157,7 @@ impl Settings {
     pub(crate) fn maker(&self) -> Maker {
         Maker {
             form: format(self.wire),
-            model: format!("{}/{}", self.vendor, self.model),
+            model: format!("{}/{}", self.asked.vendor, self.asked.model),
         }
     }
 
@@ -237,7 +253,7 @@ impl Settings {
     }
 
     fn anthropic(&self, tools: Vec<Value>, max_output: Tokens) -> Map<String, Value> {
-        let mut fields = begin(&[("model", json!(self.model)), ("stream", json!(true))]);
+        let mut fields = begin(&[("model", json!(self.asked.model)), ("stream", json!(true))]);
         put_tools(&mut fields, tools);
         places(&mut fields, &["system", "messages"]);
         fields.insert("max_tokens".to_owned(), json!(max_output));
@@ -268,6 +284,9 @@ impl Settings {
                 "block_binding".to_owned(),
                 json!({"prefix_mismatch_behavior": "drop_block"}),
             );
+            if self.host == Some(Host::Bedrock) {
+                fields.insert("anthropic_beta".to_owned(), json!([DROPS_THINKING]));
+            }
         }
         put(&mut fields, "thinking", thinking);
         // The one model that takes an effort beside a number of tokens.
@@ -280,7 +299,7 @@ impl Settings {
 
     fn chat(&self, tools: Vec<Value>, max_output: Tokens, request: &Request) -> Map<String, Value> {
         let mut fields = begin(&[
-            ("model", json!(self.model)),
+            ("model", json!(self.asked.model)),
             ("stream", json!(true)),
             ("stream_options", json!({"include_usage": true})),
         ]);
@@ -312,7 +331,7 @@ impl Settings {
 
     fn responses(&self, tools: Vec<Value>, max_output: Tokens, request: &Request) -> Map<String, Value> {
         let mut fields = begin(&[
-            ("model", json!(self.model)),
+            ("model", json!(self.asked.model)),
             ("stream", json!(true)),
             // The conversation is here, not with the vendor.
             ("store", json!(false)),
@@ -395,7 +414,8 @@ fn with_reasoning(message: &mut Message) {
 }
 
 /// Whether the vendor is asked to leave out thinking that stands behind messages that a compaction has changed, which it would
-/// refuse otherwise; its header has to say so, too. Nobody but the vendor itself is known to understand that.
+/// refuse otherwise; its header has to say so, too, or Bedrock's body. Nobody but the vendor itself and the clouds that serve its models
+/// is known to understand that.
 pub(crate) fn drops_thinking(vendor: &str, wire: Wire, model: &str) -> bool {
     wire == Wire::Anthropic && vendor == "anthropic" && codelet_transcript::vendor::binds_thinking(model)
 }
@@ -461,6 +481,11 @@ pub(crate) mod tests {
     pub(crate) fn settings(wire: Wire) -> Settings {
         Settings {
             wire,
+            host: None,
+            asked: Asked {
+                vendor: "compatible",
+                model: "m".to_owned(),
+            },
             model: "m".to_owned(),
             vendor: "compatible",
             max_output: 1_000,

@@ -109,7 +109,7 @@ pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     if status == 401 || words.is_about_the_key() {
         return ModelError::Credentials { said };
     }
-    if matches!(status, 408 | 409 | 425 | 429 | 500..=599) || words.is_passing() {
+    if matches!(status, 408 | 409 | 424 | 425 | 429 | 500..=599) || words.is_passing() {
         return ModelError::Busy { retry_after, said };
     }
     match status {
@@ -167,15 +167,21 @@ impl Words {
                 .filter(|text| !text.trim().is_empty())
         };
         let message = text("message")
+            .or_else(|| text("Message"))
             .or_else(|| text("error"))
             .or_else(|| text("detail"))
             .or_else(|| text("msg"));
         // A gateway may wrap what the vendor behind it said.
         let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
         let raw = raw.and_then(Value::as_str).filter(|raw| !raw.trim().is_empty());
+        // AWS names the kind in a header, with an address behind it.
+        let kind = refusal.headers.header("x-amzn-errortype");
+        let kind = kind.and_then(|kind| kind.split([':', '#']).next()).map(str::trim);
         let codes: Vec<String> = ["code", "type", "status"]
             .iter()
-            .filter_map(|name| text(name).map(str::to_owned))
+            .filter_map(|name| text(name))
+            .chain(kind.filter(|kind| !kind.is_empty()))
+            .map(str::to_owned)
             .collect();
         let body = refusal.body.trim();
         let mut said = match (message, raw) {
