@@ -81,6 +81,42 @@ pub struct Google {
     pub refuses: Option<(u16, String)>,
 }
 
+/// A key that was made for these tests and lets nobody in anywhere.
+const KEY: &str = include_str!("service-account.pem");
+
+impl Google {
+    /// A service account whose tokens are got at this address, and its key file.
+    ///
+    /// # Panics
+    /// When the fixture is no RSA key.
+    pub fn service_account(server: &str) -> (String, Google) {
+        let body: String = KEY.lines().filter(|line| !line.starts_with('-')).collect();
+        let der = STANDARD.decode(body).expect("the fixture is base64");
+        let key = ring::signature::RsaKeyPair::from_pkcs8(&der).expect("the fixture is an RSA key");
+        let file = json!({"type": "service_account", "project_id": "project-1", "private_key_id": "key-1", "private_key": KEY,
+            "client_email": "tests@project-1.iam.gserviceaccount.com", "token_uri": server});
+        let google = Google {
+            account: Some(key.public().as_ref().to_vec()),
+            lasts: 3_600,
+            ..Google::default()
+        };
+        (file.to_string(), google)
+    }
+
+    /// A user's login, and its file.
+    pub fn user(server: &str) -> (String, Google) {
+        let refresh = "1//0refresh-token-of-the-tests-0123456789";
+        let file = json!({"type": "authorized_user", "client_id": "client.apps.googleusercontent.com", "client_secret": "d-client-secret-01",
+            "refresh_token": refresh, "quota_project_id": "project-1", "token_uri": server});
+        let google = Google {
+            refresh: refresh.to_owned(),
+            lasts: 3_600,
+            ..Google::default()
+        };
+        (file.to_string(), google)
+    }
+}
+
 impl Cloud {
     /// Azure OpenAI, which wants this header.
     pub fn azure(header: &'static str, value: &str) -> Self {
