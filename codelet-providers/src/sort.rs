@@ -457,6 +457,94 @@ mod tests {
     }
 
     #[test]
+    fn what_azure_and_vertex_say_is_sorted_as_their_makers_words_are() {
+        let azure = |code: &str, message: &str| json!({"error": {"code": code, "message": message}});
+        let vertex = |code: u16, status: &str, message: &str| json!({"error": {"code": code, "message": message, "status": status}});
+        for (status, body, kind) in [
+            (
+                429,
+                azure(
+                    "429",
+                    "Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-10-21 have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 26 seconds.",
+                ),
+                "Busy",
+            ),
+            (
+                404,
+                azure(
+                    "DeploymentNotFound",
+                    "The API deployment for this resource does not exist.",
+                ),
+                "Refused",
+            ),
+            (
+                401,
+                azure(
+                    "401",
+                    "Access denied due to invalid subscription key or wrong API endpoint.",
+                ),
+                "Credentials",
+            ),
+            (
+                400,
+                azure(
+                    "content_filter",
+                    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+                ),
+                "Rejected",
+            ),
+            (
+                400,
+                azure(
+                    "context_length_exceeded",
+                    "This model's maximum context length is 128000 tokens.",
+                ),
+                "TooLong",
+            ),
+            (
+                429,
+                vertex(
+                    429,
+                    "RESOURCE_EXHAUSTED",
+                    "Quota exceeded for aiplatform.googleapis.com/online_prediction_input_tokens_per_minute_per_base_model with base model: anthropic-claude-opus-5-5. Please submit a quota increase request.",
+                ),
+                "Busy",
+            ),
+            (
+                403,
+                vertex(
+                    403,
+                    "PERMISSION_DENIED",
+                    "Permission 'aiplatform.endpoints.predict' denied on resource",
+                ),
+                "Credentials",
+            ),
+            (
+                404,
+                vertex(
+                    404,
+                    "NOT_FOUND",
+                    "Publisher Model `projects/p/locations/l/publishers/anthropic/models/m` was not found or your project does not have access to it.",
+                ),
+                "Refused",
+            ),
+            (
+                400,
+                json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 209131 tokens > 200000 maximum"}}),
+                "TooLong",
+            ),
+            (
+                503,
+                vertex(503, "UNAVAILABLE", "The service is currently unavailable."),
+                "Busy",
+            ),
+        ] {
+            let error = format!("{:?}", sorted(status, body.clone()));
+            assert!(error.starts_with(kind), "{body}: {error}");
+        }
+    }
+
+    #[test]
     fn the_key_is_in_no_error() {
         let key = Secret::new("sk-ant-0123456789abcdefghijklmnopqrstuvwxyz");
         let secrets = Secrets::of(Some(&key), [&"https://gate.example".parse().unwrap()]);

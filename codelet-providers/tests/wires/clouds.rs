@@ -424,6 +424,23 @@ fn a_token_is_got_once_and_renewed_before_it_ends() {
 }
 
 #[test]
+fn a_token_that_was_taken_back_is_not_sent_again() {
+    let behaviour = Behaviour::replies([Reply::text("one"), Reply::text("two")]);
+    let (_server, cloud, choice) = vertex(server::Wire::Gemini, "gemini-2.5-pro", true, |_| {}, behaviour);
+    block_on(async {
+        let model = connect(&choice).await.unwrap();
+        assert_eq!(ask(&*model, request(beginning())).await.text, "one");
+        cloud.revoke();
+        let error = ask(&*model, request(beginning())).await.end.unwrap_err();
+        assert!(
+            matches!(&error, ModelError::Credentials { said } if !said.contains("ya29")),
+            "{error:?}"
+        );
+        assert_eq!(ask(&*model, request(beginning())).await.text, "two");
+    });
+}
+
+#[test]
 fn gemini_on_vertex_is_asked_by_its_maker_and_project() {
     let (server, cloud, choice) = vertex(server::Wire::Gemini, "gemini-2.5-pro", false, |_| {}, hello());
     assert_eq!(once(&choice).unwrap(), "It is done.");

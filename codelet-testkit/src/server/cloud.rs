@@ -149,7 +149,12 @@ impl Cloud {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many tokens were given.
+    /// Takes back the last token that was given.
+    pub fn revoke(&self) {
+        self.issued.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How many tokens were given, or taken back.
     pub fn issued(&self) -> usize {
         self.issued.load(Ordering::SeqCst)
     }
