@@ -188,6 +188,3 @@ fn first(names: &[&str], variable: &LookUp<'_>) -> Option<String> {
 fn read(file: &Path) -> Option<String> {
     String::from_utf8(input::regular(file, MOST).ok()?).ok()
 }
-
-#[cfg(test)]
-mod tests;

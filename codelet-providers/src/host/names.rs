@@ -1,4 +1,7 @@
 //! Names under which clouds serve models, and the catalogue's names of the same.
+//!
+//! The engine's price cards know such names, too (`codelet_context::price::find`), in whatever a recorded conversation was asked through.
+//! Here the name says besides who makes the model, also where no list has it: that decides on the wire and on what is sent.
 
 use crate::vendor::Wire;
 
