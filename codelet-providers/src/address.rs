@@ -110,7 +110,7 @@ pub(crate) fn base(given: &str, wire: Wire) -> Result<Url, ConnectError> {
 }
 
 /// `v1`, `v1beta`, `v4`.
-fn is_version(segment: &str) -> bool {
+pub(crate) fn is_version(segment: &str) -> bool {
     segment
         .strip_prefix('v')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

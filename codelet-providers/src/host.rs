@@ -15,7 +15,7 @@ pub(crate) mod events;
 pub mod google;
 pub(crate) mod names;
 
-use crate::address::{below, shown};
+use crate::address::{below, is_version, shown};
 use crate::choice::ConnectError;
 use crate::vendor::Wire;
 use rig_reqwest::reqwest::Url;
@@ -146,7 +146,7 @@ impl Host {
             (Host::Azure, []) => vec!["openai", "v1"],
             (Host::Azure, [path @ .., "openai"]) => [path, &["openai", "v1"]].concat(),
             (Host::Azure, [path @ .., "responses"] | [path @ .., "chat", "completions"]) => path.to_vec(),
-            (Host::Vertex, path) if !path.last().is_some_and(|last| last.starts_with('v')) => [path, &["v1"]].concat(),
+            (Host::Vertex, path) if !path.last().is_some_and(|last| is_version(last)) => [path, &["v1"]].concat(),
             (_, path) => path.to_vec(),
         };
         url.set_path(&whole.join("/"));

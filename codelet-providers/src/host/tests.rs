@@ -89,6 +89,17 @@ fn an_address_of_azure_is_taken_however_it_was_copied() {
 }
 
 #[test]
+fn a_gateways_path_stays_before_what_every_path_of_vertex_begins_with() {
+    for (given, path) in [
+        ("https://gate.example/vertex", "/vertex/v1"),
+        ("https://gate.example/vertex/v1beta1/", "/vertex/v1beta1"),
+        ("https://gate.example", "/v1"),
+    ] {
+        assert_eq!(Host::Vertex.base(given).unwrap().path(), path);
+    }
+}
+
+#[test]
 fn what_is_not_known_is_told_with_what_to_set() {
     for (host, site, words) in [
         (Host::Azure, Site::default(), "$AZURE_OPENAI_ENDPOINT"),
