@@ -1,6 +1,7 @@
 //! Addresses and headers: where a request goes, and what says who sends it.
 
 use crate::choice::ConnectError;
+use crate::host::Host;
 use crate::secret::Secret;
 use crate::vendor::Wire;
 use base64::Engine;
@@ -109,7 +110,7 @@ pub(crate) fn base(given: &str, wire: Wire) -> Result<Url, ConnectError> {
 }
 
 /// `v1`, `v1beta`, `v4`.
-fn is_version(segment: &str) -> bool {
+pub(crate) fn is_version(segment: &str) -> bool {
     segment
         .strip_prefix('v')
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -140,23 +141,36 @@ pub(crate) fn endpoint(base: &Url, wire: Wire, model: &str) -> Url {
 }
 
 /// What asks Anthropic to take a choice about thinking whose prefix has changed ("Fix a thinking block bound to a different
-/// conversation", platform.claude.com, November 2026).
-const DROPS_THINKING: &str = "thinking-binding-controls-2026-08-01";
+/// conversation", platform.claude.com, November 2026: also on Amazon Bedrock and Google Cloud).
+pub(crate) const DROPS_THINKING: &str = "thinking-binding-controls-2026-08-01";
 
 /// The headers of every request; none when the key is no text that a header can carry. A token goes as `Bearer` on every
 /// wire.
-pub(crate) fn headers(wire: Wire, key: Option<&Secret>, is_token: bool, drops_thinking: bool) -> Option<HeaderMap> {
+pub(crate) fn headers(
+    host: Option<Host>,
+    wire: Wire,
+    key: Option<&Secret>,
+    is_token: bool,
+    drops_thinking: bool,
+) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    headers.insert("accept", HeaderValue::from_static("text/event-stream"));
-    if wire == Wire::Anthropic {
+    let accepted = match host.is_some_and(|host| host.frames_events(wire)) {
+        true => "application/vnd.amazon.eventstream",
+        false => "text/event-stream",
+    };
+    headers.insert("accept", HeaderValue::from_static(accepted));
+    if wire == Wire::Anthropic && host.is_none() {
         headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
     }
-    if drops_thinking {
+    // Bedrock takes no such header: it stands in the body there.
+    if drops_thinking && host != Some(Host::Bedrock) {
         headers.insert("anthropic-beta", HeaderValue::from_static(DROPS_THINKING));
     }
     if let Some(key) = key {
         let (name, value) = match wire {
+            _ if host == Some(Host::Azure) && !is_token => ("api-key", key.expose().to_owned()),
+            _ if host.is_some() => ("authorization", format!("Bearer {}", key.expose())),
             Wire::Anthropic if !is_token => ("x-api-key", key.expose().to_owned()),
             Wire::Gemini if !is_token => ("x-goog-api-key", key.expose().to_owned()),
             _ => ("authorization", format!("Bearer {}", key.expose())),
@@ -166,6 +180,15 @@ pub(crate) fn headers(wire: Wire, key: Option<&Secret>, is_token: bool, drops_th
         headers.insert(name, value);
     }
     Some(headers)
+}
+
+/// The headers of a form.
+pub(crate) fn form_headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert("content-type", form);
+    headers.insert("accept", HeaderValue::from_static("application/json"));
+    headers
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! The figures are dated data (`catalogue.tsv`); the prices of vendors who sell their own models stand on the engine's price
 //! cards, those of a gateway here. Whoever knows better overrides them in a [`Choice`](crate::Choice).
 
+use crate::host::names;
+use crate::vendor;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_context::tokens::Tokens;
 
@@ -48,11 +50,21 @@ pub fn known() -> impl Iterator<Item = Known> {
     TABLE.lines().filter_map(row)
 }
 
-/// The model that a vendor serves under this name. A dated snapshot (`…-20251001`, `…-2025-08-07`) that is not listed
+/// The model that a vendor serves under this name, a cloud under its own name of another vendor's. A dated snapshot (`…-20251001`, `…-2025-08-07`) that is not listed
 /// itself has the figures of the model that it is of.
 pub fn find(vendor: &str, model: &str) -> Option<Known> {
+    if let Some((maker, model)) = served(vendor, model) {
+        return find(maker, &model);
+    }
     let exact = |model: &str| known().find(|known| known.vendor == vendor && known.model == model);
     exact(model).or_else(|| exact(price::undated(model)?))
+}
+
+/// The vendor whose model a cloud serves under this name, and that vendor's own; none where the vendor is no cloud.
+fn served(vendor: &str, model: &str) -> Option<(&'static str, String)> {
+    let cloud = vendor::find(vendor).filter(|vendor| vendor.host.is_some())?;
+    let (maker, model) = names::known_as(cloud.name, model);
+    (maker != cloud.name).then_some((maker, model))
 }
 
 /// The figures of a model that is asked through a gateway or under a name that no vendor's list has.
@@ -90,11 +102,9 @@ pub(crate) fn like(name: &str) -> Option<Figures> {
     let name = name.to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or(&name);
     let name = name.split([':', '@']).next().unwrap_or(name);
-    // Gateways spell versions with a dash and put a vendor before the name with a dot.
-    let name = ["openai.", "anthropic.", "us.anthropic.", "eu.anthropic."]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(name);
+    // Gateways put a vendor before the name with a dot, and clouds an area besides.
+    let (_, name) = names::known_as("bedrock", name);
+    let name = name.as_str();
     let own = |known: &Known| known.model.rsplit('/').next() == Some(name);
     let listed = known().find(|known| known.vendor != "openrouter" && known.model == name);
     let listed = listed
@@ -147,6 +157,9 @@ pub(crate) fn wants_reasoning(model: &str) -> bool {
 
 /// What a vendor's model costs, also where only a price card knows it.
 pub fn price(vendor: &str, model: &str) -> Option<PriceCard> {
+    if let Some((maker, model)) = served(vendor, model) {
+        return price(maker, &model);
+    }
     let card = || {
         price::find(&format!("{vendor}/{model}"))
             .filter(|card| card.name.split_once('/').is_some_and(|it| it.0 == vendor))

@@ -1,8 +1,11 @@
 //! Which model, asked where and how.
 
 use crate::address;
-use crate::body::{self, Settings, Thinking};
+use crate::auth::Auth;
+use crate::body::{self, Asked, Settings, Thinking};
 use crate::catalogue::{self, Known, Thinks};
+use crate::host::google::AccessTokens;
+use crate::host::{Host, Site, names};
 use crate::marks::Lifetime;
 use crate::network::{self, Line, TimeLimits};
 use crate::provider::Provider;
@@ -54,6 +57,8 @@ pub struct Choice {
     pub limits: Option<TimeLimits>,
     /// Proxies and certificates.
     pub network: Network,
+    /// Where in a cloud it is asked, and as whom; of no use for other vendors.
+    pub site: Site,
 }
 
 /// Why a model cannot be asked at all.
@@ -82,6 +87,14 @@ pub enum ConnectError {
     BadKey {
         /// The vendor.
         vendor: &'static str,
+    },
+    /// A cloud cannot be asked as it is set up.
+    #[error("{vendor} cannot be asked: {why}")]
+    Site {
+        /// The vendor.
+        vendor: &'static str,
+        /// What is missing, and what to do, without credentials.
+        why: String,
     },
     /// The address is none.
     #[error("invalid API base URL {url:?}: {why}")]
@@ -138,20 +151,30 @@ pub async fn connect_telling(
         is_given,
         line,
     } = endpoint(choice)?;
-    let known = lookup(vendor, name);
+    let known = lookup(vendor, name, &choice.site);
     let told = match (choice.window, &known) {
+        _ if vendor.host.is_some() => None,
         (None, None) if is_given || vendor.is_local => window::ask(&line, &base, vendor, name, told).await,
         _ => None,
     };
     let profile = profile(choice, vendor, name, known.as_ref(), told);
+    let (maker, model) = family(vendor, name);
     let settings = Settings {
         wire,
-        model: name.to_owned(),
-        vendor: family(vendor),
+        host: vendor.host,
+        asked: Asked {
+            vendor: match vendor.host {
+                Some(_) => vendor.name,
+                None => maker,
+            },
+            model: name.to_owned(),
+        },
+        model,
+        vendor: maker,
         max_output: profile.max_output,
         sees_images: profile.sees_images,
         is_listed: known.is_some(),
-        thinks: thinks(known.as_ref(), vendor, wire, &choice.thinking),
+        thinks: thinks(known.as_ref(), maker, wire, &choice.thinking),
         thinking: choice.thinking.clone(),
         shows_thinking: choice.shows_thinking,
         ways: Arc::default(),
@@ -172,8 +195,13 @@ pub async fn connect_telling(
 ///
 /// # Errors
 /// As for [`connect`], and within that, what the provider or the way to it has answered.
+///
+/// Clouds that list their models elsewhere get an empty request to the model in place of that, which they refuse, and which costs nothing.
 pub async fn reach(choice: &Choice) -> Result<Result<(), ModelError>, ConnectError> {
-    let Endpoint { base, line, .. } = endpoint(choice)?;
+    let Endpoint { vendor, base, line, .. } = endpoint(choice)?;
+    if matches!(vendor.host, Some(Host::Bedrock | Host::Vertex)) {
+        return Ok(line.knock().await);
+    }
     let limit = line.limits.connect;
     let list = Line {
         url: address::below(&base, &["models"]),
@@ -196,31 +224,56 @@ struct Endpoint<'a> {
 
 fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
     let (vendor, name) = split(choice)?;
-    let wire = choice.wire.unwrap_or(vendor.wire);
+    let usual = vendor.host.map_or(vendor.wire, |host| host.wire(vendor.wire, name));
+    let wire = choice.wire.unwrap_or(usual);
     let is_given = choice.base_url.as_ref().is_some_and(|url| !vendor.is_at(url));
-    let base = choice.base_url.as_deref().unwrap_or(vendor.base_url);
-    let base = address::base(base, wire)?;
     let key = choice.key.clone().filter(|key| !key.is_empty());
-    if let (None, [variable, ..], false) = (&key, vendor.keys, is_given) {
+    let signs = choice.site.aws.is_some() || choice.site.google.is_some();
+    if let (None, [variable, ..], false, false) = (&key, vendor.keys, is_given, signs) {
         let vendor = vendor.name;
-        return Err(ConnectError::NoKey { vendor, variable });
+        return Err(match choice.site.missing.clone() {
+            Some(why) => ConnectError::Site { vendor, why },
+            None => ConnectError::NoKey { vendor, variable },
+        });
     }
+    let unset = |why| ConnectError::Site {
+        vendor: vendor.name,
+        why,
+    };
+    let (base, url) = match vendor.host {
+        None => {
+            let base = address::base(choice.base_url.as_deref().unwrap_or(vendor.base_url), wire)?;
+            let url = address::endpoint(&base, wire, name);
+            (base, url)
+        }
+        Some(host) => {
+            let own = || host.address(&choice.site).map_err(unset);
+            let base = host.base(&choice.base_url.clone().map_or_else(own, Ok)?)?;
+            let url = host.endpoint(&base, wire, name, &choice.site).map_err(unset)?;
+            (base, url)
+        }
+    };
     let is_local = vendor.is_local || is_own_machine(&base);
     let usual = if is_local { TimeLimits::LOCAL } else { TimeLimits::CLOUD };
     let limits = choice.limits.unwrap_or(usual);
-    let unusable = |why| ConnectError::Network { why };
     let (client, proxy) = network::client(&choice.network, &base, limits).map_err(unusable)?;
-    let drops_thinking = body::drops_thinking(family(vendor), wire, name);
-    let headers = address::headers(wire, key.as_ref(), choice.is_token, drops_thinking);
+    let (maker, model) = family(vendor, name);
+    let drops_thinking = body::drops_thinking(maker, wire, &model);
+    let headers = address::headers(vendor.host, wire, key.as_ref(), choice.is_token, drops_thinking);
     let line = Line {
         client,
-        url: address::endpoint(&base, wire, name),
+        url,
         secrets: Secrets::of(
             key.as_ref(),
             std::iter::once(&base).chain(proxy.as_ref().map(Proxy::url)),
         ),
         proxy,
         headers: headers.ok_or(ConnectError::BadKey { vendor: vendor.name })?,
+        auth: match key {
+            None => auth(vendor, choice, limits)?,
+            Some(_) => Auth::Headers,
+        },
+        frames_events: vendor.host.is_some_and(|host| host.frames_events(wire)),
         key,
         limits,
         per_token: match choice.limits {
@@ -238,6 +291,47 @@ fn endpoint(choice: &Choice) -> Result<Endpoint<'_>, ConnectError> {
     })
 }
 
+fn unusable(why: String) -> ConnectError {
+    ConnectError::Network { why }
+}
+
+/// What lets requests in where no key is given.
+fn auth(vendor: &Vendor, choice: &Choice, limits: TimeLimits) -> Result<Auth, ConnectError> {
+    let site = &choice.site;
+    match (vendor.host, &site.aws, &site.google) {
+        (Some(Host::Bedrock), Some(source), _) => {
+            let region = site.region.clone().ok_or_else(|| ConnectError::Site {
+                vendor: vendor.name,
+                why: Host::Bedrock.address(&Site::default()).err().unwrap_or_default(),
+            })?;
+            Ok(Auth::Aws {
+                source: source.clone(),
+                region,
+            })
+        }
+        (Some(Host::Vertex), _, Some(credentials)) => {
+            let url = credentials.server().clone();
+            let (client, proxy) = network::client(&choice.network, &url, limits).map_err(unusable)?;
+            let hidden: Vec<Secret> = credentials.secrets().iter().map(|text| Secret::new(text)).collect();
+            let proxies = proxy.as_ref().map(Proxy::url);
+            let line = Line {
+                client,
+                secrets: Secrets::of(None, std::iter::once(&url).chain(proxies)).with(hidden.iter().map(Some)),
+                url,
+                proxy,
+                headers: address::form_headers(),
+                auth: Auth::Headers,
+                frames_events: false,
+                key: None,
+                limits,
+                per_token: Duration::ZERO,
+            };
+            Ok(Auth::Google(Arc::new(AccessTokens::new(credentials.clone(), line))))
+        }
+        _ => Ok(Auth::Headers),
+    }
+}
+
 /// A server that speaks a known form, and nothing else is known of it.
 const COMPATIBLE: &Vendor = &Vendor {
     name: "compatible",
@@ -248,6 +342,7 @@ const COMPATIBLE: &Vendor = &Vendor {
     base_url_variable: None,
     usual_model: "",
     is_local: false,
+    host: None,
 };
 
 /// Vendor and the vendor's own name of the model.
@@ -287,22 +382,43 @@ fn meant(model: &str) -> String {
     named.map_or(String::new(), |named| format!(" (did you mean {named}?)"))
 }
 
-/// The vendor as the catalogue names it, whichever of its wires is used.
-fn family(vendor: &Vendor) -> &'static str {
-    match vendor.name {
-        "openai-chat" => "openai",
-        name => name,
+/// Vendor and model as the catalogue names them, whichever wire is used and whoever serves it.
+fn family(vendor: &Vendor, name: &str) -> (&'static str, String) {
+    match (vendor.host, vendor.name) {
+        (Some(_), vendor) => names::known_as(vendor, name),
+        (None, "openai-chat") => ("openai", name.to_owned()),
+        (None, vendor) => (vendor, name.to_owned()),
     }
 }
 
-fn lookup(vendor: &Vendor, name: &str) -> Option<Known> {
+/// What the catalogue knows of a model, with the price at this place.
+fn lookup(vendor: &Vendor, name: &str, site: &Site) -> Option<Known> {
+    let (maker, model) = family(vendor, name);
     // A gateway's variants (`…:free`, `…:nitro`) are the same model.
-    let plain = || catalogue::find(family(vendor), name.split_once(':')?.0);
-    catalogue::find(family(vendor), name).or_else(plain)
+    let plain = || catalogue::find(maker, model.split_once(':')?.0);
+    let mut known = catalogue::find(maker, &model).or_else(plain)?;
+    if names::has_surcharge(vendor.name, name, site.region.as_deref()) {
+        known.price = known.price.map(|card| card.clone().costing(dearer(&card.rates)));
+    }
+    Some(known)
+}
+
+/// What a place costs more than anywhere.
+const SURCHARGE: f64 = 1.1;
+
+fn dearer(rates: &Rates) -> Rates {
+    Rates {
+        input: rates.input * SURCHARGE,
+        output: rates.output * SURCHARGE,
+        cache_read: rates.cache_read * SURCHARGE,
+        cache_write: rates.cache_write * SURCHARGE,
+        cache_write_1h: rates.cache_write_1h * SURCHARGE,
+    }
 }
 
 fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, told: Option<Tokens>) -> Profile {
-    let like = catalogue::like(name).filter(|_| known.is_none() && !vendor.is_local);
+    let (maker, model) = family(vendor, name);
+    let like = catalogue::like(&model).filter(|_| known.is_none() && !vendor.is_local);
     let window = choice
         .window
         .or(told)
@@ -330,7 +446,7 @@ fn profile(choice: &Choice, vendor: &Vendor, name: &str, known: Option<&Known>, 
             .or_else(|| match known {
                 Some(known) => known.price.clone(),
                 None if vendor.is_local => Some(free(vendor.name)),
-                None => catalogue::price(family(vendor), name),
+                None => catalogue::price(maker, &model),
             })
             .map(|card| match choice.lifetime {
                 // A card may say itself that an hour is wanted.
@@ -348,10 +464,10 @@ fn free(vendor: &str) -> PriceCard {
 }
 
 /// How a model is asked to think; one that nobody lists, as most of its vendor's are.
-fn thinks(known: Option<&Known>, vendor: &Vendor, wire: Wire, wanted: &Thinking) -> Thinks {
+fn thinks(known: Option<&Known>, vendor: &str, wire: Wire, wanted: &Thinking) -> Thinks {
     match (known, wire, wanted) {
         (Some(known), ..) => known.thinks,
-        (None, Wire::Responses, _) if vendor.name == "openai" => Thinks::Effort,
+        (None, Wire::Responses, _) if vendor == "openai" => Thinks::Effort,
         (None, _, Thinking::Usual | Thinking::Off) => Thinks::Never,
         (None, Wire::Anthropic, Thinking::Effort(_)) => Thinks::Adaptive,
         (None, Wire::Anthropic, Thinking::Budget(_)) => Thinks::Budget,

@@ -1,12 +1,13 @@
-//! Models over HTTP: Anthropic, OpenAI, Gemini, OpenRouter, DeepSeek, Ollama, and every server that speaks as one of them.
+//! Models over HTTP: Anthropic, OpenAI, Gemini, OpenRouter, DeepSeek, Ollama, the same models in the clouds of Azure, AWS and Google, and
+//! every server that speaks as one of them.
 //!
 //! [`connect`] makes a [`Model`](codelet_agent::model::Model) of a [`Choice`]. What goes out is the engine's own
 //! conversation in the vendor's form, written by the formats to the byte as it came; what comes back is put together from
 //! the frames into the vendor's own message, so that nothing is lost on the way and everything can go back. Counts are
 //! taken from the frames as they come, also of a reply that is cut.
 //!
-//! One request is one request: nothing is retried, repaired or compacted here, nobody but the provider is talked to, and
-//! no environment and no file is read, but for the certificates that a [`Choice`] trusts. The HTTP client and the framing of streams come from a library, none of whose
+//! One request is one request: nothing is retried, repaired or compacted here, nobody but the provider is talked to, or the server
+//! that gives Google's tokens, and no environment and no file is read, but for the certificates that a [`Choice`] trusts. The HTTP client and the framing of streams come from a library, none of whose
 //! types leave this crate.
 //!
 //! Where to read on: `provider` (one exchange), `body` (what goes out), `frames` (what comes back), `sort` (errors).
@@ -23,6 +24,7 @@
 
 pub mod address;
 mod answer;
+mod auth;
 mod body;
 pub mod catalogue;
 mod choice;
@@ -30,6 +32,7 @@ mod efforts;
 mod ends;
 mod frames;
 mod halves;
+pub mod host;
 mod marks;
 mod network;
 pub mod overheard;
@@ -47,6 +50,7 @@ mod window;
 pub use body::Thinking;
 pub use catalogue::{Known, known};
 pub use choice::{Choice, ConnectError, Loading, connect, connect_telling, reach};
+pub use host::{Host, Site};
 pub use marks::Lifetime;
 pub use network::TimeLimits;
 pub use secret::Secret;

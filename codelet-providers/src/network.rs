@@ -1,5 +1,7 @@
 //! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment.
 
+use crate::auth::Auth;
+use crate::host::events::EventFramer;
 use crate::secret::{Secret, Secrets};
 use crate::sort::{Refusal, sort};
 use crate::wait::Received;
@@ -78,6 +80,10 @@ pub(crate) struct Line {
     /// The proxy that it goes through.
     pub proxy: Option<Proxy>,
     pub headers: HeaderMap,
+    /// What each request gets besides, when it is sent.
+    pub auth: Auth,
+    /// Replies come framed as AWS frames events.
+    pub frames_events: bool,
     pub key: Option<Secret>,
     /// What no error may show: the key, and what the address holds besides the way.
     pub secrets: Secrets,
@@ -140,7 +146,10 @@ impl Line {
         let stream = Stream {
             line: self.clone(),
             response,
-            framer: SseFramer::new(),
+            framer: match self.frames_events {
+                true => Framer::Aws(EventFramer::new()),
+                false => Framer::Sse(SseFramer::new()),
+            },
             frames: VecDeque::new(),
             taken: 0,
             deadline: Some(deadline),
@@ -158,8 +167,9 @@ impl Line {
 
     /// Asks for a small JSON document.
     pub(crate) async fn get(&self, limit: Duration) -> Result<serde_json::Value, ModelError> {
-        let request = self.client.get(self.url.clone()).headers(self.headers.clone());
         let ask = async {
+            let line = self.authorized("GET", &[]).await?;
+            let request = self.client.get(self.url.clone()).headers(line.headers);
             let response = request.send().await.map_err(|error| self.failed(&error, false))?;
             if !response.status().is_success() {
                 return Err(self.refused(response).await);
@@ -172,6 +182,50 @@ impl Line {
         timeout(limit, ask)
             .await
             .unwrap_or_else(|_| Err(self.silent(limit, false)))
+    }
+
+    /// Posts a form, and returns what answers, whatever its status.
+    pub(crate) async fn form(&self, form: String) -> Result<Answer, ModelError> {
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone());
+        let ask = async {
+            let response = request.body(form).send().await;
+            let response = response.map_err(|error| self.failed(&error, false))?;
+            Ok(Answer {
+                status: response.status().as_u16(),
+                body: read(response, LONGEST_REFUSAL).await.0,
+            })
+        };
+        let limit = self.limits.connect + self.limits.first_byte;
+        timeout(limit, ask)
+            .await
+            .unwrap_or_else(|_| Err(self.silent(limit, false)))
+    }
+
+    /// Posts an empty object, which no model is asked with: a server that says what is missing in it has taken key and model.
+    ///
+    /// # Errors
+    /// When it says anything else, or nothing.
+    pub(crate) async fn knock(&self) -> Result<(), ModelError> {
+        let line = self.authorized("POST", &[Bytes::from_static(b"{}")]).await?;
+        let answer = line
+            .client
+            .post(line.url.clone())
+            .headers(line.headers.clone())
+            .body("{}")
+            .send();
+        let limit = line.limits.connect + line.limits.first_byte;
+        match timeout(limit, answer).await {
+            Err(_) => Err(line.silent(limit, false)),
+            Ok(Err(error)) => Err(line.failed(&error, false)),
+            Ok(Ok(response)) if matches!(response.status().as_u16(), 200 | 422) => Ok(()),
+            Ok(Ok(response)) => {
+                let is_read = response.status() == 400;
+                match line.refused(response).await {
+                    ModelError::Rejected { .. } | ModelError::Refused { .. } if is_read => Ok(()),
+                    error => Err(error),
+                }
+            }
+        }
     }
 
     async fn refused(&self, response: Response) -> ModelError {
@@ -203,7 +257,7 @@ impl Line {
             headers: &received,
             body: &body,
         };
-        sort(&refusal, &self.secrets)
+        self.auth.explain(sort(&refusal, &self.secrets), &received)
     }
 
     /// Host and port, which is all of the address that is ever shown.
@@ -264,6 +318,13 @@ impl Line {
     }
 }
 
+/// What a server answers that is asked for something small.
+pub(crate) struct Answer {
+    pub status: u16,
+    /// As far as it is read.
+    pub body: String,
+}
+
 /// What a reply brings.
 pub(crate) enum Came {
     /// The data of a frame.
@@ -274,11 +335,26 @@ pub(crate) enum Came {
     End,
 }
 
+/// How a stream is cut into frames.
+enum Framer {
+    Sse(SseFramer),
+    Aws(EventFramer),
+}
+
+impl Framer {
+    fn pending(&self) -> usize {
+        match self {
+            Framer::Sse(framer) => framer.pending(),
+            Framer::Aws(framer) => framer.pending(),
+        }
+    }
+}
+
 /// The frames of one reply. Dropping it closes the connection.
 pub(crate) struct Stream {
     line: Line,
     response: Response,
-    framer: SseFramer,
+    framer: Framer,
     frames: VecDeque<String>,
     taken: usize,
     /// When the first byte has to be there; none once it was.
@@ -327,12 +403,17 @@ impl Stream {
         let Some(chunk) = chunk else {
             self.is_over = true;
             // Some servers forget the blank line after the last frame.
-            self.frames.extend(frames(&mut self.framer, b"\n\n"));
+            if let Framer::Sse(framer) = &mut self.framer {
+                self.frames.extend(frames(framer, b"\n\n"));
+            }
             return Ok(());
         };
         self.deadline = None;
         self.taken += chunk.len();
-        let came = frames(&mut self.framer, &chunk);
+        let came = match &mut self.framer {
+            Framer::Sse(framer) => frames(framer, &chunk),
+            Framer::Aws(framer) => framer.push(&chunk).map_err(|said| ModelError::Garbled { said })?,
+        };
         if came.iter().any(|frame| !is_ping(frame)) {
             self.spoken = Instant::now();
         }

@@ -158,8 +158,16 @@ impl Exchange {
         let Some(stream) = &mut self.stream else {
             let body = self.slices();
             let bytes = body.iter().map(Bytes::len).sum();
-            let posted = self.line.reading(estimate_bytes(bytes)).post(body).await;
-            self.stream = Some(posted.map_err(|error| self.blame(error))?);
+            let line = self.line.reading(estimate_bytes(bytes));
+            self.line = line.authorized("POST", &body).await?;
+            self.scrubber = Scrubber::new(self.line.key.as_ref());
+            match self.line.post(body).await {
+                Ok(stream) => self.stream = Some(stream),
+                Err(error) => {
+                    self.line.heed(&error).await;
+                    return Err(self.blame(error));
+                }
+            }
             return Ok(());
         };
         let frame = match stream.next(self.had_begun, self.ends.at()).await {

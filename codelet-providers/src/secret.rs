@@ -42,6 +42,11 @@ impl Secret {
         &self.0
     }
 
+    /// The key itself, for whoever hides it from others.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
     /// The text without the key, whole or quoted in part.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let key = self.expose();
@@ -118,6 +123,12 @@ impl Secrets {
             }
         }
         Secrets(secrets)
+    }
+
+    /// The same and these.
+    pub(crate) fn with<'a>(&self, more: impl IntoIterator<Item = Option<&'a Secret>>) -> Secrets {
+        let more = more.into_iter().flatten().filter(|secret| !secret.is_empty()).cloned();
+        Secrets(self.0.iter().cloned().chain(more).collect())
     }
 
     /// A text without any of them.

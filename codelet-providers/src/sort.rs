@@ -109,7 +109,7 @@ pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     if status == 401 || words.is_about_the_key() {
         return ModelError::Credentials { said };
     }
-    if matches!(status, 408 | 409 | 425 | 429 | 500..=599) || words.is_passing() {
+    if matches!(status, 408 | 409 | 424 | 425 | 429 | 500..=599) || words.is_passing() {
         return ModelError::Busy { retry_after, said };
     }
     match status {
@@ -167,15 +167,21 @@ impl Words {
                 .filter(|text| !text.trim().is_empty())
         };
         let message = text("message")
+            .or_else(|| text("Message"))
             .or_else(|| text("error"))
             .or_else(|| text("detail"))
             .or_else(|| text("msg"));
         // A gateway may wrap what the vendor behind it said.
         let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
         let raw = raw.and_then(Value::as_str).filter(|raw| !raw.trim().is_empty());
+        // AWS names the kind in a header, with an address behind it.
+        let kind = refusal.headers.header("x-amzn-errortype");
+        let kind = kind.and_then(|kind| kind.split([':', '#']).next()).map(str::trim);
         let codes: Vec<String> = ["code", "type", "status"]
             .iter()
-            .filter_map(|name| text(name).map(str::to_owned))
+            .filter_map(|name| text(name))
+            .chain(kind.filter(|kind| !kind.is_empty()))
+            .map(str::to_owned)
             .collect();
         let body = refusal.body.trim();
         let mut said = match (message, raw) {
@@ -448,6 +454,94 @@ mod tests {
         let named =
             json!({"error": {"message": "Invalid value.", "param": "messages[3].content[0]", "code": "invalid_value"}});
         assert!(sorted(400, named).to_string().contains("messages[3].content[0]"));
+    }
+
+    #[test]
+    fn what_azure_and_vertex_say_is_sorted_as_their_makers_words_are() {
+        let azure = |code: &str, message: &str| json!({"error": {"code": code, "message": message}});
+        let vertex = |code: u16, status: &str, message: &str| json!({"error": {"code": code, "message": message, "status": status}});
+        for (status, body, kind) in [
+            (
+                429,
+                azure(
+                    "429",
+                    "Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-10-21 have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 26 seconds.",
+                ),
+                "Busy",
+            ),
+            (
+                404,
+                azure(
+                    "DeploymentNotFound",
+                    "The API deployment for this resource does not exist.",
+                ),
+                "Refused",
+            ),
+            (
+                401,
+                azure(
+                    "401",
+                    "Access denied due to invalid subscription key or wrong API endpoint.",
+                ),
+                "Credentials",
+            ),
+            (
+                400,
+                azure(
+                    "content_filter",
+                    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+                ),
+                "Rejected",
+            ),
+            (
+                400,
+                azure(
+                    "context_length_exceeded",
+                    "This model's maximum context length is 128000 tokens.",
+                ),
+                "TooLong",
+            ),
+            (
+                429,
+                vertex(
+                    429,
+                    "RESOURCE_EXHAUSTED",
+                    "Quota exceeded for aiplatform.googleapis.com/online_prediction_input_tokens_per_minute_per_base_model with base model: anthropic-claude-opus-5-5. Please submit a quota increase request.",
+                ),
+                "Busy",
+            ),
+            (
+                403,
+                vertex(
+                    403,
+                    "PERMISSION_DENIED",
+                    "Permission 'aiplatform.endpoints.predict' denied on resource",
+                ),
+                "Credentials",
+            ),
+            (
+                404,
+                vertex(
+                    404,
+                    "NOT_FOUND",
+                    "Publisher Model `projects/p/locations/l/publishers/anthropic/models/m` was not found or your project does not have access to it.",
+                ),
+                "Refused",
+            ),
+            (
+                400,
+                json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 209131 tokens > 200000 maximum"}}),
+                "TooLong",
+            ),
+            (
+                503,
+                vertex(503, "UNAVAILABLE", "The service is currently unavailable."),
+                "Busy",
+            ),
+        ] {
+            let error = format!("{:?}", sorted(status, body.clone()));
+            assert!(error.starts_with(kind), "{body}: {error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whom a model is asked through: addresses, wires, the names of keys.
 
 use crate::address;
+use crate::host::Host;
 
 /// The form of requests and replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -34,6 +35,8 @@ pub struct Vendor {
     pub usual_model: &'static str,
     /// It runs on the user's own machine: slow to answer, with a window that it tells itself.
     pub is_local: bool,
+    /// It serves the models of several makers, in a cloud of which the address and what lets somebody in are to be found out first.
+    pub host: Option<Host>,
 }
 
 /// In the order in which they are looked at where nobody names a model.
@@ -90,6 +93,24 @@ const VENDORS: &[Vendor] = &[
         &["DEEPSEEK_API_KEY"],
         "deepseek-v4-pro",
     ),
+    Vendor {
+        tokens: &["AZURE_OPENAI_AD_TOKEN"],
+        base_url_variable: Some("AZURE_OPENAI_ENDPOINT"),
+        ..hosted("azure", Host::Azure, Wire::Responses, &["AZURE_OPENAI_API_KEY"])
+    },
+    Vendor {
+        tokens: &["AZURE_OPENAI_AD_TOKEN"],
+        base_url_variable: Some("AZURE_OPENAI_ENDPOINT"),
+        ..hosted("azure-chat", Host::Azure, Wire::Chat, &["AZURE_OPENAI_API_KEY"])
+    },
+    Vendor {
+        base_url_variable: Some("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
+        ..hosted("bedrock", Host::Bedrock, Wire::Anthropic, &["AWS_BEARER_TOKEN_BEDROCK"])
+    },
+    Vendor {
+        base_url_variable: Some("GOOGLE_VERTEX_BASE_URL"),
+        ..hosted("vertex", Host::Vertex, Wire::Gemini, &["CLOUDSDK_AUTH_ACCESS_TOKEN"])
+    },
     local("ollama", "http://127.0.0.1:11434/v1"),
     local("llamacpp", "http://127.0.0.1:8080/v1"),
 ];
@@ -97,6 +118,9 @@ const VENDORS: &[Vendor] = &[
 impl Vendor {
     /// Whether this address is the vendor's own.
     pub fn is_at(&self, address: &str) -> bool {
+        if let Some(host) = self.host {
+            return host.is_at(address);
+        }
         let base = |address| address::base(address, self.wire).ok();
         base(address).is_some_and(|given| Some(given) == base(self.base_url))
     }
@@ -133,6 +157,15 @@ const fn cloud(
         base_url_variable: None,
         usual_model,
         is_local: false,
+        host: None,
+    }
+}
+
+/// Nobody is asked there because a key happens to be there: which models an account has, and where, only its owner knows.
+const fn hosted(name: &'static str, host: Host, wire: Wire, keys: &'static [&'static str]) -> Vendor {
+    Vendor {
+        host: Some(host),
+        ..cloud(name, "", wire, keys, "")
     }
 }
 
@@ -146,6 +179,7 @@ const fn local(name: &'static str, base_url: &'static str) -> Vendor {
         base_url_variable: None,
         usual_model: "",
         is_local: true,
+        host: None,
     }
 }
 

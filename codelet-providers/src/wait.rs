@@ -56,6 +56,12 @@ pub(crate) fn asked(headers: &dyn Headers, body: &Value, said: &str) -> Option<D
     Some(wait.min(LONGEST))
 }
 
+/// By how many seconds this machine's clock is ahead of the vendor's; none where the vendor does not say what time it is.
+pub(crate) fn skew(headers: &dyn Headers) -> Option<i64> {
+    let told = http_date(headers.header("date")?.trim())?;
+    Some(headers.arrived()? - told)
+}
+
 fn seconds(number: f64) -> Option<Duration> {
     (number.is_finite() && number >= 0.0).then(|| Duration::from_secs_f64(number.min(LONGEST.as_secs_f64())))
 }

@@ -129,6 +129,10 @@ fn asked_for(lower: &str, sent: &Map<String, Value>) -> Option<Way> {
     if !refuses {
         return None;
     }
+    // A deployment's name does not say whether its model thinks.
+    if lower.contains("encrypted content is not supported") && sent.contains_key("include") {
+        return Some(Way::Without("include"));
+    }
     if let Some(field) = OPTIONAL
         .iter()
         .find(|field| sent.contains_key(**field) && names_field(lower, field))

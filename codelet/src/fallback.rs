@@ -7,7 +7,7 @@ use crate::world;
 use codelet_agent::fallback::Fallback;
 use codelet_agent::model::Model;
 use codelet_agent::session::Session;
-use codelet_providers::{Loading, address, vendor};
+use codelet_providers::{Loading, vendor};
 use codelet_text::short::grouped;
 use codelet_tools::Reach;
 
@@ -36,7 +36,7 @@ impl Standby {
         match connected {
             Ok(model) => Ok(Standby {
                 notice: assumed(&*model),
-                model: Some((model, format!("{name} at {}", asked_at(&there)))),
+                model: Some((model, format!("{name} at {}", world::asked_at(&there)))),
             }),
             Err(Failure::Told(why)) if settings.fallback.from == From::CommandLine => {
                 Err(Failure::Told(format!("--fallback: {why}")))
@@ -93,11 +93,4 @@ fn settings_for(settings: &Settings, name: &str) -> Settings {
 pub fn is_elsewhere(first: &str, name: &str) -> bool {
     let vendor = |name: &str| vendor::find(name.split_once('/')?.0).map(|vendor| vendor.name);
     vendor(first) != vendor(name)
-}
-
-/// Where the model of these settings is asked.
-pub fn asked_at(settings: &Settings) -> String {
-    let given = settings.base_url.value.as_deref();
-    let usual = settings.vendor().map_or("", |vendor| vendor.base_url);
-    address::shown(given.unwrap_or(usual))
 }

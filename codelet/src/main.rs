@@ -1,6 +1,7 @@
 //! The menu: what was asked for, who does it, and how that ended.
 
 mod args;
+mod clouds;
 mod commands;
 mod dashed;
 mod escaped;

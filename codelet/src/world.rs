@@ -1,5 +1,6 @@
 //! Introduces everyone to everyone: the model that is asked, the tools, and the world around them, from the settings.
 
+use crate::clouds;
 use crate::exit::Failure;
 use crate::network;
 use crate::place::{Place, variable};
@@ -105,15 +106,41 @@ pub fn choice(settings: &Settings) -> Choice {
             }
         }),
         network: network::network(&variable),
+        site: settings
+            .vendor()
+            .map(|vendor| clouds::access(vendor, &variable).site)
+            .unwrap_or_default(),
         ..Choice::default()
     }
 }
 
-/// The vendor of the model, where a key for it is missing: nobody could be asked.
+/// What lets the user in at a vendor, by where it comes from: a key, or what a cloud takes besides.
+pub fn let_in(settings: &Settings, vendor: &Vendor) -> Option<String> {
+    let key = key(settings, vendor).map(|login| login.from.to_string());
+    key.or_else(|| clouds::access(vendor, &variable).from)
+}
+
+/// Where the model of these settings is asked, as far as that is known.
+pub fn asked_at(settings: &Settings) -> String {
+    let vendor = settings.vendor();
+    let usual = || match vendor {
+        Some(vendor) => match vendor.host {
+            Some(host) => host
+                .address(&clouds::access(vendor, &variable).site)
+                .unwrap_or_default(),
+            None => vendor.base_url.to_owned(),
+        },
+        None => String::new(),
+    };
+    address::shown(&settings.base_url.value.clone().unwrap_or_else(usual))
+}
+
+/// The vendor of the model, where a key for it is missing: nobody could be asked. What is missing for a cloud is told when it is
+/// connected to.
 pub fn without_key(settings: &Settings) -> Option<&'static Vendor> {
     let vendor = settings.vendor()?;
     let is_elsewhere = settings.base_url.value.as_ref().is_some_and(|url| !vendor.is_at(url));
-    let needs_one = !vendor.keys.is_empty() && !is_elsewhere;
+    let needs_one = !vendor.keys.is_empty() && !is_elsewhere && vendor.host.is_none();
     (needs_one && key(settings, vendor).is_none()).then_some(vendor)
 }
 
@@ -185,6 +212,7 @@ pub fn secrets(settings: &Settings, place: &Place) -> Vec<String> {
             .flat_map(|vendor| vendor.keys.iter().chain(vendor.tokens))
             .filter_map(|name| variable(name)),
     );
+    secrets.extend(clouds::secrets(&variable));
     let proxies = network::proxies(&variable);
     let proxies = [proxies.http, proxies.https].into_iter().flatten();
     secrets.extend(proxies.flat_map(|proxy| address::secrets_of_proxy(&proxy.value)));

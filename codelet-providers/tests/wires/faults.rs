@@ -472,7 +472,7 @@ fn a_limit_that_a_gateway_wants_under_another_name_is_sent_so_from_then_on() {
         Behaviour::replies([refused_for(said), Reply::text("One."), Reply::text("Two.")]),
     );
     let choice = Choice {
-        model: "azure/gpt-5.1".to_owned(),
+        model: "gate/azure/gpt-5.1".to_owned(),
         window: Some(400_000),
         ..choice(&server, Wire::Chat)
     };

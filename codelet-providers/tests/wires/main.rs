@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps says where it broke")]
 
 mod change;
+mod clouds;
 mod faults;
 mod idle;
 mod kit;

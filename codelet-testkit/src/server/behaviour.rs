@@ -1,10 +1,12 @@
 //! How a server behaves: its script, and the rules by which it refuses, counts and caches.
 
 use super::cache::{CacheRules, Clock};
+use super::cloud::Cloud;
 use super::request::Request;
 use super::script::Reply;
 use super::window::Window;
 use super::wire::Dialect;
+use std::sync::Arc;
 
 /// What a server does. Beside the script, everything has the vendor's usual value.
 pub struct Behaviour {
@@ -25,6 +27,7 @@ pub(super) struct Rules {
     pub models: Vec<String>,
     pub listed_window: Option<u64>,
     pub loading: usize,
+    pub cloud: Option<Arc<Cloud>>,
 }
 
 type Answer = Box<dyn FnMut(&Request) -> Reply + Send>;
@@ -61,6 +64,7 @@ impl Behaviour {
             models: vec!["model".to_owned()],
             listed_window: None,
             loading: 0,
+            cloud: None,
         };
         Behaviour { script, rules }
     }
@@ -116,6 +120,12 @@ impl Behaviour {
     /// `GET /v1/models` tells each model's window, in `meta.n_ctx`, as llama.cpp's server does.
     pub fn listing_window(mut self, tokens: u64) -> Self {
         self.rules.listed_window = Some(tokens);
+        self
+    }
+
+    /// Stands behind a cloud: it lets in whom that knows, at its addresses, and answers as it does.
+    pub fn cloud(mut self, cloud: &Arc<Cloud>) -> Self {
+        self.rules.cloud = Some(Arc::clone(cloud));
         self
     }
 

@@ -6,6 +6,7 @@
 //!
 //! - [`Server`] and [`Behaviour`] start it; [`Reply`] says what is answered, [`Fault`] what goes wrong, [`Gate`] when.
 //! - [`Record`] tells what happened; [`Request`] what was asked.
+//! - [`Cloud`] stands before a wire as a vendor that serves others' models.
 //! - [`Window`], [`CacheRules`] and [`Clock`] are its rules; [`Wire`] and [`Dialect`] how it talks.
 //!
 //! ```
@@ -26,6 +27,7 @@
 mod behaviour;
 mod cache;
 mod check;
+mod cloud;
 mod fault;
 mod gate;
 mod http;
@@ -41,6 +43,7 @@ mod wire;
 
 pub use behaviour::Behaviour;
 pub use cache::{CacheRules, Clock};
+pub use cloud::{Cloud, Google, Seen, Signs, chunk_frame, event_frame};
 pub use fault::{Fault, Refusal, RetryAfter, Trouble};
 pub use gate::Gate;
 pub use record::{BODIES, End, Exchange, Growth, Record};

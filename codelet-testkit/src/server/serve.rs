@@ -166,7 +166,23 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 
 async fn serve(mut stream: TcpStream, state: Arc<State>) {
     let mut ahead = Vec::new();
-    while let Ok(Some(asked)) = http::read(&mut stream, &mut ahead).await {
+    while let Ok(Some(mut asked)) = http::read(&mut stream, &mut ahead).await {
+        if let Some(cloud) = &state.rules.cloud {
+            let (method, path) = (asked.method.clone(), asked.path.clone());
+            match cloud.admit(state.wire, asked) {
+                Ok(admitted) => asked = admitted,
+                Err(plan) => {
+                    lock(&state.record)
+                        .others
+                        .push((method, path, plan.status.unwrap_or(0)));
+                    state.changed.send_replace(());
+                    if stream.write_all(&plan.head).await.is_err() {
+                        break;
+                    }
+                    continue;
+                }
+            }
+        }
         if asked.method == "POST" && state.wire.takes(&asked.path) {
             let answer = state.answer(asked);
             if !deliver(&mut stream, &mut ahead, &state, answer).await {
@@ -427,6 +443,10 @@ impl State {
                     Plan::reply(self.wire, &envelope, &reply, view.streams)
                 }
             }
+        };
+        let plan = match &self.rules.cloud {
+            Some(cloud) => cloud.dress(self.wire, plan),
+            None => plan,
         };
         let number = request.number;
         self.record().add(Exchange {

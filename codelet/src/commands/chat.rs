@@ -346,7 +346,8 @@ fn nobody_to_ask(settings: &Settings) -> Option<String> {
 
 /// Which vendors else can be asked: those whose key is there, else the names of their keys.
 fn other_keys(settings: &Settings, missing: &Vendor) -> String {
-    let others = || vendor::vendors().filter(|other| !other.keys.is_empty() && other.keys != missing.keys);
+    // Which model a cloud has for somebody, nobody else can say.
+    let others = || vendor::vendors().filter(|other| !other.usual_model.is_empty() && other.keys != missing.keys);
     let mut has: Vec<String> = Vec::new();
     for other in others() {
         let Some(Login { from, .. }) = world::key(settings, other) else {

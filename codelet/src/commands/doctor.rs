@@ -1,6 +1,7 @@
 //! `codelet doctor`: whether a session can work here, point by point, and what to do where it cannot.
 
 use crate::args::Doctor;
+use crate::clouds;
 use crate::commands::chat::shown;
 use crate::commands::once;
 use crate::exit::{Exit, Failure};
@@ -14,7 +15,7 @@ use codelet_agent::instructions;
 use codelet_agent::model::ModelError;
 use codelet_context::tokens::estimate_bytes;
 use codelet_network::TrustedBy;
-use codelet_providers::{address, catalogue};
+use codelet_providers::{Vendor, catalogue};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::secrets::Secrets;
 use serde_json::json;
@@ -186,11 +187,25 @@ fn key(settings: &Settings) -> Point {
             ),
         );
     }
-    match settings.vendor().map(|vendor| (vendor, world::key(settings, vendor))) {
+    match settings
+        .vendor()
+        .map(|vendor| (vendor, world::let_in(settings, vendor)))
+    {
         None => Point::new("key", State::Warning, "not checked: the provider is not a known one"),
-        Some((vendor, Some(login))) => Point::new("key", State::Fine, format!("{} (for {})", login.from, vendor.name)),
+        Some((vendor, Some(from))) => Point::new("key", State::Fine, format!("{from} (for {})", vendor.name)),
+        Some((vendor, None)) if vendor.host.is_some() => cloud(vendor),
         Some((_, None)) => Point::new("key", State::Fine, "none is needed"),
     }
+}
+
+/// A cloud that nothing lets in at.
+fn cloud(vendor: &Vendor) -> Point {
+    let missing = clouds::access(vendor, &variable).site.missing;
+    let text = missing.unwrap_or_else(|| {
+        let names = vendor.keys.iter().chain(vendor.tokens).copied().collect::<Vec<_>>();
+        format!("no API key for {}: set ${}", vendor.name, names.join(" or $"))
+    });
+    Point::new("key", State::Problem, text)
 }
 
 fn certificates() -> Point {
@@ -216,11 +231,8 @@ fn certificates() -> Point {
 /// Asks the provider, where a session would ask it, and with the same key.
 fn provider(settings: &Settings) -> Result<Point, Failure> {
     let choice = world::choice(settings);
-    let at = choice
-        .base_url
-        .as_deref()
-        .or(settings.vendor().map(|vendor| vendor.base_url));
-    let at = at.map_or("the provider".to_owned(), address::shown);
+    let at = Some(world::asked_at(settings)).filter(|at| !at.is_empty());
+    let at = at.unwrap_or_else(|| "the provider".to_owned());
     let began = Instant::now();
     let reached = once::runtime()?.block_on(codelet_providers::reach(&choice));
     let took = began.elapsed().as_millis();

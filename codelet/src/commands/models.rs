@@ -1,11 +1,13 @@
 //! `codelet models`: the models that are known, with their windows and prices.
 
 use crate::args::Models;
+use crate::clouds;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, clip, width};
 use crate::place::variable;
 use codelet_context::price::Rates;
+use codelet_providers::Host;
 use codelet_providers::catalogue::{Known, known};
 use codelet_providers::vendor::{self, Vendor};
 use codelet_text::near;
@@ -79,7 +81,10 @@ pub fn run(args: &Models) -> Result<(), Failure> {
             {
                 Some(name) => format!("${name} is set"),
                 None if vendor.keys.is_empty() => "needs no key".to_owned(),
-                None => format!("set ${}", vendor.keys.join(" or $")),
+                None => match clouds::access(vendor, &variable).from {
+                    Some(from) => from,
+                    None => format!("set ${}{}", vendor.keys.join(" or $"), otherwise(vendor)),
+                },
             };
             writeln!(out, "  {:<12} {key}", vendor.name)?;
         }
@@ -88,6 +93,16 @@ pub fn run(args: &Models) -> Result<(), Failure> {
             "Any server with a compatible API: --model PROVIDER/NAME --base-url URL"
         )
     })
+}
+
+/// What lets somebody in at a cloud besides a key.
+fn otherwise(vendor: &Vendor) -> &'static str {
+    match vendor.host {
+        Some(Host::Bedrock) => ", or have AWS keys ($AWS_PROFILE): bedrock/us.anthropic.claude-sonnet-5-5",
+        Some(Host::Vertex) => ", or run gcloud auth application-default login: vertex/claude-sonnet-5-5",
+        Some(Host::Azure) => " and $AZURE_OPENAI_ENDPOINT; the model is the name of a deployment",
+        None => "",
+    }
 }
 
 /// `vendor/model`.

@@ -153,8 +153,8 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     rows.push(row("hooks_from", &settings.hooks_from, |from| from.name().to_owned()));
     rows.extend(network());
     for vendor in codelet_providers::vendor::vendors() {
-        let (value, from) = match crate::world::key(settings, vendor) {
-            Some(login) => ("set", login.from.to_string()),
+        let (value, from) = match crate::world::let_in(settings, vendor) {
+            Some(from) => ("set", from),
             None => ("not set", format!("${}", vendor.keys.join(" or $"))),
         };
         if !vendor.keys.is_empty() {

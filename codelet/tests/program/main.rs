@@ -8,6 +8,7 @@ mod action;
 #[cfg(unix)]
 mod at_once;
 mod bad_settings;
+mod clouds;
 #[path = "../common/mod.rs"]
 mod common;
 mod compact;

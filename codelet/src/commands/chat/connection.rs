@@ -1,9 +1,10 @@
 //! `/model`: another model in a session, and where it is asked.
 
 use crate::exit::Failure;
-use crate::fallback::{asked_at, is_elsewhere};
+use crate::fallback::is_elsewhere;
 use crate::place::variable;
 use crate::settings::{From, Set, Settings};
+use crate::world::asked_at;
 use crate::{loading, world};
 use codelet_providers::{Loading, address};
 use codelet_terminal::{Connect, Found};
@@ -68,7 +69,7 @@ pub(in crate::commands) fn connect(settings: Settings, tools: codelet_tools::Rea
 fn held(settings: &Settings, left: &Set<Option<String>>) -> Option<String> {
     let vendor = settings.vendor()?;
     let given = address::shown(left.value.as_deref()?);
-    if !vendor.keys.is_empty() && world::key(settings, vendor).is_none() {
+    if !vendor.keys.is_empty() && world::let_in(settings, vendor).is_none() {
         return None;
     }
     let from = match &left.from {

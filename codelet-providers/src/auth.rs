@@ -1,0 +1,161 @@
+//! What lets a request in that has no key of its own: a signature, or a token that is got first. Both are made when it is sent.
+
+use crate::host::aws::{AwsSource, Scope, Signed};
+use crate::host::google::AccessTokens;
+use crate::network::Line;
+use crate::secret::Secret;
+use crate::wait::{self, Received};
+use bytes::Bytes;
+use codelet_agent::model::ModelError;
+use rig_core::http_client::HeaderValue;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// The name under which Bedrock's requests are signed.
+const SERVICE: &str = "bedrock";
+/// Clocks that differ by less are not worth a word, in seconds: AWS takes five minutes.
+const SKEW: u64 = 120;
+
+/// What a request gets before it is sent.
+#[derive(Clone)]
+pub(crate) enum Auth {
+    /// Nothing: its headers say it.
+    Headers,
+    /// A signature.
+    Aws { source: AwsSource, region: String },
+    /// A token.
+    Google(Arc<AccessTokens>),
+}
+
+impl Line {
+    /// The same with what lets this request in. What it adds is hidden like a key.
+    ///
+    /// # Errors
+    /// When there are no keys any more, or the server that gives tokens refuses.
+    pub(crate) async fn authorized(&self, method: &str, body: &[Bytes]) -> Result<Line, ModelError> {
+        let mut line = self.clone();
+        match &self.auth {
+            Auth::Headers => {}
+            Auth::Aws { source, region } => {
+                let refused = |said| ModelError::Credentials { said };
+                let keys = source.keys().map_err(refused)?;
+                let request = Signed {
+                    method,
+                    url: &self.url,
+                    headers: &[("content-type", "application/json")],
+                    body,
+                };
+                let scope = Scope {
+                    region,
+                    service: SERVICE,
+                    at: SystemTime::now(),
+                };
+                line.headers.extend(request.headers(&keys, &scope).map_err(refused)?);
+                line.secrets = line.secrets.with([Some(&keys.secret), keys.session.as_ref()]);
+                // Nobody is sent the other one, so nobody can repeat it.
+                line.key = keys.session;
+            }
+            Auth::Google(tokens) => {
+                let token = tokens.token().await?;
+                let value = bearer(&token).ok_or_else(|| ModelError::Garbled {
+                    said: "the token contains characters that no header can carry".to_owned(),
+                })?;
+                line.headers.insert("authorization", value);
+                if let Some(Ok(project)) = tokens.billed().map(HeaderValue::from_str) {
+                    line.headers.insert("x-goog-user-project", project);
+                }
+                line.secrets = line.secrets.with([Some(&token)]);
+                line.key = Some(token);
+            }
+        }
+        Ok(line)
+    }
+
+    /// Takes note of an error: a token that was refused is not sent again.
+    pub(crate) async fn heed(&self, error: &ModelError) {
+        if let (Auth::Google(tokens), ModelError::Credentials { .. }, Some(token)) = (&self.auth, error, &self.key) {
+            tokens.forget(token).await;
+        }
+    }
+}
+
+/// Words in a refusal by AWS, and what to do then.
+const ADVICE: &[(&str, &str)] = &[
+    (
+        "expiredtoken",
+        "the keys have expired: get new ones, such as by `aws configure export-credentials --format env`",
+    ),
+    (
+        "on-demand throughput",
+        "name an inference profile: `global.` or an area such as `us.` before the model",
+    ),
+];
+
+impl Auth {
+    /// An error with what to do about it, where the vendor's words do not say so.
+    pub(crate) fn explain(&self, error: ModelError, received: &Received) -> ModelError {
+        let Auth::Aws { .. } = self else {
+            return error;
+        };
+        match error {
+            ModelError::Credentials { said } => ModelError::Credentials {
+                said: advised(said, wait::skew(received)),
+            },
+            ModelError::Refused { said } => ModelError::Refused {
+                said: advised(said, None),
+            },
+            ModelError::Rejected { said, .. } if said.contains("on-demand throughput") => ModelError::Refused {
+                said: advised(said, None),
+            },
+            other => other,
+        }
+    }
+}
+
+/// The vendor's words, with what to do. `skew` is by how many seconds this machine's clock is ahead of the vendor's.
+fn advised(said: String, skew: Option<i64>) -> String {
+    let lower = said.to_ascii_lowercase();
+    let is_signature = lower.contains("signature") && (lower.contains("expired") || lower.contains("not yet current"));
+    if is_signature || lower.contains("requesttimetooskewed") {
+        let off = skew.filter(|skew| skew.unsigned_abs() >= SKEW).map(|skew| {
+            let way = if skew > 0 { "fast" } else { "slow" };
+            format!(" ({} minutes {way})", skew.unsigned_abs().div_ceil(60))
+        });
+        return format!(
+            "this computer's clock is wrong{}: set it, then try again: {said}",
+            off.unwrap_or_default()
+        );
+    }
+    let advice = ADVICE.iter().find(|(words, _)| lower.contains(words));
+    advice.map_or(said.clone(), |(_, advice)| format!("{said}; {advice}"))
+}
+
+/// A token in the form of a header; none where it holds what no header can carry.
+pub(crate) fn bearer(key: &Secret) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_clock_is_told_in_a_plain_sentence() {
+        let said =
+            "Signature expired: 20261128T120000Z is now earlier than 20261128T121500Z (403, InvalidSignatureException)";
+        let told = advised(said.to_owned(), Some(-1_200));
+        assert!(
+            told.starts_with("this computer's clock is wrong (20 minutes slow): set it"),
+            "{told}"
+        );
+        let told = advised("Signature not yet current: … (403)".to_owned(), Some(660));
+        assert!(
+            told.starts_with("this computer's clock is wrong (11 minutes fast): set it"),
+            "{told}"
+        );
+        let other = "The request signature we calculated does not match the signature you provided. (403)";
+        assert_eq!(advised(other.to_owned(), Some(-1_200)), other);
+    }
+}

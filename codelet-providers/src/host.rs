@@ -1,0 +1,247 @@
+//! Clouds that serve the models of several makers on the makers' own wires: where they are asked, how a request is addressed,
+//! and what it says otherwise.
+//!
+//! As the vendors documented them in November 2026:
+//! - Azure OpenAI: learn.microsoft.com/azure/foundry/openai/api-version-lifecycle (the v1 API, without `api-version`; the model
+//!   is the name of a deployment).
+//! - Amazon Bedrock: docs.aws.amazon.com/bedrock/latest/userguide/endpoints.html and …/inference-messages-api.html
+//!   (`bedrock-runtime`, recommended: `InvokeModelWithResponseStream` for Claude, `/openai/v1` for the others), and
+//!   platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock (`anthropic_version` and `anthropic_beta` in the body).
+//! - Google Vertex AI: platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (`streamRawPredict`), and
+//!   cloud.google.com/vertex-ai/generative-ai/docs/learn/locations (hosts of locations).
+
+pub mod aws;
+pub(crate) mod events;
+pub mod google;
+pub(crate) mod names;
+
+use crate::address::{below, is_version, shown};
+use crate::choice::ConnectError;
+use crate::vendor::Wire;
+use rig_reqwest::reqwest::Url;
+use serde_json::{Map, Value};
+
+/// A cloud that serves the models of several makers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Host {
+    /// Azure OpenAI: deployments of a resource.
+    Azure,
+    /// Amazon Bedrock, in one region.
+    Bedrock,
+    /// Google Vertex AI, in one location of one project.
+    Vertex,
+}
+
+/// Where in a cloud a model is asked, and as whom; everything that a [`Choice`](crate::Choice) says of it besides address and key.
+#[derive(Clone, Default, Debug)]
+pub struct Site {
+    /// Bedrock's region, or Vertex' location, which is `global` where none is given.
+    pub region: Option<String>,
+    /// Vertex' project.
+    pub project: Option<String>,
+    /// The keys of an AWS account, which sign requests where no API key is given.
+    pub aws: Option<aws::AwsSource>,
+    /// Google's Application Default Credentials, which get a token where none is given.
+    pub google: Option<google::GoogleCredentials>,
+    /// Why there are no credentials: what was looked for and what to do, a sentence without its full stop.
+    pub missing: Option<String>,
+}
+
+/// Vertex' location unless one is given: the models' makers recommend it, and it has no surcharge.
+const EVERYWHERE: &str = "global";
+
+/// The version of the Messages interface that Bedrock wants in a body.
+const BEDROCK_VERSION: &str = "bedrock-2023-05-31";
+/// … and Vertex.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
+/// Domains under which each cloud has its addresses.
+const AZURE_DOMAINS: &[&str] = &[".azure.com", ".azure.us", ".azure.cn"];
+const AWS_DOMAINS: &[&str] = &[".amazonaws.com", ".amazonaws.com.cn", ".api.aws"];
+const GOOGLE_DOMAINS: &[&str] = &["aiplatform.googleapis.com", ".rep.googleapis.com"];
+
+impl Host {
+    /// Whether an address is the cloud's own: credentials are needed there, and nobody else would know what to do with them.
+    pub fn is_at(self, address: &str) -> bool {
+        let domains = match self {
+            Host::Azure => AZURE_DOMAINS,
+            Host::Bedrock => AWS_DOMAINS,
+            Host::Vertex => GOOGLE_DOMAINS,
+        };
+        let url = Url::parse(address.trim()).ok();
+        let host = url.as_ref().and_then(Url::host_str);
+        host.is_some_and(|host| domains.iter().any(|domain| host.ends_with(domain)))
+    }
+
+    /// The wire of a model, by its name; Azure's is the one of the vendor that is named.
+    pub(crate) fn wire(self, vendor: Wire, model: &str) -> Wire {
+        match self {
+            Host::Azure => vendor,
+            Host::Bedrock => names::bedrock_wire(model),
+            Host::Vertex if model.starts_with("claude") => Wire::Anthropic,
+            // `meta/llama-…`: what others make is asked in OpenAI's form.
+            Host::Vertex if model.contains('/') => Wire::Chat,
+            Host::Vertex => Wire::Gemini,
+        }
+    }
+
+    /// The cloud's own address.
+    ///
+    /// # Errors
+    /// When it is not known which, a sentence that says what to set.
+    pub fn address(self, site: &Site) -> Result<String, String> {
+        let region = |variable: &str| {
+            site.region
+                .as_deref()
+                .map_or(Ok(None), |region| match is_label(region) {
+                    true => Ok(Some(region)),
+                    false => Err(format!("{region:?} is no region: check ${variable}")),
+                })
+        };
+        match self {
+            Host::Azure => Err(
+                "its address is not known: set $AZURE_OPENAI_ENDPOINT to the resource's, such as \
+                 https://RESOURCE.openai.azure.com"
+                    .to_owned(),
+            ),
+            Host::Bedrock => match region("AWS_REGION")? {
+                None => Err(
+                    "its region is not known: set $AWS_REGION, such as us-east-1, or `region` in the profile"
+                        .to_owned(),
+                ),
+                Some(region) => Ok(format!("https://bedrock-runtime.{region}.{}", aws_domain(region))),
+            },
+            Host::Vertex => Ok(match region("CLOUD_ML_REGION")?.unwrap_or(EVERYWHERE) {
+                EVERYWHERE => "https://aiplatform.googleapis.com".to_owned(),
+                several @ ("us" | "eu") => format!("https://aiplatform.{several}.rep.googleapis.com"),
+                region => format!("https://{region}-aiplatform.googleapis.com"),
+            }),
+        }
+    }
+
+    /// The address below which everything is: as given, with what every path begins with.
+    pub(crate) fn base(self, given: &str) -> Result<Url, ConnectError> {
+        let wrong = |why: &str| ConnectError::BaseUrl {
+            url: shown(given),
+            why: why.to_owned(),
+        };
+        let mut url = Url::parse(given.trim()).map_err(|error| wrong(&error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(wrong("it begins with http:// or https:// and a host"));
+        }
+        url.set_fragment(None);
+        let path: Vec<String> = url.path_segments().into_iter().flatten().map(str::to_owned).collect();
+        let path: Vec<&str> = path
+            .iter()
+            .map(String::as_str)
+            .filter(|part| !part.is_empty())
+            .collect();
+        let whole: Vec<&str> = match (self, path.as_slice()) {
+            (Host::Azure, path) if path.contains(&"deployments") => {
+                return Err(wrong(
+                    "it leads to one deployment by the dated API: give the resource's address alone, such as \
+                     https://RESOURCE.openai.azure.com, and the deployment as the model",
+                ));
+            }
+            (Host::Azure, []) => vec!["openai", "v1"],
+            (Host::Azure, [path @ .., "openai"]) => [path, &["openai", "v1"]].concat(),
+            (Host::Azure, [path @ .., "responses"] | [path @ .., "chat", "completions"]) => path.to_vec(),
+            (Host::Vertex, path) if !path.last().is_some_and(|last| is_version(last)) => [path, &["v1"]].concat(),
+            (_, path) => path.to_vec(),
+        };
+        url.set_path(&whole.join("/"));
+        if self == Host::Azure {
+            // The v1 API has no dated versions, and what was copied with one would be refused.
+            let kept: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+            url.set_query(None);
+            for (name, value) in kept.iter().filter(|(name, _)| name != "api-version") {
+                url.query_pairs_mut().append_pair(name, value);
+            }
+        }
+        Ok(url)
+    }
+
+    /// The address that answers with a stream.
+    ///
+    /// # Errors
+    /// When what belongs into it is not known, a sentence that says what to set.
+    pub(crate) fn endpoint(self, base: &Url, wire: Wire, model: &str, site: &Site) -> Result<Url, String> {
+        let openai: &[&str] = match wire {
+            Wire::Responses => &["responses"],
+            _ => &["chat", "completions"],
+        };
+        Ok(match (self, wire) {
+            (Host::Azure, _) => below(base, openai),
+            (Host::Bedrock, Wire::Anthropic | Wire::Gemini) => {
+                below(base, &["model", model, "invoke-with-response-stream"])
+            }
+            (Host::Bedrock, _) => below(base, &[&["openai", "v1"], openai].concat()),
+            (Host::Vertex, wire) => {
+                let project = site.project.as_deref().ok_or(
+                    "its project is not known: set $GOOGLE_CLOUD_PROJECT, or run `gcloud auth application-default \
+                     set-quota-project PROJECT`",
+                )?;
+                let location = site.region.as_deref().unwrap_or(EVERYWHERE);
+                let place = below(base, &["projects", project, "locations", location]);
+                match wire {
+                    Wire::Anthropic => below(
+                        &place,
+                        &[
+                            "publishers",
+                            "anthropic",
+                            "models",
+                            &format!("{model}:streamRawPredict"),
+                        ],
+                    ),
+                    Wire::Gemini => {
+                        let method = format!("{model}:streamGenerateContent");
+                        let mut url = below(&place, &["publishers", "google", "models", &method]);
+                        url.query_pairs_mut().append_pair("alt", "sse");
+                        url
+                    }
+                    Wire::Responses | Wire::Chat => below(&place, &[&["endpoints", "openapi"], openai].concat()),
+                }
+            }
+        })
+    }
+
+    /// Whether replies come framed as AWS frames events, and not as server-sent events.
+    pub(crate) fn frames_events(self, wire: Wire) -> bool {
+        (self, wire) == (Host::Bedrock, Wire::Anthropic)
+    }
+
+    /// What a body says otherwise than the maker's own interface wants it: the model stands in the address there, and the version in
+    /// the body.
+    pub(crate) fn rewrite(self, wire: Wire, body: &mut Map<String, Value>) {
+        let version = match (self, wire) {
+            (Host::Bedrock, Wire::Anthropic) => {
+                body.shift_remove("stream");
+                BEDROCK_VERSION
+            }
+            (Host::Vertex, Wire::Anthropic) => VERTEX_VERSION,
+            _ => return,
+        };
+        body.shift_remove("model");
+        body.shift_insert(0, "anthropic_version".to_owned(), Value::from(version));
+    }
+}
+
+/// A name of a region or location: it goes into the name of a host.
+fn is_label(name: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty()
+        && name.len() <= 40
+        && name.chars().all(is_inside)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+fn aws_domain(region: &str) -> &'static str {
+    match region.starts_with("cn-") {
+        true => "amazonaws.com.cn",
+        false => "amazonaws.com",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! AWS: the keys of an account, where they are kept, and the signature of a request.
+
+use crate::secret::Secret;
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4::SigningParams;
+use bytes::Bytes;
+use rig_core::http_client::{HeaderMap, HeaderValue};
+use rig_reqwest::reqwest::Url;
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// The keys of an account, for as long as they last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AwsKeys {
+    /// Names the key; it is no secret.
+    pub id: String,
+    /// Signs.
+    pub secret: Secret,
+    /// Goes with keys that last for some hours.
+    pub session: Option<Secret>,
+}
+
+/// Finds the keys, anew for each request: a program of the user's may renew them in their file.
+#[derive(Clone)]
+pub struct AwsSource(Arc<Find>);
+
+type Find = dyn Fn() -> Result<AwsKeys, String> + Send + Sync;
+
+impl AwsSource {
+    /// Takes what finds the keys, or says in a sentence why there are none.
+    pub fn new(find: impl Fn() -> Result<AwsKeys, String> + Send + Sync + 'static) -> Self {
+        AwsSource(Arc::new(find))
+    }
+
+    /// The keys as they are now.
+    ///
+    /// # Errors
+    /// When there are none any more, a sentence.
+    pub fn keys(&self) -> Result<AwsKeys, String> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for AwsSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[keys]")
+    }
+}
+
+/// What a profile of `~/.aws/config` and `~/.aws/credentials` says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Profile {
+    /// The keys, where they stand there.
+    pub keys: Option<AwsKeys>,
+    /// The region.
+    pub region: Option<String>,
+    /// How the keys are to be had otherwise, which is not done here.
+    pub elsewhere: Option<&'static str>,
+    /// Whether either file has a profile of this name.
+    pub is_there: bool,
+}
+
+/// Names of settings that say that keys come from elsewhere, and from where.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("sso_session", "single sign-on"),
+    ("sso_start_url", "single sign-on"),
+    ("login_session", "`aws login`"),
+    ("credential_process", "a program (credential_process)"),
+    ("role_arn", "another role (role_arn)"),
+    ("web_identity_token_file", "a web identity"),
+];
+
+/// Reads a profile from the texts of the two files, the file of credentials before the other. What is written twice counts as it stands
+/// first there (docs.aws.amazon.com/sdkref/latest/guide/file-format.html, November 2026).
+pub fn profile(credentials: &str, config: &str, name: &str) -> Profile {
+    let in_config = match name {
+        "default" => vec!["default".to_owned(), "profile default".to_owned()],
+        name => vec![format!("profile {name}")],
+    };
+    let own = [name.to_owned()];
+    let sections = [section(credentials, &own), section(config, &in_config)];
+    let find = |key: &str| {
+        let mut fields = sections.iter().flatten().flatten();
+        fields.find(|(own, _)| own == key).map(|(_, value)| value.as_str())
+    };
+    let keys = find("aws_access_key_id").zip(find("aws_secret_access_key"));
+    Profile {
+        // Keys beside a role are there to assume it, and are not the role's.
+        keys: keys.filter(|_| find("role_arn").is_none()).map(|(id, secret)| AwsKeys {
+            id: id.to_owned(),
+            secret: Secret::new(secret),
+            session: find("aws_session_token").map(Secret::new),
+        }),
+        region: find("region").map(str::to_owned),
+        elsewhere: ELSEWHERE
+            .iter()
+            .find(|(key, _)| find(key).is_some())
+            .map(|(_, from)| *from),
+        is_there: sections.iter().any(Option::is_some),
+    }
+}
+
+/// The fields of a section, by any of its names; none where there is no such section. Indented lines belong to the field above them, and
+/// are none of those that are looked for.
+fn section(text: &str, names: &[String]) -> Option<Vec<(String, String)>> {
+    let mut found: Option<Vec<(String, String)>> = None;
+    let mut is_inside = false;
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        if let Some(head) = line.trim().strip_prefix('[') {
+            let head = head.split(']').next().unwrap_or_default();
+            let head: Vec<&str> = head.split_whitespace().collect();
+            is_inside = names.contains(&head.join(" "));
+            if is_inside {
+                found.get_or_insert_default();
+            }
+            continue;
+        }
+        let is_field = is_inside && !line.starts_with([' ', '\t', '#', ';']);
+        if let (true, Some(fields), Some((key, value))) = (is_field, &mut found, line.split_once('=')) {
+            // A comment stands behind white space.
+            let value = [" #", " ;", "\t#", "\t;"]
+                .iter()
+                .fold(value, |value, mark| value.split(mark).next().unwrap_or(value));
+            let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
+            if !value.is_empty() {
+                fields.push((key, value.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// A request as it is signed.
+pub(crate) struct Signed<'a> {
+    pub method: &'a str,
+    pub url: &'a Url,
+    /// The headers that the signature covers, besides the host and those that it adds.
+    pub headers: &'a [(&'a str, &'a str)],
+    pub body: &'a [Bytes],
+}
+
+/// For whom it is signed, and when.
+pub(crate) struct Scope<'a> {
+    pub region: &'a str,
+    pub service: &'a str,
+    pub at: SystemTime,
+}
+
+impl Signed<'_> {
+    /// The headers that sign it (AWS Signature Version 4).
+    ///
+    /// # Errors
+    /// When address or keys hold what cannot be signed, a fragment without either.
+    pub(crate) fn headers(&self, keys: &AwsKeys, scope: &Scope<'_>) -> Result<HeaderMap, String> {
+        let unsigned = || "the keys or the address hold characters that cannot be signed".to_owned();
+        let session = keys.session.as_ref().map(|token| token.expose().to_owned());
+        let credentials = Credentials::new(&*keys.id, keys.secret.expose(), session, None, "codelet");
+        let identity = credentials.into();
+        let params = SigningParams::builder()
+            .identity(&identity)
+            .region(scope.region)
+            .name(scope.service)
+            .time(scope.at)
+            .settings(SigningSettings::default())
+            .build()
+            .map_err(|_| "a part of the signature is missing".to_owned())?
+            .into();
+        let hash = self
+            .body
+            .iter()
+            .fold(Sha256::new(), |hash, slice| hash.chain_update(slice));
+        let hash = hash
+            .finalize()
+            .iter()
+            .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        let request = SignableRequest::new(
+            self.method,
+            self.url.as_str(),
+            self.headers.iter().copied(),
+            SignableBody::Precomputed(hash),
+        );
+        let (instructions, _) = request
+            .and_then(|request| sign(request, &params))
+            .map_err(|_| unsigned())?
+            .into_parts();
+        let mut headers = HeaderMap::new();
+        for header in instructions.into_parts().0 {
+            let mut value = HeaderValue::from_str(header.value()).map_err(|_| unsigned())?;
+            value.set_sensitive(true);
+            headers.insert(header.name(), value);
+        }
+        Ok(headers)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! Google's Application Default Credentials: the file of a service account's key or of a user's login, and the tokens that are got for it.
+//!
+//! Forms of the files and of the exchange: google.aip.dev/auth/4110 to 4113, and
+//! developers.google.com/identity/protocols/oauth2/service-account (November 2026).
+
+use crate::network::{Answer, Line};
+use crate::secret::Secret;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use codelet_agent::model::ModelError;
+use codelet_network::is_own_machine;
+use rig_reqwest::reqwest::Url;
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+/// Where tokens are got, unless the file names another server.
+const TOKEN_SERVER: &str = "https://oauth2.googleapis.com/token";
+/// What a token is for.
+const PURPOSE: &str = "https://www.googleapis.com/auth/cloud-platform";
+/// What a server is asked for with a signed word of a service account.
+const BY_SIGNATURE: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/// A signed word holds for so long; Google takes no longer one.
+const HOLDS: Duration = Duration::from_secs(3_600);
+/// A token is renewed so long before it ends: no request that begins with it outlives it before its answer begins.
+const RENEWED_BEFORE: Duration = Duration::from_secs(300);
+/// What to do where the file is of no use.
+const OTHERWISE: &str =
+    "set $CLOUDSDK_AUTH_ACCESS_TOKEN to what `gcloud auth application-default print-access-token` prints";
+
+/// What gets tokens: a service account's key, or a user's login.
+#[derive(Clone)]
+pub struct GoogleCredentials {
+    kind: Kind,
+    server: Url,
+    /// The project that the file names.
+    project: Option<String>,
+    /// The project that is billed for a user's requests.
+    quota_project: Option<String>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Account {
+        email: String,
+        key_id: Option<String>,
+        key: Arc<RsaKeyPair>,
+        /// As it stands in the file, to be hidden.
+        lines: Vec<String>,
+    },
+    User {
+        client: String,
+        client_secret: Secret,
+        refresh: Secret,
+    },
+}
+
+impl GoogleCredentials {
+    /// Reads the text of a file of credentials.
+    ///
+    /// # Errors
+    /// When it is none, or of a type that is not read here; a sentence without anything of the file but its type.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let file: Value = serde_json::from_str(text).map_err(|_| "it is not valid JSON".to_owned())?;
+        let field = |name: &str| {
+            file.get(name)
+                .and_then(Value::as_str)
+                .filter(|text| !text.trim().is_empty())
+        };
+        let needed = |name: &str| field(name).ok_or_else(|| format!("it has no {name}"));
+        let kind = match needed("type")? {
+            "service_account" => Kind::Account {
+                email: needed("client_email")?.to_owned(),
+                key_id: field("private_key_id").map(str::to_owned),
+                key: Arc::new(private_key(needed("private_key")?)?),
+                lines: needed("private_key")?
+                    .lines()
+                    .map(str::to_owned)
+                    .filter(|line| line.len() > 16 && !line.contains('-'))
+                    .collect(),
+            },
+            "authorized_user" => Kind::User {
+                client: needed("client_id")?.to_owned(),
+                client_secret: Secret::new(needed("client_secret")?),
+                refresh: Secret::new(needed("refresh_token")?),
+            },
+            other => {
+                let other: String = other
+                    .chars()
+                    .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .take(40)
+                    .collect();
+                return Err(format!(
+                    "it is of the type {other}, which is not supported: {OTHERWISE}"
+                ));
+            }
+        };
+        let server = Url::parse(field("token_uri").unwrap_or(TOKEN_SERVER)).ok();
+        let server = server.filter(|url| url.scheme() == "https" || url.scheme() == "http" && is_own_machine(url));
+        Ok(GoogleCredentials {
+            kind,
+            server: server.ok_or("its token_uri is no address that begins with https://")?,
+            project: field("project_id").or(field("quota_project_id")).map(str::to_owned),
+            quota_project: field("quota_project_id").map(str::to_owned),
+        })
+    }
+
+    /// The project that the file names, if it names one.
+    pub fn project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// What nobody may see of them.
+    pub fn secrets(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Account { lines, .. } => lines.clone(),
+            Kind::User {
+                client_secret, refresh, ..
+            } => {
+                vec![client_secret.expose().to_owned(), refresh.expose().to_owned()]
+            }
+        }
+    }
+
+    /// The server that gives tokens.
+    pub(crate) fn server(&self) -> &Url {
+        &self.server
+    }
+
+    /// The project that goes into a header of its own, for users.
+    pub(crate) fn billed(&self) -> Option<&str> {
+        matches!(self.kind, Kind::User { .. })
+            .then_some(self.quota_project.as_deref())
+            .flatten()
+    }
+
+    /// What is sent for a token.
+    fn form(&self, now: SystemTime) -> Result<String, String> {
+        let mut form = Url::parse("http://form/").map_err(|error| error.to_string())?;
+        match &self.kind {
+            Kind::Account { email, key_id, key, .. } => {
+                let word = signed(key, key_id.as_deref(), email, &self.server, now)?;
+                let mut pairs = form.query_pairs_mut();
+                pairs
+                    .append_pair("grant_type", BY_SIGNATURE)
+                    .append_pair("assertion", &word);
+            }
+            Kind::User {
+                client,
+                client_secret,
+                refresh,
+            } => {
+                let mut pairs = form.query_pairs_mut();
+                pairs
+                    .append_pair("grant_type", "refresh_token")
+                    .append_pair("client_id", client);
+                pairs
+                    .append_pair("client_secret", client_secret.expose())
+                    .append_pair("refresh_token", refresh.expose());
+            }
+        }
+        Ok(form.query().unwrap_or_default().to_owned())
+    }
+
+    /// What to do where the server refuses.
+    fn advice(&self, said: &str) -> &'static str {
+        match &self.kind {
+            Kind::User { .. } => "run `gcloud auth application-default login`",
+            Kind::Account { .. } if said.contains("iat") || said.contains("timeframe") => {
+                "this computer's clock is wrong: set it"
+            }
+            Kind::Account { .. } => "check the service account's key file, or make a new key",
+        }
+    }
+}
+
+impl std::fmt::Debug for GoogleCredentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[credentials]")
+    }
+}
+
+fn private_key(pem: &str) -> Result<RsaKeyPair, String> {
+    let unusable = || "its private_key is no RSA key that can be read".to_owned();
+    match PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| unusable())? {
+        PrivateKeyDer::Pkcs8(der) => RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| unusable()),
+        PrivateKeyDer::Pkcs1(der) => RsaKeyPair::from_der(der.secret_pkcs1_der()).map_err(|_| unusable()),
+        _ => Err(unusable()),
+    }
+}
+
+/// A word of a service account about itself, signed (a JSON Web Token, RS256).
+fn signed(
+    key: &RsaKeyPair,
+    key_id: Option<&str>,
+    email: &str,
+    server: &Url,
+    now: SystemTime,
+) -> Result<String, String> {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let mut head = json!({"alg": "RS256", "typ": "JWT"});
+    if let Some(key_id) = key_id {
+        head["kid"] = json!(key_id);
+    }
+    let claims =
+        json!({"iss": email, "scope": PURPOSE, "aud": server.as_str(), "iat": since, "exp": since + HOLDS.as_secs()});
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let text = format!("{}.{}", part(&head), part(&claims));
+    let mut signature = vec![0; key.public().modulus_len()];
+    key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature)
+        .map_err(|_| "its private_key cannot sign".to_owned())?;
+    Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+/// The tokens of credentials: one at a time, shared by all requests, and renewed before it ends.
+pub(crate) struct AccessTokens {
+    credentials: GoogleCredentials,
+    line: Line,
+    kept: Mutex<Option<(Secret, Instant)>>,
+}
+
+impl AccessTokens {
+    /// Nothing is asked before the first token is wanted. `line` leads to the server of the credentials.
+    pub(crate) fn new(credentials: GoogleCredentials, line: Line) -> Self {
+        AccessTokens {
+            credentials,
+            line,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The project that goes into a header of its own.
+    pub(crate) fn billed(&self) -> Option<&str> {
+        self.credentials.billed()
+    }
+
+    /// A token that holds for a while; two requests that want one at the same time wait for the same.
+    ///
+    /// # Errors
+    /// When the server refuses, cannot be reached or makes no sense.
+    pub(crate) async fn token(&self) -> Result<Secret, ModelError> {
+        let mut kept = self.kept.lock().await;
+        if let Some((token, until)) = &*kept
+            && Instant::now() < *until
+        {
+            return Ok(token.clone());
+        }
+        let form = self.credentials.form(SystemTime::now());
+        let form = form.map_err(|said| ModelError::Credentials { said })?;
+        let (token, lasts) = self.read(self.line.form(form).await?)?;
+        *kept = Some((token.clone(), Instant::now() + lasts.saturating_sub(RENEWED_BEFORE)));
+        Ok(token)
+    }
+
+    /// Forgets a token that was refused: the next request gets another one.
+    pub(crate) async fn forget(&self, token: &Secret) {
+        let mut kept = self.kept.lock().await;
+        if kept.as_ref().is_some_and(|(own, _)| own == token) {
+            *kept = None;
+        }
+    }
+
+    fn read(&self, answer: Answer) -> Result<(Secret, Duration), ModelError> {
+        let place = self.credentials.server.host_str().unwrap_or("?");
+        let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if answer.status == 200 {
+            let token = text("access_token").map(Secret::new);
+            let lasts = body.get("expires_in").and_then(Value::as_u64).map(Duration::from_secs);
+            return token
+                .map(|token| (token, lasts.unwrap_or_default()))
+                .ok_or(ModelError::Garbled {
+                    said: format!("{place} gave no token"),
+                });
+        }
+        let said = text("error_description")
+            .or(text("error"))
+            .unwrap_or("no reason was given");
+        let mut said = self.line.scrub(said);
+        said = codelet_text::short::clip(&said, 300).into_owned();
+        let status = answer.status;
+        Err(match status {
+            400..=403 => ModelError::Credentials {
+                said: format!(
+                    "{place} gave no token: {said} ({status}); {}",
+                    self.credentials.advice(&said)
+                ),
+            },
+            408 | 429 | 500..=599 => ModelError::Busy {
+                retry_after: None,
+                said: format!("{place} gave no token: {said} ({status})"),
+            },
+            _ => ModelError::Refused {
+                said: format!("{place} gave no token: {said} ({status})"),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
