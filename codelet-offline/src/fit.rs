@@ -29,6 +29,8 @@ pub struct Fit {
     pub overhead: Tokens,
     /// The model has a tool `recall`.
     pub offers_recall: bool,
+    /// The host says that it is time: the conversation is edited now, however full the window is.
+    pub is_due: bool,
 }
 
 /// A part of what is sent.
@@ -78,9 +80,13 @@ pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
             told += count;
             conversation.append(message);
         }
+        let signals = Signals {
+            is_asked: how.is_due && told == items.len(),
+            ..Signals::default()
+        };
         // A reply that the conversation ends with is gone on with: no request comes before it.
         if answered > 0
-            && let Some(due) = conversation.decide(Signals::default())
+            && let Some(due) = conversation.decide(signals)
         {
             // What cannot be made smaller goes on as it is.
             let _ = conversation.compact(due);
@@ -143,6 +149,7 @@ mod tests {
             window: 8_000,
             overhead: 0,
             offers_recall: true,
+            is_due: false,
         };
         let slices: Vec<&[u8]> = items.iter().map(Vec::as_slice).collect();
         let fitted = fit(&slices, &how).unwrap();
@@ -181,6 +188,7 @@ mod tests {
             window: 8_000,
             overhead: 0,
             offers_recall: false,
+            is_due: false,
         };
         assert!(fit(&[b"[1"], &how).is_err());
         assert_eq!(fit(&[], &how).unwrap().shown, []);

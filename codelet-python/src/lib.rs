@@ -121,6 +121,7 @@ fn fitted(
     window: u64,
     overhead: u64,
     offers_recall: bool,
+    is_due: bool,
 ) -> PyResult<Fitted> {
     let work = || {
         let how = Fit {
@@ -128,6 +129,7 @@ fn fitted(
             window,
             overhead,
             offers_recall,
+            is_due,
         };
         let items: Vec<&[u8]> = items.iter().map(|item| &**item).collect();
         let fitted = fit::fit(&items, &how).map_err(|error| error.to_string())?;

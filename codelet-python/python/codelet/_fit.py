@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -40,19 +41,20 @@ class Fitter(Generic[M]):
         #: What is not sent any more: the whole text behind each handle.
         self.removed: dict[str, str] = {}
 
-    def fit(self, messages: Sequence[M]) -> list[M]:
-        """What is to be sent: messages as they are, and new ones in place of others."""
+    def fit(self, messages: Sequence[M], *, is_due: bool = False) -> list[M]:
+        """What is to be sent: messages as they are, and new ones in place of others. is_due: edit now, however full the window is."""
         items: list[bytes] = []
         owners: list[int] = []
         for at, message in enumerate(messages):
             for item in self._dump(message):
                 items.append(to_json(item))
                 owners.append(at)
-        shown, removed, edits = _codelet.fit(items, self.form, self.window, self.overhead, self.offers_recall)
+        shown, removed, edits = _codelet.fit(items, self.form, self.window, self.overhead, self.offers_recall, is_due)
         if not edits:
             return list(messages)
         self.removed.update(removed)
         sent: list[M] = []
+        counts = Counter(owners)
         for start, end, made in shown:
             if made is not None:
                 sent.append(self._load(json.loads(made)))
@@ -64,7 +66,7 @@ class Fitter(Generic[M]):
                 last = at
                 while last < end and owners[last] == owner:
                     last += 1
-                whole = owners.count(owner) == last - at
+                whole = counts[owner] == last - at
                 sent.extend([messages[owner]] if whole else [self._load(json.loads(item)) for item in items[at:last]])
                 at = last
         return sent
