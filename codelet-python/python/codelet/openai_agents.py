@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents import CallModelData, FunctionTool, ModelInputData, TResponseInputItem, function_tool
+from agents import FunctionTool, TResponseInputItem, function_tool
+from agents.run import CallModelData, ModelInputData
 
 from ._fit import RECALL, Fitter
 
