@@ -156,7 +156,9 @@ mod tests {
         let mut sent = Vec::new();
         for shown in fitted.shown {
             match shown {
-                Shown::AsSaid(span) => sent.extend(items[span].iter().map(|item| String::from_utf8(item.clone()).unwrap())),
+                Shown::AsSaid(span) => {
+                    sent.extend(items[span].iter().map(|item| String::from_utf8(item.clone()).unwrap()))
+                }
                 Shown::Made(json) => sent.push(json),
             }
         }
@@ -174,7 +176,10 @@ mod tests {
             if edited == edits {
                 assert_eq!(now[..before.len()], before, "at step {steps}");
             }
-            assert!(now[0].contains("Be brief.") && now.iter().any(|item| item.contains("parser is slow")), "{now:#?}");
+            assert!(
+                now[0].contains("Be brief.") && now.iter().any(|item| item.contains("parser is slow")),
+                "{now:#?}"
+            );
             assert!(now.iter().map(String::len).sum::<usize>() < 8_000 * 4);
             (before, edits) = (now, edited);
         }

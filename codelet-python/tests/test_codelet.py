@@ -53,7 +53,7 @@ def test_the_bytes_are_those_of_the_program(name: str, to: str) -> None:
 
 def test_what_cannot_be_done_is_told(long: list[dict[str, Any]]) -> None:
     for wrong, words in [
-        (lambda: codelet.compact("no conversation"), ""),
+        (lambda: codelet.compact("no conversation"), "."),
         (lambda: codelet.compact(long, budget=1, window=1), "exclude each other"),
         (lambda: codelet.compact(long, form="klingon"), "formats()"),
         (lambda: codelet.compact(long, to="codex"), "codex"),
@@ -119,6 +119,7 @@ def test_threads_work_while_a_large_conversation_is_compacted() -> None:
     assert count > 10_000
 
 
+@pytest.mark.large
 def test_a_hundred_megabytes() -> None:
     messages = [{"role": "user", "content": "look"}, {"role": "assistant", "content": "x" * 100_000_000}, {"role": "user", "content": "and?"}]
     result = codelet.compact(messages, budget=2_000)

@@ -34,7 +34,8 @@ class CompactionCodelet(CompactionStrategy):
         self._items = {id(message): list(await messages_to_openai([message])) for message in messages}
         left: list[ChatMessage] = []
         for message in self.fitter.fit(messages, is_due=True):
-            left.extend(await messages_from_openai([message]) if isinstance(message, dict) else [message])
+            made: Any = [message]
+            left.extend(await messages_from_openai(made) if isinstance(message, dict) else made)
         return left, None
 
 
