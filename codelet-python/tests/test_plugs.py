@@ -261,3 +261,37 @@ def test_inspect_ai(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (log,) = eval(Task([Sample(PROMPT)], solver=agent), model=model, display="none", log_dir=str(tmp_path))
     assert log.status == "success", log.error
     judge(sent, compaction.fitter.removed)
+
+
+def test_openhands(tmp_path: Any) -> None:
+    pytest.importorskip("openhands.sdk")
+    import openhands_tool as looking
+    from openhands.sdk import Agent, Conversation, Tool
+    from openhands.sdk.llm import Message, MessageToolCall, TextContent
+    from openhands.sdk.testing import TestLLM
+
+    from codelet.openhands import CodeletCondenser
+
+    sent: list[list[Any]] = []
+
+    class Scripted(TestLLM):
+        def completion(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            flags = {"cache_enabled": False, "vision_enabled": False, "function_calling_enabled": True}
+            flags |= {"force_string_serializer": True, "send_reasoning_content": False}
+            sent.append([message.to_chat_dict(**flags) for message in messages])
+            return super().completion(messages, *args, **kwargs)
+
+    def call(step: int) -> Message:
+        made = MessageToolCall(id=f"c{step}", name="look", arguments=json.dumps({"step": step}), origin="completion")
+        return Message(role="assistant", content=[TextContent(text=f"Look {step}.")], tool_calls=[made])
+
+    looking.register(OUTPUT)
+    done = Message(role="assistant", content=[TextContent(text="done")])
+    llm = Scripted(scripted_responses=[*map(call, range(STEPS)), done], model="test-model", usage_id="test")
+    condenser = CodeletCondenser(window=WINDOW + 4_000)
+    agent = Agent(llm=llm, tools=[Tool(name="look")], condenser=condenser, include_default_tools=[])
+    conversation = Conversation(agent=agent, workspace=str(tmp_path), visualizer=None)
+    conversation.send_message(PROMPT)
+    conversation.run()
+    # The system prompt and the tools of OpenHands are large, and stay.
+    judge([request[1:] for request in sent], agent.condenser.fitter.removed)
