@@ -26,6 +26,7 @@
 
 pub mod check;
 pub mod compact;
+pub mod fit;
 pub mod inspect;
 pub mod removed;
 mod report;

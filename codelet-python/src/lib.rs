@@ -4,7 +4,8 @@
 use codelet_context::compact::Target;
 use codelet_context::price;
 use codelet_offline::compact::Compact;
-use codelet_offline::{check, compact, inspect, removed};
+use codelet_offline::fit::{Fit, Shown};
+use codelet_offline::{check, compact, fit, inspect, removed};
 use codelet_replay::json;
 use codelet_replay::policy::{Policy, Settings};
 use codelet_replay::session::Session;
@@ -13,6 +14,7 @@ use codelet_transcript::{Document, Format, ReadError, Recording};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 create_exception!(
     codelet,
@@ -72,7 +74,7 @@ type Compacted = (String, String, Vec<(String, String)>);
 #[expect(clippy::too_many_arguments, reason = "they are named on Python's side")]
 fn compacted(
     py: Python<'_>,
-    input: Vec<u8>,
+    input: &[u8],
     budget: Option<u64>,
     window: Option<u64>,
     form: &str,
@@ -88,14 +90,14 @@ fn compacted(
     };
     let work = || {
         let to = to.map(form_of).transpose()?;
-        let document = read(&input, form, force)?.document;
+        let document = read(input, form, force)?.document;
         let mut warnings = odd(&document);
         let how = Compact {
             target,
             to,
             reading_back,
         };
-        let mut done = compact::compact(input, document, &how);
+        let mut done = compact::compact(input.to_vec(), document, &how);
         let written = done.write().map_err(|error| error.to_string())?;
         warnings.extend(done.warnings(&written));
         let removed = done.archive().iter();
@@ -107,11 +109,46 @@ fn compacted(
     py.detach(work).map_err(failed)
 }
 
+/// What `fit` returns: the numbers of items, from one to another, or one that was made; what was removed; how many edits.
+type Fitted = (Vec<(usize, usize, Option<String>)>, Vec<(String, String)>, usize);
+
+/// What is sent of a conversation that comes whole before each request.
+#[pyfunction(name = "fit")]
+fn fitted(
+    py: Python<'_>,
+    items: Vec<PyBackedBytes>,
+    form: &str,
+    window: u64,
+    overhead: u64,
+    offers_recall: bool,
+    is_due: bool,
+) -> PyResult<Fitted> {
+    let work = || {
+        let how = Fit {
+            form: form_of(form)?,
+            window,
+            overhead,
+            offers_recall,
+            is_due,
+        };
+        let items: Vec<&[u8]> = items.iter().map(|item| &**item).collect();
+        let fitted = fit::fit(&items, &how).map_err(|error| error.to_string())?;
+        let shown = fitted.shown.into_iter().map(|shown| match shown {
+            Shown::AsSaid(items) => (items.start, items.end, None),
+            Shown::Made(json) => (0, 0, Some(json)),
+        });
+        let removed = fitted.archive.iter();
+        let removed = removed.map(|(handle, removed)| (handle.as_str().to_owned(), removed.body.as_str().to_owned()));
+        Ok((shown.collect(), removed.collect(), fitted.edits))
+    };
+    py.detach(work).map_err(failed)
+}
+
 /// What fills a conversation, as JSON.
 #[pyfunction(name = "inspect")]
-fn inspected(py: Python<'_>, input: Vec<u8>, form: &str, force: bool, largest: usize) -> PyResult<String> {
+fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usize) -> PyResult<String> {
     let work = || {
-        let document = read(&input, form, force)?.document;
+        let document = read(input, form, force)?.document;
         let warnings = odd(&document);
         Ok(inspect::inspect(document, largest).report(&warnings).to_string())
     };
@@ -120,9 +157,9 @@ fn inspected(py: Python<'_>, input: Vec<u8>, form: &str, force: bool, largest: u
 
 /// Where a request breaks its vendor's rules: places, each with a sentence.
 #[pyfunction(name = "check")]
-fn checked(py: Python<'_>, input: Vec<u8>, vendor: &str) -> PyResult<Vec<(String, String)>> {
+fn checked(py: Python<'_>, input: &[u8], vendor: &str) -> PyResult<Vec<(String, String)>> {
     let work = || {
-        let faults = check::check(&input, asked(vendor)?)?;
+        let faults = check::check(input, asked(vendor)?)?;
         Ok(faults.into_iter().map(|fault| (fault.place, fault.sentence)).collect())
     };
     py.detach(work).map_err(failed)
@@ -133,7 +170,7 @@ fn checked(py: Python<'_>, input: Vec<u8>, vendor: &str) -> PyResult<Vec<(String
 #[pyo3(signature = (input, window, prices, policies, form, force))]
 fn replay(
     py: Python<'_>,
-    input: Vec<u8>,
+    input: &[u8],
     window: u64,
     prices: Option<&str>,
     policies: Vec<String>,
@@ -160,7 +197,7 @@ fn replay(
         if policies.is_empty() {
             asked = Policy::USUAL.to_vec();
         }
-        let recording = read(&input, form, force)?;
+        let recording = read(input, form, force)?;
         let format = recording.document.format;
         let session = Session::new("", recording);
         if session.requests.is_empty() {
@@ -174,9 +211,9 @@ fn replay(
 
 /// The text of a handle, or of a marker that names one, in lines of JSON as `codelet compact --removed` writes them.
 #[pyfunction]
-fn restore(py: Python<'_>, lines: Vec<u8>, asked: &str) -> PyResult<Option<String>> {
+fn restore(py: Python<'_>, lines: &[u8], asked: &str) -> PyResult<Option<String>> {
     let work = || {
-        let (entries, broken) = removed::entries(&lines);
+        let (entries, broken) = removed::entries(lines);
         match (removed::find(&entries, asked), broken) {
             (Some(text), _) => Ok(Some(text.to_owned())),
             (None, Some(broken)) => Err(format!("line {}: {}", broken.line, broken.problem)),
@@ -188,10 +225,10 @@ fn restore(py: Python<'_>, lines: Vec<u8>, asked: &str) -> PyResult<Option<Strin
 
 /// The conversations of a file that holds more than one; the file itself where it holds one.
 #[pyfunction]
-fn conversations(py: Python<'_>, input: Vec<u8>) -> Vec<Vec<u8>> {
-    py.detach(|| match codelet_transcript::conversations(&input) {
+fn conversations(py: Python<'_>, input: &[u8]) -> Vec<Vec<u8>> {
+    py.detach(|| match codelet_transcript::conversations(input) {
         Some(all) => all.into_iter().map(<[u8]>::to_vec).collect(),
-        None => vec![input],
+        None => vec![input.to_vec()],
     })
 }
 
@@ -208,6 +245,7 @@ fn _codelet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CodeletError", module.py().get_type::<CodeletError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(compacted, module)?)?;
+    module.add_function(wrap_pyfunction!(fitted, module)?)?;
     module.add_function(wrap_pyfunction!(inspected, module)?)?;
     module.add_function(wrap_pyfunction!(checked, module)?)?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;

@@ -2,13 +2,18 @@
 //! prompts, has it compacted five times over, and looks which of them are still there.
 
 use crate::program;
+use crate::venv::{self, Missing, Packages, output};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 /// The kit, for `pip`.
-const KIT: &str = include_str!("../conformance/kit.txt");
+const KIT: Packages = Packages {
+    name: "the kit",
+    pins: include_str!("../conformance/kit.txt"),
+    has_hashes: true,
+};
 /// Budgets as shares of the conversation's characters, and the least share of what was planted that has to survive in each.
 const MARKS: [(f64, f64); 2] = [(0.1, 0.4), (0.3, 1.0)];
 const ROUNDS: &str = "5";
@@ -20,7 +25,7 @@ const ROUNDS: &str = "5";
 /// cannot be had at all, that is said, and no error.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
-    let bin = match install(&target.join("conformance")) {
+    let bin = match venv::install(&target.join("conformance"), &KIT) {
         Ok(bin) => bin,
         Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
         Err(Missing::Wrong(why)) => return Err(vec![why]),
@@ -78,63 +83,6 @@ fn judged(report: &[u8]) -> Result<String, Vec<String>> {
     match faults.is_empty() {
         true => Ok(told.trim_end().to_owned()),
         false => Err(faults),
-    }
-}
-
-/// Why there is no kit.
-enum Missing {
-    /// It cannot be had here; not our fault.
-    Skipped(String),
-    /// What came is not what it should be.
-    Wrong(String),
-}
-
-/// Puts the kit into an environment of its own, unless it is there already, and says where its programs are.
-fn install(folder: &Path) -> Result<PathBuf, Missing> {
-    if !cfg!(unix) {
-        return Err(Missing::Skipped("the kit is run on Unix only".to_owned()));
-    }
-    let (bin, list) = (folder.join("venv/bin"), folder.join("kit.txt"));
-    let is_there = std::fs::read_to_string(&list).is_ok_and(|list| list == KIT) && bin.join("compaction-kit").is_file();
-    if is_there {
-        return Ok(bin);
-    }
-    let wrong = |error: std::io::Error| Missing::Wrong(format!("{}: {error}", folder.display()));
-    let _ = std::fs::remove_dir_all(folder);
-    std::fs::create_dir_all(folder).map_err(wrong)?;
-    let made = output(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(folder));
-    made.map_err(|_| Missing::Skipped("there is no python3 with venv".to_owned()))?;
-    let pins = folder.join("pins.txt");
-    std::fs::write(&pins, KIT).map_err(wrong)?;
-    // `--isolated`: no setting of the user redirects where packages come from.
-    let arguments = "-m pip --isolated install -q --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: \
-                     --require-hashes --retries 1 --timeout 15 -r pins.txt";
-    let brought = output(
-        Command::new(bin.join("python3"))
-            .args(arguments.split_whitespace())
-            .current_dir(folder),
-    );
-    match brought {
-        Ok(_) => {}
-        Err(said) if said.contains("DO NOT MATCH THE HASHES") => return Err(Missing::Wrong(said)),
-        Err(_) => {
-            return Err(Missing::Skipped(
-                "the kit cannot be had: it needs Python 3.11 and a package index".to_owned(),
-            ));
-        }
-    }
-    // Last: it says that everything else is there.
-    std::fs::rename(&pins, &list).map_err(wrong)?;
-    Ok(bin)
-}
-
-/// What a program printed, or how it failed.
-fn output(command: &mut Command) -> Result<Output, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let done = command.output().map_err(|error| format!("{program}: {error}"))?;
-    match done.status.success() {
-        true => Ok(done),
-        false => Err(format!("{program}: {}", String::from_utf8_lossy(&done.stderr).trim())),
     }
 }
 

@@ -10,11 +10,13 @@ mod gateway;
 mod load;
 mod process;
 mod program;
+mod python;
 mod real_clients;
 mod real_model;
 mod seeds;
 mod shape;
 mod train;
+mod venv;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ cargo xtask gateway [--each]   measure what recorded sessions cost through the g
 cargo xtask gateway --beside PYTHON  the same for other programs; PYTHON has cliffcompaction and headroom-ai
 cargo xtask load [--release]   measure what the gateway adds to a request, holds in memory and gets through
 cargo xtask draw-gateway       draw the gateway's page for the documentation
+cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
+cargo xtask wheel              build the wheel for Python as it is shipped
 cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
@@ -83,6 +87,9 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["draw-gateway"] => load::draw(root),
         ["real-clients", rest @ ..] => real_clients::run(root, rest),
         ["conformance"] => conformance::run(root),
+        ["python"] => python::run(root, false),
+        ["python", "--all"] => python::run(root, true),
+        ["wheel"] => python::wheel(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
         ["train"] => train::run(root, None),

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, Union
 
 from . import _codelet
 from ._codelet import CodeletError, __version__
+from ._fit import Fitter, removed_lines, to_json
 
 __all__ = [
-    "CodeletError", "Conversation", "Fault", "Form", "Result", "__version__",
+    "CodeletError", "Conversation", "Fault", "Fitter", "Form", "Result", "__version__",
     "check", "compact", "conversations", "formats", "inspect", "replay", "restore",
 ]
 
@@ -64,9 +65,9 @@ class Result:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The messages of the result."""
-        if isinstance(self.request, list):
-            return self.request
-        return next(self.request[name] for name in _LISTS if isinstance(self.request.get(name), list))
+        request = self.request
+        lists = [request] if isinstance(request, list) else [request.get(name) for name in _LISTS]
+        return next((found for found in lists if isinstance(found, list)), [])
 
 
 def compact(
@@ -89,13 +90,15 @@ def compact(
 
     Raises CodeletError when it is no conversation, or cannot be written in that form.
     """
+    if not isinstance(messages, (str, bytes, os.PathLike)) and not messages:
+        return Result(json.dumps(messages), {"tokens": {"before": 0, "after": 0}, "removed": [], "warnings": []}, {})
     text, report, removed = _codelet.compact(_bytes(messages), budget, window, form, to, force, reading_back)
-    return Result(text, json.loads(report), dict(removed))
+    return Result(text, _object(report), dict(removed))
 
 
 def inspect(messages: Conversation, *, form: str = "auto", force: bool = False, largest: int = 100) -> dict[str, Any]:
     """What fills a conversation: tokens by kind and by tool, its largest items, repeats, what is out of date, turns and anchors."""
-    return json.loads(_codelet.inspect(_bytes(messages), form, force, largest))
+    return _object(_codelet.inspect(_bytes(messages), form, force, largest))
 
 
 def check(request: Conversation, *, vendor: str = "auto") -> list[Fault]:
@@ -108,11 +111,10 @@ def restore(removed: Mapping[str, str] | str | bytes | os.PathLike[str], handle:
 
     removed: `Result.removed`, or the text or file that `codelet compact --removed` wrote. Raises KeyError when there is no such handle.
     """
-    if isinstance(removed, Mapping):
-        if handle in removed:
-            return removed[handle]
-        removed = "".join(json.dumps({"handle": name, "content": text}) + "\n" for name, text in removed.items())
-    text = _codelet.restore(_bytes(removed), handle)
+    if isinstance(removed, Mapping) and handle in removed:
+        return removed[handle]
+    lines = removed_lines(removed) if isinstance(removed, Mapping) else _bytes(removed)
+    text = _codelet.restore(lines, handle)
     if text is None:
         raise KeyError(handle)
     return text
@@ -131,7 +133,7 @@ def replay(
 
     window: the model's context window in tokens. prices: a model whose prices count.
     """
-    return json.loads(_codelet.replay(_bytes(messages), window, prices, list(policies), form, force))
+    return _object(_codelet.replay(_bytes(messages), window, prices, list(policies), form, force))
 
 
 def conversations(text: str | bytes | os.PathLike[str]) -> list[bytes]:
@@ -144,6 +146,11 @@ def formats() -> list[Form]:
     return [Form(*form) for form in _codelet.formats()]
 
 
+def _object(text: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
 def _bytes(conversation: Conversation) -> bytes:
     if isinstance(conversation, bytes):
         return conversation
@@ -152,4 +159,4 @@ def _bytes(conversation: Conversation) -> bytes:
     if isinstance(conversation, os.PathLike):
         with open(conversation, "rb") as file:
             return file.read()
-    return json.dumps(conversation, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return to_json(conversation)

@@ -6,6 +6,9 @@ use crate::{SIZE, leave, server};
 use codelet_testkit::server::{Reply, Server};
 use serde_json::json;
 
+/// What is said once Enter sends what was put into the line.
+const SENDS: &str = "Enter sends it";
+
 fn write(file: &str, content: &str) -> Reply {
     Reply::call("Write", json!({"file_path": file, "content": content})).billed(usage(2_000))
 }
@@ -111,6 +114,7 @@ fn keys_decide_and_the_prompt_stands_where_it_was_typed() {
     terminal.send(b"b");
     terminal.see("Taken back: the conversation and 2 files.");
     terminal.see("› Make one a digit, too.");
+    terminal.see(SENDS);
     assert_eq!(bench.read("a.txt"), "one\n2\n");
     assert!(!bench.work.join("new").exists());
     terminal.send(b" And say why.\r");
@@ -181,6 +185,7 @@ fn the_conversation_alone_goes_back_and_the_model_is_told_that_files_are_newer()
     terminal.see("Taken back: the conversation; files are not changed.");
     assert_eq!(bench.read("a.txt"), "1\n2\n");
     terminal.see("› Make one a digit, too.");
+    terminal.see(SENDS);
     terminal.send(CTRL_U);
     terminal.say("Go on.");
     terminal.wait("Third done.");
@@ -230,6 +235,7 @@ fn what_a_command_has_changed_is_told_and_overwritten_only_if_the_user_says_so()
         terminal.send(letter.as_bytes());
         terminal.see(told);
         assert_eq!(bench.read("a.txt"), left);
+        terminal.see(SENDS);
         terminal.send(CTRL_U);
         terminal.say("Go on.");
         terminal.wait("Third done.");
@@ -268,7 +274,8 @@ fn what_a_compaction_has_taken_out_stands_in_the_window_again() {
         }
     }
     terminal.say("/rewind 2 both");
-    terminal.see("› And then?\nready");
+    terminal.see("› And then?");
+    terminal.see(SENDS);
     terminal.send(b"\r");
     terminal.wait("Fourth done.");
     leave(&mut terminal, &server);

@@ -1,0 +1,201 @@
+//! What is sent of a conversation that comes whole before each request: a pure function of it.
+//!
+//! Earlier edits are not kept, they are made again: the engine is told the conversation reply by reply, and decides before each as it
+//! would have then, by what the conversation weighs. So between two edits each result extends the one before it, whoever asks, and
+//! a host need only know its own messages.
+
+use codelet_context::conversation::{Conversation, Signals};
+use codelet_context::message::Message;
+use codelet_context::policy::CompactionConfig;
+use codelet_context::recall::Archive;
+use codelet_context::tokens::Tokens;
+use codelet_transcript::{Format, ReadError, is_reply_item, read_items, vendor, write_items};
+use serde_json::Map;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The notice of a summary names the tool by which the host gives back what was removed.
+const BY_TOOL: &str = "The tool `recall` returns what it leaves out, by its handle.";
+
+/// What decides how a conversation is fitted, beside what is said in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// The form of its items: that of a vendor's request.
+    pub form: Format,
+    /// The model's context window in tokens, less what its reply may take.
+    pub window: Tokens,
+    /// An estimate in tokens of what a request holds beside the conversation: definitions of tools, and instructions.
+    pub overhead: Tokens,
+    /// The model has a tool `recall`.
+    pub offers_recall: bool,
+    /// The host says that it is time: the conversation is edited now, however full the window is.
+    pub is_due: bool,
+}
+
+/// A part of what is sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Shown {
+    /// Items as they came, by their numbers.
+    AsSaid(Range<usize>),
+    /// An item that was made, as JSON.
+    Made(String),
+}
+
+/// What is sent of a conversation.
+#[derive(Debug)]
+pub struct Fitted {
+    /// In order.
+    pub shown: Vec<Shown>,
+    /// What is not sent, by the handles that stand in its place.
+    pub archive: Archive,
+    /// How often it was edited so far.
+    pub edits: usize,
+}
+
+/// Tokens for each estimated one, as recorded bills show.
+fn ratio(form: Format) -> f64 {
+    match form {
+        Format::Anthropic => 1.45,
+        _ => 1.31,
+    }
+}
+
+/// Fits a conversation, given as the items of its vendor's list, into a window. What cannot be made smaller stays.
+///
+/// # Errors
+/// When an item is none of the form, or the form is none of a request.
+pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
+    let window = (how.window as f64 / ratio(how.form)) as Tokens;
+    let conversation = Conversation::new(CompactionConfig::new(window), how.overhead);
+    let mut conversation = conversation.reading_back(if how.offers_recall { BY_TOOL } else { "" });
+    let (mut spans, mut told) = (Vec::new(), 0);
+    while told < items.len() {
+        let rest = &items[told..];
+        let is_reply = |item: &&[u8]| is_reply_item(item, how.form);
+        let replied = rest.iter().take_while(|item| is_reply(item)).count();
+        let answered = rest[replied..].iter().take_while(|item| !is_reply(item)).count();
+        for (message, count) in read_items(&rest[..replied + answered], told, how.form)? {
+            spans.push(told..told + count);
+            told += count;
+            conversation.append(message);
+        }
+        let signals = Signals {
+            is_asked: how.is_due && told == items.len(),
+            ..Signals::default()
+        };
+        // A reply that the conversation ends with is gone on with: no request comes before it.
+        if answered > 0
+            && let Some(due) = conversation.decide(signals)
+        {
+            // What cannot be made smaller goes on as it is.
+            let _ = conversation.compact(due);
+        }
+    }
+    Ok(shown(&conversation, &spans, how.form))
+}
+
+fn shown(conversation: &Conversation, spans: &[Range<usize>], form: Format) -> Fitted {
+    let said = conversation.history().messages();
+    let mut view = conversation.view().clone();
+    let edits = conversation.edits().len();
+    if edits > 0 {
+        vendor::settle(form, &Map::new(), said, &mut view);
+    }
+    let places = said.iter().zip(spans);
+    let places: HashMap<*const Message, &Range<usize>> =
+        places.map(|(message, span)| (Arc::as_ptr(message), span)).collect();
+    let messages: Vec<Message> = view.messages.iter().map(|message| Message::clone(message)).collect();
+    let mut shown = Vec::new();
+    for (message, made) in view.messages.iter().zip(write_items(&messages, form)) {
+        match (places.get(&Arc::as_ptr(message)), shown.last_mut()) {
+            (Some(span), Some(Shown::AsSaid(last))) if last.end == span.start => last.end = span.end,
+            (Some(span), _) => shown.push(Shown::AsSaid((*span).clone())),
+            (None, _) => shown.extend(made.into_iter().map(Shown::Made)),
+        }
+    }
+    Fitted {
+        shown,
+        archive: view.archive,
+        edits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde_json::json;
+
+    fn session(steps: usize) -> Vec<Vec<u8>> {
+        let mut items = vec![
+            json!({"role": "system", "content": "Be brief."}),
+            json!({"role": "user", "content": "Find out why the parser is slow."}),
+        ];
+        for step in 0..steps {
+            let id = format!("call_{step}");
+            let call = json!({"id": id, "type": "function", "function": {"name": "run", "arguments": "{\"command\":\"perf\"}"}});
+            items.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+            let output = format!("run {step}: most time is spent in skip_blank()\n").repeat(30);
+            items.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
+        }
+        items.iter().map(|item| item.to_string().into_bytes()).collect()
+    }
+
+    fn sent(items: &[Vec<u8>]) -> (Vec<String>, usize) {
+        let how = Fit {
+            form: Format::Openai,
+            window: 8_000,
+            overhead: 0,
+            offers_recall: true,
+            is_due: false,
+        };
+        let slices: Vec<&[u8]> = items.iter().map(Vec::as_slice).collect();
+        let fitted = fit(&slices, &how).unwrap();
+        let mut sent = Vec::new();
+        for shown in fitted.shown {
+            match shown {
+                Shown::AsSaid(span) => {
+                    sent.extend(items[span].iter().map(|item| String::from_utf8(item.clone()).unwrap()))
+                }
+                Shown::Made(json) => sent.push(json),
+            }
+        }
+        (sent, fitted.edits)
+    }
+
+    #[test]
+    fn each_request_extends_the_one_before_it_but_at_edits() {
+        let whole = session(60);
+        let (mut before, mut edits) = sent(&whole[..2]);
+        assert_eq!((before.len(), edits), (2, 0));
+        for steps in 1..=60 {
+            let (now, edited) = sent(&whole[..2 + 2 * steps]);
+            assert!(edited - edits <= 1, "at step {steps}");
+            if edited == edits {
+                assert_eq!(now[..before.len()], before, "at step {steps}");
+            }
+            assert!(
+                now[0].contains("Be brief.") && now.iter().any(|item| item.contains("parser is slow")),
+                "{now:#?}"
+            );
+            assert!(now.iter().map(String::len).sum::<usize>() < 8_000 * 4);
+            (before, edits) = (now, edited);
+        }
+        assert!(edits >= 3, "{edits}");
+    }
+
+    #[test]
+    fn what_is_no_item_is_told() {
+        let how = Fit {
+            form: Format::Openai,
+            window: 8_000,
+            overhead: 0,
+            offers_recall: false,
+            is_due: false,
+        };
+        assert!(fit(&[b"[1"], &how).is_err());
+        assert_eq!(fit(&[], &how).unwrap().shown, []);
+    }
+}

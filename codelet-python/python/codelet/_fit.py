@@ -1,0 +1,99 @@
+"""What a host sends of a conversation that it holds whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from . import _codelet
+
+M = TypeVar("M")
+
+#: What a host may tell its model of the tool that `Fitter.recall` is.
+RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker."
+
+
+class Fitter(Generic[M]):
+    """Keeps the conversations of a host within a context window.
+
+    window: the model's context window in tokens, less what its reply may take. overhead: an estimate in tokens of what each request holds
+    beside its messages, such as definitions of tools. offers_recall: the model has a tool `recall`, which calls `Fitter.recall`.
+    form: that of the dicts that `dump` makes. dump: the items that a message is, in that form. load: the message that an item is.
+
+    What is sent is a function of the conversation alone: it changes only where the window is full, extends what was sent before
+    elsewhere, and is the same in another process. A host may keep the result in place of the conversation, or bring all of it again.
+    """
+
+    def __init__(
+        self,
+        window: int,
+        *,
+        overhead: int = 0,
+        offers_recall: bool = False,
+        form: str = "openai",
+        dump: Callable[[M], Sequence[Mapping[str, Any]]],
+        load: Callable[[dict[str, Any]], M],
+    ) -> None:
+        self.window, self.overhead, self.offers_recall, self.form = window, overhead, offers_recall, form
+        self._dump, self._load = dump, load
+        #: What is not sent any more: the whole text behind each handle.
+        self.removed: dict[str, str] = {}
+
+    def fit(self, messages: Sequence[M], *, is_due: bool = False) -> list[M]:
+        """What is to be sent: messages as they are, and new ones in place of others. is_due: edit now, however full the window is."""
+        items: list[bytes] = []
+        owners: list[int] = []
+        for at, message in enumerate(messages):
+            for item in self._dump(message):
+                items.append(to_json(item))
+                owners.append(at)
+        shown, removed, edits = _codelet.fit(items, self.form, self.window, self.overhead, self.offers_recall, is_due)
+        if not edits:
+            return list(messages)
+        self.removed.update(removed)
+        sent: list[M] = []
+        counts = Counter(owners)
+        for start, end, made in shown:
+            if made is not None:
+                sent.append(self._load(json.loads(made)))
+                continue
+            # A message of several items is one again where all of them are there.
+            at = start
+            while at < end:
+                owner = owners[at]
+                last = at
+                while last < end and owners[last] == owner:
+                    last += 1
+                whole = counts[owner] == last - at
+                sent.extend([messages[owner]] if whole else [self._load(json.loads(item)) for item in items[at:last]])
+                at = last
+        return sent
+
+    def recall(self, handle: str) -> str:
+        """The text behind a handle, or a sentence that says that there is none: what a tool answers."""
+        text = _codelet.restore(removed_lines(self.removed), handle)
+        return f"Nothing is kept under {handle!r}." if text is None else text
+
+
+def to_json(value: Any) -> bytes:
+    """JSON of a value of a conversation; halves of characters stay escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, allow_nan=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False).encode()
+
+
+def _plain(value: Any) -> Any:
+    """A message as the client libraries of vendors return it."""
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"{type(value).__name__} is no part of a conversation; expected dicts, lists, strings and numbers")
+    return dump(mode="json", exclude_none=True)
+
+
+def removed_lines(removed: Mapping[str, str]) -> bytes:
+    """What was removed, as `codelet compact --removed` writes it."""
+    return b"".join(to_json({"handle": name, "content": text}) + b"\n" for name, text in removed.items())

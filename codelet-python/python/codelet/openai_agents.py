@@ -1,0 +1,40 @@
+"""OpenAI Agents SDK: `RunConfig(call_model_input_filter=InputFilter(window=200_000))`. Needs `pip install codelet[openai-agents]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents import FunctionTool, TResponseInputItem, function_tool
+from agents.run import CallModelData, ModelInputData
+
+from ._fit import RECALL, Fitter
+
+
+class InputFilter:
+    """Fits the items of each model call into the context window. The run and its session keep all of them.
+
+    Give the agent `InputFilter.tool` as well, and say so by `offers_recall=True`.
+    """
+
+    def __init__(self, window: int, *, overhead: int = 0, offers_recall: bool = False) -> None:
+        self.fitter: Fitter[Any] = Fitter(
+            window,
+            overhead=overhead,
+            offers_recall=offers_recall,
+            form="responses",
+            dump=lambda item: [item],
+            load=lambda item: item,
+        )
+
+    def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        items: list[TResponseInputItem] = self.fitter.fit(data.model_data.input)
+        return ModelInputData(input=items, instructions=data.model_data.instructions)
+
+    @property
+    def tool(self) -> FunctionTool:
+        """The tool `recall`."""
+
+        def recall(handle: str) -> str:
+            return self.fitter.recall(handle)
+
+        return function_tool(recall, name_override="recall", description_override=RECALL)

@@ -1,0 +1,105 @@
+//! The package for Python: its wheel, and its tests as it is installed from that.
+
+use crate::program;
+use crate::venv::{self, Missing, Packages, output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const LIGHT: Packages = Packages {
+    name: "what tests the Python package",
+    pins: include_str!("../python/light.txt"),
+    has_hashes: true,
+};
+/// The same with the libraries that it plugs into.
+const HOSTS: Packages = Packages {
+    name: "what tests the plugs",
+    pins: include_str!("../python/hosts.txt"),
+    has_hashes: false,
+};
+
+/// Builds the wheel without optimisation, installs it and tests it; with `all`, its plugs in the real libraries, too.
+///
+/// # Errors
+/// Where a build or a test fails. Where Python or its packages cannot be had, that is said, and no error.
+pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
+    let target = program::target(root);
+    let (name, packages) = if all { ("python-all", HOSTS) } else { ("python", LIGHT) };
+    let bin = match venv::install(&target.join(name), &packages) {
+        Ok(bin) => bin,
+        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
+        Err(Missing::Wrong(why)) => return Err(vec![why]),
+    };
+    let tested = || -> Result<String, String> {
+        let codelet = program::as_tested(root)?;
+        let wheel = built(root, &bin, &codelet, &target.join("wheels/dev"), &["--profile", "dev"])?;
+        let mut pip = Command::new(bin.join("python3"));
+        pip.args(
+            "-m pip --isolated install -q --disable-pip-version-check --no-deps --no-index --force-reinstall"
+                .split(' '),
+        );
+        output(pip.arg(&wheel))?;
+        // From elsewhere, so that what is imported is what was installed.
+        let tests = root.join("codelet-python/tests");
+        let mut types = Command::new(bin.join("mypy"));
+        types
+            .args(["--strict", "--no-incremental", "--cache-dir=/dev/null"])
+            .arg(tests.join("typed.py"));
+        output(types.current_dir(&target))?;
+        let mut pytest = Command::new(bin.join("python3"));
+        pytest
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore"])
+            .arg(&tests);
+        if !all {
+            pytest.args(["-m", "not large"]);
+        }
+        let said = output(pytest.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&target))?;
+        let said = String::from_utf8_lossy(&said.stdout);
+        Ok(said.lines().last().unwrap_or_default().to_owned())
+    };
+    tested().map_err(|error| vec![error])
+}
+
+/// Builds the wheel as it is shipped, and says where it is.
+///
+/// # Errors
+/// Where a build fails, or maturin cannot be had.
+pub fn wheel(root: &Path) -> Result<String, Vec<String>> {
+    let target = program::target(root);
+    let shipped = || -> Result<String, String> {
+        let bin = venv::install(&target.join("python"), &LIGHT).map_err(|missing| match missing {
+            Missing::Skipped(why) | Missing::Wrong(why) => why,
+        })?;
+        output(
+            Command::new("cargo")
+                .args(["build", "--release", "--quiet", "-p", "codelet"])
+                .current_dir(root),
+        )?;
+        let codelet = target.join("release/codelet");
+        let wheel = built(root, &bin, &codelet, &target.join("wheels/release"), &["--release"])?;
+        Ok(wheel.display().to_string())
+    };
+    shipped().map_err(|error| vec![error])
+}
+
+/// Builds a wheel that carries this program.
+fn built(root: &Path, bin: &Path, codelet: &Path, out: &Path, profile: &[&str]) -> Result<PathBuf, String> {
+    let wrong = |error: std::io::Error| error.to_string();
+    let package = root.join("codelet-python");
+    let scripts = package.join("wheel-data/scripts");
+    std::fs::create_dir_all(&scripts).map_err(wrong)?;
+    std::fs::copy(codelet, scripts.join("codelet")).map_err(wrong)?;
+    let _ = std::fs::remove_dir_all(out);
+    let mut maturin = Command::new(bin.join("maturin"));
+    maturin.arg("build").args(profile).arg("--out").arg(out);
+    maturin
+        .arg("--interpreter")
+        .arg(bin.join("python3"))
+        .arg("--target-dir")
+        .arg(program::target(root));
+    output(maturin.current_dir(&package))?;
+    let mut wheels = std::fs::read_dir(out)
+        .map_err(wrong)?
+        .flatten()
+        .map(|entry| entry.path());
+    wheels.next().ok_or_else(|| "maturin has built no wheel".to_owned())
+}
