@@ -61,7 +61,11 @@ impl Demoted {
 
     fn summary(&self, conversation: &ConversationId, evicted: &[rig::Message], before: Option<&Summary>) -> Summary {
         let earlier = before.map(|summary| summary.left.as_slice()).unwrap_or_default();
-        let left: Vec<Arc<Message>> = earlier.iter().cloned().chain(self.read(evicted).map(Arc::new)).collect();
+        let left: Vec<Arc<Message>> = earlier
+            .iter()
+            .cloned()
+            .chain(self.read(evicted).map(Arc::new))
+            .collect();
         let history = History::of_recording(left.iter().map(|message| Message::clone(message)));
         let estimate = (self.budget as f64 / self.settings.density) as Tokens;
         let mut archive = self.lock().get(conversation).cloned().unwrap_or_default();
@@ -73,7 +77,13 @@ impl Demoted {
         let done = compact_with(&history, &options);
         archive.merge(&done.view.archive);
         self.lock().insert(conversation.clone(), archive);
-        let text = done.view.messages.iter().map(|message| told(message)).collect::<Vec<_>>().join("\n\n");
+        let text = done
+            .view
+            .messages
+            .iter()
+            .map(|message| told(message))
+            .collect::<Vec<_>>()
+            .join("\n\n");
         Summary {
             left: Arc::new(left),
             text,
@@ -89,7 +99,9 @@ fn told(message: &Message) -> String {
         Role::Assistant => "Assistant",
     };
     let part = |part: &Part| match part {
-        Part::Text(text) if text.origin == codelet_context::message::Origin::Own => Some(format!("{who}: {}", text.body)),
+        Part::Text(text) if text.origin == codelet_context::message::Origin::Own => {
+            Some(format!("{who}: {}", text.body))
+        }
         Part::Text(text) => Some(text.body.to_string()),
         Part::ToolCall(call) => Some(format!("> {} {}", call.tool, call.parameters.json())),
         Part::ToolResult(result) => {

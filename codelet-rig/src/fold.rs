@@ -154,13 +154,20 @@ impl Fold {
         let last = self.model_that_binds();
         let envelope = Map::from_iter(last.map(|model| ("model".to_owned(), Value::from(model))));
         vendor::settle(Format::Anthropic, &envelope, said, &mut view);
-        let places = said.iter().zip(&self.numbers).map(|(message, &number)| (Arc::as_ptr(message), number));
+        let places = said
+            .iter()
+            .zip(&self.numbers)
+            .map(|(message, &number)| (Arc::as_ptr(message), number));
         let places: HashMap<*const Message, usize> = places.collect();
         let written = write(&view.messages);
-        let shown = view.messages.iter().zip(written).map(|(message, written)| match places.get(&Arc::as_ptr(message)) {
-            Some(&number) => self.told[number].clone(),
-            None => Arc::new(written),
-        });
+        let shown =
+            view.messages
+                .iter()
+                .zip(written)
+                .map(|(message, written)| match places.get(&Arc::as_ptr(message)) {
+                    Some(&number) => self.told[number].clone(),
+                    None => Arc::new(written),
+                });
         self.shown = shown.collect();
         self.drawn = self.conversation.view().messages.clone();
     }
@@ -220,5 +227,8 @@ fn is_failed(message: &rig::Message) -> bool {
 
 /// How many messages two views begin with alike.
 fn same(one: &[Arc<Message>], other: &[Arc<Message>]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| Arc::ptr_eq(one, other)).count()
+    one.iter()
+        .zip(other)
+        .take_while(|(one, other)| Arc::ptr_eq(one, other))
+        .count()
 }

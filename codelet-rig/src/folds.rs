@@ -43,7 +43,10 @@ impl<K: PartialEq + Clone> Folds<K> {
     /// The conversation that goes furthest of those that these messages begin with.
     pub fn longest(&self, messages: &[Message]) -> Option<Fold> {
         let all = self.lock();
-        let begun = all.iter().map(|known| &known.fold).filter(|fold| fold.is_begun_by(messages));
+        let begun = all
+            .iter()
+            .map(|known| &known.fold)
+            .filter(|fold| fold.is_begun_by(messages));
         begun.max_by_key(|fold| fold.len()).cloned()
     }
 
@@ -64,7 +67,9 @@ impl<K: PartialEq + Clone> Folds<K> {
     /// What left a conversation.
     pub fn archive(&self, key: &K) -> Option<Archive> {
         let all = self.lock();
-        all.iter().find(|known| known.key == *key).map(|known| known.archive.clone())
+        all.iter()
+            .find(|known| known.key == *key)
+            .map(|known| known.archive.clone())
     }
 
     /// What left any of them.

@@ -57,7 +57,10 @@ impl CompactionHook {
 
     /// The messages of a request, made small enough, or none where they are so as they stand.
     fn compacted(&self, run: u64, request: &CompletionRequest, usage: Option<Usage>) -> Option<Vec<Message>> {
-        let leading = request.chat_history.iter().take_while(|message| matches!(message, Message::System { .. }));
+        let leading = request
+            .chat_history
+            .iter()
+            .take_while(|message| matches!(message, Message::System { .. }));
         let (head, messages) = request.chat_history.split_at(leading.count());
         let overhead = self.settings.overhead + beside(head, request);
         let known = self.folds.of(&run, messages);
@@ -91,7 +94,12 @@ fn usage(usage: rig_core::completion::Usage) -> Option<Usage> {
     let read = usage.cached_input_tokens.unwrap_or(0);
     let written = usage.cache_creation_input_tokens.unwrap_or(0);
     let fresh = usage.input_tokens?.saturating_sub(read).saturating_sub(written);
-    Some(Usage::from_exclusive(fresh, read, written, usage.output_tokens.unwrap_or(0)))
+    Some(Usage::from_exclusive(
+        fresh,
+        read,
+        written,
+        usage.output_tokens.unwrap_or(0),
+    ))
 }
 
 impl AgentHook for CompactionHook {

@@ -49,7 +49,8 @@ impl CompactionPolicy {
         fold.advance(messages, None);
         let here = fold.here();
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        self.folds.put(number, fold, here.archive().clone(), self.settings.remembered);
+        self.folds
+            .put(number, fold, here.archive().clone(), self.settings.remembered);
         here
     }
 }

@@ -63,11 +63,20 @@ impl Recall {
     /// When nothing is kept under the handle, or nothing has the words.
     pub fn read(&self, asked: &Recalled) -> Result<String, RecallError> {
         let archives = (self.0)(asked.run);
-        let handle = asked.handle.trim().rsplit(char::is_whitespace).next().unwrap_or_default();
+        let handle = asked
+            .handle
+            .trim()
+            .rsplit(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
         let handle = handle.trim_matches(['[', ']', '`', '"', '\'']);
         let sought = asked.search.trim();
         if handle.is_empty() {
-            return if sought.is_empty() { Err(RecallError::Nothing) } else { search(&archives, sought) };
+            return if sought.is_empty() {
+                Err(RecallError::Nothing)
+            } else {
+                search(&archives, sought)
+            };
         }
         let text = archives.iter().find_map(|archive| archive.recall(handle, None));
         let text = text.ok_or_else(|| RecallError::Unknown(handle.to_owned()))?;
@@ -78,12 +87,19 @@ impl Recall {
 fn excerpt(text: &str, from: usize) -> String {
     let from = text.floor_char_boundary(from.min(text.len()));
     // What is hardly more than usual is given as a whole.
-    let end = if text.len() - from <= MOST { text.len() } else { text.floor_char_boundary(from + USUAL) };
+    let end = if text.len() - from <= MOST {
+        text.len()
+    } else {
+        text.floor_char_boundary(from + USUAL)
+    };
     let shown = &text[from..end];
     if end == text.len() {
         return shown.to_owned();
     }
-    format!("{shown}\n[bytes {from} to {end} of {}; go on with `from`: {end}]", text.len())
+    format!(
+        "{shown}\n[bytes {from} to {end} of {}; go on with `from`: {end}]",
+        text.len()
+    )
 }
 
 fn search(archives: &[Archive], sought: &str) -> Result<String, RecallError> {

@@ -66,7 +66,10 @@ pub(super) fn read_video(video: &rig::Video) -> Part {
 
 pub(super) fn read_document(document: &rig::Document) -> Part {
     let media = document.media_type.as_ref().map_or("", |kind| kind.to_mime_type());
-    let title = document.additional_params.as_ref().and_then(|fields| fields.get("title")?.as_str());
+    let title = document
+        .additional_params
+        .as_ref()
+        .and_then(|fields| fields.get("title")?.as_str());
     file(DOCUMENT, document, &document.data, title, weight(media, &document.data))
 }
 
@@ -86,7 +89,9 @@ fn file(kind: &str, whole: &impl Serialize, data: &DocumentSourceKind, name: Opt
     if let (DocumentSourceKind::Raw(bytes), Value::Object(fields)) = (data, &mut value) {
         fields.insert("data".to_owned(), Value::from(BASE64_STANDARD.encode(bytes)));
     }
-    let name = name.filter(|name| !name.trim().is_empty()).map(|name| Arc::from(plain_name(name)));
+    let name = name
+        .filter(|name| !name.trim().is_empty())
+        .map(|name| Arc::from(plain_name(name)));
     Part::Opaque(Opaque::new(kind, value).that_is(Nature::File { name, tokens }))
 }
 

@@ -1,8 +1,6 @@
 //! rig's messages as the engine's.
 
-use super::field::{
-    CITATIONS, Fields, ID, INVALID, JSON, LOCAL, NAME, NATIVE, ORIGIN, REDACTED, STOP, UNSENT,
-};
+use super::field::{CITATIONS, Fields, ID, INVALID, JSON, LOCAL, NAME, NATIVE, ORIGIN, REDACTED, STOP, UNSENT};
 use super::{Actions, media};
 use codelet_context::message::{
     Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
@@ -145,7 +143,11 @@ fn read_reasoning(reasoning: &rig::Reasoning, item: Option<&Value>) -> Thinking 
         let mut found = names.into_iter().filter_map(|name| item?.get(name)?.as_str());
         found.find(|text| !text.is_empty()).map(Arc::from)
     };
-    let is_wanted_back = item.is_some_and(|item| ["reasoning_content", "reasoning"].iter().any(|name| item.get(name).is_some()));
+    let is_wanted_back = item.is_some_and(|item| {
+        ["reasoning_content", "reasoning"]
+            .iter()
+            .any(|name| item.get(name).is_some())
+    });
     let mut extra = Fields::default();
     extra.mark(REDACTED, reasoning.redacted);
     extra.put(ID, &item.and_then(|item| item.get(ID)).filter(|id| id.is_string()));

@@ -1,14 +1,12 @@
 //! The engine's messages as rig's.
 
-use super::field::{
-    CITATIONS, INVALID, JSON, LOCAL, NAME, NATIVE, ORIGIN, REDACTED, STOP, UNSENT, get, is_marked,
-};
+use super::field::{CITATIONS, INVALID, JSON, LOCAL, NAME, NATIVE, ORIGIN, REDACTED, STOP, UNSENT, get, is_marked};
 use super::media;
 use super::read::STORED;
 use codelet_context::message::{Extra, Message, Nature, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult};
 use rig_core::message::{
-    self as rig, AssistantContent, AssistantMessage, CallId, Native, ProviderCallId, Reasoning, StopReason, ToolFunction,
-    ToolName, ToolResultContent, UserContent,
+    self as rig, AssistantContent, AssistantMessage, CallId, Native, ProviderCallId, Reasoning, StopReason,
+    ToolFunction, ToolName, ToolResultContent, UserContent,
 };
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -113,7 +111,11 @@ fn output(part: &Part) -> Option<ToolResultContent> {
 fn call_id(id: &str, is_local: bool) -> CallId {
     let local = || serde_json::from_value(json!({ "local": id })).ok();
     let provided = || ProviderCallId::new(id).map(CallId::Provider);
-    let found = if is_local { local().or_else(provided) } else { provided() };
+    let found = if is_local {
+        local().or_else(provided)
+    } else {
+        provided()
+    };
     found.unwrap_or_else(|| CallId::from_wire("unnamed"))
 }
 
