@@ -14,6 +14,10 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// What rig calls Anthropic's own interface. It asks that one, and no other that talks alike, to drop reasoning which does not
+/// hold any more.
+const ANTHROPIC: &str = "anthropic";
+
 /// Where a conversation may be edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EditPoints {
@@ -40,6 +44,10 @@ pub(crate) struct Fold {
     points: EditPoints,
     conversation: Conversation,
     overhead: Tokens,
+    /// Something was reported of its requests.
+    is_billed: bool,
+    /// Anthropic is asked to leave out itself what a changed message makes invalid, as rig asks it unless told otherwise.
+    asks_to_drop: bool,
     told: Vec<Arc<rig::Message>>,
     /// By message of the history: which of those told it is. A turn that failed is none: rig never sends it again.
     numbers: Vec<usize>,
@@ -60,6 +68,8 @@ impl Fold {
             points,
             conversation,
             overhead,
+            is_billed: false,
+            asks_to_drop: true,
             told: Vec::new(),
             numbers: Vec::new(),
             drawn: Vec::new(),
@@ -86,6 +96,11 @@ impl Fold {
         }
     }
 
+    /// Whether Anthropic is asked to leave out reasoning itself that a changed message makes invalid.
+    pub fn asks_to_drop(&mut self, it_does: bool) {
+        self.asks_to_drop = it_does;
+    }
+
     /// Tells the rest of these messages, whose first ones were told before. `usage` is what was reported of the first reply among
     /// the rest, if anything was.
     pub fn advance(&mut self, messages: &[rig::Message], mut usage: Option<Usage>) {
@@ -108,14 +123,7 @@ impl Fold {
         self.numbers.push(number);
         let message = read(message, &self.settings.actions);
         if message.role == Role::Assistant {
-            self.conversation.sending(false);
-            let usage = usage.take().unwrap_or_else(|| self.supposed(&message));
-            let report = Report {
-                usage,
-                reasoning: 0,
-                is_whole: true,
-            };
-            self.conversation.replied(message, report);
+            self.reply(message, usage.take());
         } else {
             self.conversation.append(message);
         }
@@ -128,6 +136,23 @@ impl Fold {
             }
             _ => self.draw(),
         }
+    }
+
+    fn reply(&mut self, reply: Message, usage: Option<Usage>) {
+        self.conversation.sending(false);
+        self.is_billed |= usage.is_some();
+        let usage = match usage {
+            // What the bills so far have taught is better than what is supposed.
+            None if self.is_billed => return self.conversation.append(reply),
+            None => self.supposed(&reply),
+            Some(usage) => usage,
+        };
+        let report = Report {
+            usage,
+            reasoning: 0,
+            is_whole: true,
+        };
+        self.conversation.replied(reply, report);
     }
 
     /// What a reply is taken to have cost of which nobody reports anything.
@@ -172,13 +197,17 @@ impl Fold {
         self.drawn = self.conversation.view().messages.clone();
     }
 
-    /// A model among those that have answered which refuses reasoning behind a changed message.
+    /// A model among those that have answered which refuses reasoning behind a changed message, where it is not asked to leave it
+    /// out itself.
     fn model_that_binds(&self) -> Option<String> {
         let origins = self.told.iter().rev().filter_map(|message| match &**message {
             rig::Message::Assistant(turn) => turn.origin.as_ref(),
             _ => None,
         });
-        let mut models = origins.map(|origin| origin.model.as_str());
+        let is_asked = |origin: &&rig::Origin| self.asks_to_drop && origin.provider == ANTHROPIC;
+        let mut models = origins
+            .filter(|origin| !is_asked(origin))
+            .map(|origin| origin.model.as_str());
         models.find(|model| vendor::binds_thinking(model)).map(str::to_owned)
     }
 

@@ -69,6 +69,7 @@ impl CompactionHook {
             .or_else(|| self.folds.longest(messages))
             .unwrap_or_else(|| Fold::new(&self.settings, EditPoints::Requests, overhead, request.max_tokens));
         fold.weighs_beside(overhead);
+        fold.asks_to_drop(asks_to_drop(request));
         fold.advance(messages, usage);
         let shown = (fold.edits() > 0).then(|| [head, &fold.shown()].concat());
         let archive = fold.archive().clone();
@@ -87,6 +88,19 @@ fn beside(head: &[Message], request: &CompletionRequest) -> Tokens {
     let tools = request.tools.iter();
     let tools = tools.map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
     estimate_bytes(system.chain(documents).chain(tools).sum())
+}
+
+/// Whether rig asks Anthropic to drop reasoning that a changed message makes invalid: it does unless another mode of thinking
+/// than the adaptive one is asked for.
+fn asks_to_drop(request: &CompletionRequest) -> bool {
+    let options = serde_json::to_value(&request.provider_options).unwrap_or_default();
+    let options = options.as_object().into_iter().flat_map(|options| options.values());
+    let mut thinking = request
+        .additional_params
+        .iter()
+        .chain(options)
+        .filter_map(|fields| fields.get("thinking"));
+    thinking.all(|thinking| thinking.get("type").is_none_or(|kind| kind == "adaptive"))
 }
 
 /// What rig says that a reply has cost; none where the provider has not said how long the prompt was.
