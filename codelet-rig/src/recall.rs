@@ -51,6 +51,24 @@ pub enum RecallError {
     Nothing,
 }
 
+impl Recalled {
+    /// Asks for what is kept under this handle.
+    pub fn handle(handle: impl Into<String>) -> Self {
+        Recalled {
+            handle: handle.into(),
+            ..Recalled::default()
+        }
+    }
+
+    /// Looks for these words.
+    pub fn search(words: impl Into<String>) -> Self {
+        Recalled {
+            search: words.into(),
+            ..Recalled::default()
+        }
+    }
+}
+
 impl Recall {
     /// Looks in what this gives.
     pub(crate) fn new(source: impl Fn(Option<u64>) -> Vec<Archive> + Send + Sync + 'static) -> Self {
