@@ -243,9 +243,10 @@ impl Fold {
         self.conversation.archive()
     }
 
-    /// Edits so far.
-    pub fn edits(&self) -> usize {
-        self.conversation.edits().len()
+    /// Whether what is shown is what was told.
+    pub fn is_as_told(&self) -> bool {
+        let pairs = || self.told.iter().zip(&self.shown);
+        self.told.len() == self.shown.len() && pairs().all(|(told, shown)| Arc::ptr_eq(told, shown))
     }
 }
 

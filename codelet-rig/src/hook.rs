@@ -71,7 +71,7 @@ impl CompactionHook {
         fold.weighs_beside(overhead);
         fold.asks_to_drop(asks_to_drop(request));
         fold.advance(messages, usage);
-        let shown = (fold.edits() > 0).then(|| [head, &fold.shown()].concat());
+        let shown = (!fold.is_as_told()).then(|| [head, &fold.shown()].concat());
         let archive = fold.archive().clone();
         self.folds.put(run, fold, archive, self.settings.remembered);
         shown
