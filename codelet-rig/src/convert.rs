@@ -27,7 +27,9 @@ use std::sync::Arc;
 /// On that rests which files were changed, which checks fail, which outputs are out of date and what is quoted first; a call of
 /// which nothing is said is only kept and shortened.
 #[derive(Clone)]
-pub struct Actions(Arc<dyn Fn(&str, &Map<String, Value>) -> Action + Send + Sync>);
+pub struct Actions(Arc<Function>);
+
+type Function = dyn Fn(&str, &Map<String, Value>) -> Action + Send + Sync;
 
 impl Actions {
     /// Asks this function.

@@ -123,6 +123,31 @@ fn a_hundred_steps_stay_within_a_window_on_every_wire_and_by_whatever_tokenizer(
     }
 }
 
+/// What a reply says weighs once, although rig keeps the provider's item beside it: or long calls would teach that text weighs half as
+/// much, and long outputs behind them would be sent that do not fit.
+#[test]
+fn long_outputs_behind_many_long_calls_still_fit() {
+    for wire in [Wire::Chat, Wire::Responses, Wire::Anthropic] {
+        let answer = |request: &Request| match request.answered {
+            // Each of a sort of words of its own, so that nothing is taken for a copy.
+            step @ 0..40 => Reply::call(
+                "look",
+                json!({ "part": step, "why": format!("because of {step}, ").repeat(300) }),
+            ),
+            step @ 40..80 => Reply::new()
+                .calls("look", json!({ "part": step }))
+                .calls("look", json!({ "part": step + 1_000 })),
+            _ => Reply::text("Seen."),
+        };
+        let server = Server::start(wire, Behaviour::answering(answer).window(Window::of(WINDOW)));
+        let hook = CompactionHook::new(Settings::window(WINDOW));
+        let agent = agent(&server, wire, Some(hook)).build();
+        let answer = run(async { agent.prompt("Look at all parts.").await }).unwrap();
+        assert_eq!(answer.output(), "Seen.", "{wire:?}");
+        none_refused(&server.record(), 81);
+    }
+}
+
 #[test]
 fn without_the_hook_the_same_run_is_refused() {
     let server = Server::start(Wire::Chat, Behaviour::answering(looking).window(Window::of(WINDOW)));

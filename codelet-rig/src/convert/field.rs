@@ -1,6 +1,7 @@
 //! The fields in which travels what the engine does not read.
 
 use codelet_context::message::Extra;
+use rig_core::message::Native;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -57,6 +58,18 @@ impl Fields {
     /// All of them.
     pub fn gathered(self) -> Extra {
         Extra::new(self.0)
+    }
+
+    /// All of them, and the provider's item of a block whose other `read` bytes the engine weighs itself: the item goes in their
+    /// place, so only what it has more of weighs.
+    pub fn around(mut self, native: &Option<Native>, read: usize) -> Extra {
+        let Some(native) = native else {
+            return self.gathered();
+        };
+        let more = native.item.to_string().len().saturating_sub(read);
+        let others = Extra::new(self.0.clone()).bytes();
+        self.put(NATIVE, native);
+        Extra::weighing(self.0, others + more)
     }
 }
 

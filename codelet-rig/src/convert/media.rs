@@ -28,13 +28,12 @@ pub(super) fn read_image(image: &rig::Image) -> Part {
     let mut extra = Fields::default();
     extra.mark(RAW, is_raw);
     extra.put(DETAIL, &image.detail);
-    extra.put(NATIVE, &image.native);
     let media_type = image.media_type.as_ref().map_or("", |kind| kind.to_mime_type());
     Part::Image(Image {
         media_type: media_type.into(),
+        extra: extra.around(&image.native, data.len()),
         data: data.into(),
         is_url,
-        extra: extra.gathered(),
     })
 }
 

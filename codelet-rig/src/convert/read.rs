@@ -1,6 +1,6 @@
 //! rig's messages as the engine's.
 
-use super::field::{CITATIONS, Fields, ID, INVALID, JSON, LOCAL, NAME, NATIVE, ORIGIN, REDACTED, STOP, UNSENT};
+use super::field::{CITATIONS, Fields, ID, INVALID, JSON, LOCAL, NAME, ORIGIN, REDACTED, STOP, UNSENT};
 use super::{Actions, media};
 use codelet_context::message::{
     Message, Nature, Opaque, Origin, Parameters, Part, Role, Text, Thinking, ToolCall, ToolResult,
@@ -39,9 +39,8 @@ fn read_text(text: &rig::Text) -> Text {
     {
         extra.put(CITATIONS, citations);
     }
-    extra.put(NATIVE, &text.native);
     Text {
-        extra: extra.gathered(),
+        extra: extra.around(&text.native, text.text.len()),
         ..Text::new(text.text.as_str(), Origin::Own)
     }
 }
@@ -123,15 +122,16 @@ fn read_call(call: &rig::ToolCall, actions: &Actions) -> ToolCall {
     let mut extra = Fields::default();
     extra.mark(LOCAL, call.id.is_local());
     extra.put(INVALID, invalid_arguments);
-    extra.put(NATIVE, &call.native);
+    let parameters = Parameters::new(arguments.clone());
+    let read = name.len() + parameters.json().len();
     ToolCall {
         id: id(&call.id),
         tool: Arc::from(name.as_str()),
         action: actions.of(name.as_str(), arguments),
-        parameters: Parameters::new(arguments.clone()),
+        parameters,
         cut: None,
         spoken: None,
-        extra: extra.gathered(),
+        extra: extra.around(&call.native, read),
     }
 }
 
@@ -151,13 +151,14 @@ fn read_reasoning(reasoning: &rig::Reasoning, item: Option<&Value>) -> Thinking 
     let mut extra = Fields::default();
     extra.mark(REDACTED, reasoning.redacted);
     extra.put(ID, &item.and_then(|item| item.get(ID)).filter(|id| id.is_string()));
-    extra.put(NATIVE, &reasoning.native);
+    let redacted: Option<Arc<str>> = field(["data", "encrypted_content"]);
+    let read = reasoning.text.len() + redacted.as_ref().map_or(0, |data| data.len());
     Thinking {
         body: reasoning.text.as_str().into(),
         signature: field(["signature", "thoughtSignature"]),
-        redacted: field(["data", "encrypted_content"]),
+        redacted,
         is_wanted_back,
-        extra: extra.gathered(),
+        extra: extra.around(&reasoning.native, read),
     }
 }
 
