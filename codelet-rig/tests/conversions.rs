@@ -4,6 +4,7 @@
 mod made;
 
 use codelet_context::message::{ActionKind, Part};
+use codelet_context::tokens::estimate_message;
 use codelet_rig::{Actions, read, write};
 use proptest::prelude::*;
 use rig_core::message::*;
@@ -61,4 +62,22 @@ fn reasoning_is_bound_as_its_provider_binds_it_and_no_longer_once_it_was_altered
         (true, false)
     );
     assert_eq!(read(json!({"reasoning_content": "so"}), false), (false, true));
+}
+
+#[test]
+fn what_a_reply_says_weighs_once_although_the_providers_item_stands_beside_it() {
+    let weight = |block: AssistantContent| estimate_message(&read(&block.into(), &Actions::default()));
+    let words = "word ".repeat(2_000);
+    let text = AssistantContent::text(words.as_str());
+    let arguments = json!({ "text": words });
+    let call = AssistantContent::tool_call("c", ToolName::new("write").unwrap(), arguments.clone());
+    let thought = AssistantContent::reasoning(words.as_str());
+    let item = json!({"type": "text", "text": words, "name": "write", "arguments": "", "id": "msg_1"});
+    for block in [text, call, thought] {
+        let (alone, beside) = (weight(block.clone()), weight(block.with_native(item.clone())));
+        assert!((alone..alone + 60).contains(&beside), "{alone} {beside}");
+    }
+    // What the item has more of goes with the request.
+    let more = weight(AssistantContent::text("so").with_native(item));
+    assert!(more > 2_400, "{more}");
 }
