@@ -235,6 +235,24 @@ pub(crate) fn is_public(address: &str) -> bool {
 
 const PDF: &str = "application/pdf";
 
+fn is_text(media: &str) -> bool {
+    media.starts_with("text/") || media == "application/json"
+}
+
+/// What a file takes of a window, in tokens, by its media type (empty where nobody says) and its length in bytes. One that
+/// is named by an address or an id, so that nobody here knows how long it is, counts as a page.
+pub fn file_tokens(media: &str, bytes: Option<u64>) -> u64 {
+    match bytes {
+        _ if media.starts_with("image/") => IMAGE_TOKENS,
+        None => PAGE_TOKENS,
+        Some(bytes) if is_text(media) => bytes.div_ceil(4),
+        Some(bytes) if media.starts_with("audio/") || media.starts_with("video/") => {
+            bytes.saturating_mul(MEDIA_TOKENS).div_ceil(1_000)
+        }
+        Some(bytes) => bytes.div_ceil(PAGE_BYTES).clamp(1, MOST_PAGES) * PAGE_TOKENS,
+    }
+}
+
 fn is_pdf(name: &str) -> bool {
     let path = name.split(['?', '#']).next().unwrap_or_default();
     path.len() >= 4 && path.as_bytes()[path.len() - 4..].eq_ignore_ascii_case(b".pdf")
@@ -254,7 +272,7 @@ impl<'a> File<'a> {
     }
 
     fn is_text(&self) -> bool {
-        self.is("text/") || self.media == "application/json"
+        is_text(&self.media)
     }
 
     /// What it takes of a window, in tokens.
@@ -269,17 +287,8 @@ impl<'a> File<'a> {
                     None => IMAGE_TOKENS,
                 })
                 .sum(),
-            _ if self.is("image/") => IMAGE_TOKENS,
-            Held::Base64(data) => {
-                let bytes = data.len() as u64 / 4 * 3;
-                match () {
-                    () if self.is_text() => bytes.div_ceil(4),
-                    () if self.is("audio/") || self.is("video/") => (bytes * MEDIA_TOKENS).div_ceil(1_000),
-                    () => bytes.div_ceil(PAGE_BYTES).clamp(1, MOST_PAGES) * PAGE_TOKENS,
-                }
-            }
-            // Nobody here knows how long it is.
-            Held::Address(_) | Held::Kept(_) => PAGE_TOKENS,
+            Held::Base64(data) => file_tokens(&self.media, Some(data.len() as u64 / 4 * 3)),
+            Held::Address(_) | Held::Kept(_) => file_tokens(&self.media, None),
         }
     }
 

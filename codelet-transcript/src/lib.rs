@@ -120,6 +120,7 @@ mod vscode_chat;
 mod windowed;
 mod zed;
 
+pub use attachment::file_tokens;
 pub use continued::{Earlier, earlier};
 pub use dataset::conversations;
 pub use detect::detect;

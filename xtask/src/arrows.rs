@@ -334,6 +334,16 @@ const ARROWS: &[Arrow] = &[
         to: "codelet-transcript",
         why: "what Python hands over is read",
     },
+    Arrow {
+        from: "codelet-rig",
+        to: "codelet-context",
+        why: "the conversation of a rig agent is edited by the engine",
+    },
+    Arrow {
+        from: "codelet-rig",
+        to: "codelet-transcript",
+        why: "what known tools do, what files weigh, and which thinking a vendor refuses is said there",
+    },
 ];
 
 /// Crates that help tests; any crate may use them there, and none may ship them.

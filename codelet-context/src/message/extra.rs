@@ -24,6 +24,13 @@ impl Extra {
         Extra(fields.map(Arc::new))
     }
 
+    /// Wraps fields of which no more than so many bytes go with a request beside what is read: of what a vendor takes in place of that,
+    /// for example, only what is longer.
+    pub fn weighing(fields: Map<String, Value>, bytes: usize) -> Self {
+        let fields = (!fields.is_empty()).then(|| Arc::new(Unread { bytes, map: fields }));
+        Extra(fields)
+    }
+
     /// One field.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.as_ref()?.map.get(name)
