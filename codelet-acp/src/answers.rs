@@ -28,8 +28,16 @@ impl Seat {
         }
         if !self.reach.commands.iter().any(|command| command.word == word) {
             let typed = format!("/{word} {arguments}");
-            let (command, words) = prompts::command_of_file(&typed, &self.reach.prompts.prompts())?;
-            return Some(self.offered(command, words, cancelled).await);
+            if let Some((command, words)) = prompts::command_of_file(&typed, &self.reach.prompts.prompts()) {
+                return Some(self.offered(command, words, cancelled).await);
+            }
+            if !self.reach.of_terminals.contains(&word) {
+                return None;
+            }
+            self.editor.say(&format!(
+                "`/{word}` works in a terminal only, where `codelet` is started without `acp`."
+            ));
+            return Some(Ok(StopReason::EndTurn));
         }
         if let Some(shown) = (self.reach.look)(&self.session, word, arguments) {
             self.editor.say(&fenced(&clean(&shown), ""));

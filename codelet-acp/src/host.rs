@@ -119,6 +119,8 @@ pub struct Reach {
     pub models: Vec<String>,
     /// Commands that can be said, beside the prompts of servers.
     pub commands: Vec<Command>,
+    /// Commands that need a terminal, without the slash.
+    pub of_terminals: Vec<&'static str>,
     /// What those show that only look.
     pub look: Look,
     /// Makes pictures.

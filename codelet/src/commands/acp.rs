@@ -146,6 +146,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         model: settings.model.value.clone(),
         models: known_models(&settings),
         commands: commands(),
+        of_terminals: COMMANDS.iter().map(|entry| entry.word).collect(),
         look: Arc::new(|session, word, arguments| codelet_terminal::shown(session, word, arguments, WIDTH)),
         pictures: pictures(),
         prompts,

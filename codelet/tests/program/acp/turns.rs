@@ -409,3 +409,24 @@ fn files_and_conversation_go_back_to_a_prompt_and_that_is_undone() {
     assert_eq!(bench.read("a.txt"), "two\n");
     editor.leave();
 }
+
+#[test]
+fn a_command_that_needs_a_terminal_is_said_to_and_is_no_prompt() {
+    let bench = Bench::new();
+    let server = Server::start(Wire::Anthropic, Behaviour::replies([Reply::text("Done.")]));
+    let mut editor = Editor::introduced(&bench, &server, &[]);
+    let id = editor.open(&bench);
+    for command in ["/commit", "/diff a.txt"] {
+        assert_eq!(editor.said(&id, command), "end_turn");
+    }
+    let texts = editor.texts("agent_message_chunk");
+    assert!(
+        texts.contains("`/commit` works in a terminal only") && texts.contains("`/diff` works in a terminal only"),
+        "{texts}"
+    );
+    assert_eq!(server.record().exchanges.len(), 0);
+    // What only begins like one is a prompt.
+    assert_eq!(editor.said(&id, "/commits are what we need"), "end_turn");
+    assert_eq!(server.record().exchanges.len(), 1);
+    editor.leave();
+}
