@@ -58,6 +58,8 @@ pub struct Committable {
     pub untracked: Vec<String>,
     /// Hooks that git would start, as paths from the root.
     pub hooks: Vec<String>,
+    /// What those hooks hold, so that a commit is shown again once one of them is another.
+    pub hook_contents: Vec<Vec<u8>>,
     /// Further programs that the repository's settings name and git may start, as `setting = program`.
     pub programs: Vec<String>,
     /// Git would sign it.
@@ -108,6 +110,10 @@ impl Change {
 pub struct Made {
     /// Its name, abbreviated.
     pub id: String,
+    /// The first line of its message, which hooks may have written.
+    pub subject: String,
+    /// The files in it, which hooks may have chosen.
+    pub files: Vec<String>,
     /// What hooks printed.
     pub output: String,
     /// What was changed meanwhile that somebody obeys; it starts with "changed".
@@ -214,10 +220,10 @@ impl Session {
     }
 
     /// Tells the model of a commit that the user has made, with the next request.
-    pub fn tell_commit(&mut self, commit: &Committable, made: &Made, message: &str) {
-        let subject: String = on_one_line(message.lines().next().unwrap_or_default()).collect();
-        let files: Vec<&str> = commit.files.iter().take(TOLD).map(|file| file.name.as_str()).collect();
-        let more = match commit.files.len().saturating_sub(TOLD) {
+    pub fn tell_commit(&mut self, made: &Made) {
+        let subject: String = on_one_line(&made.subject).collect();
+        let files: Vec<&str> = made.files.iter().take(TOLD).map(String::as_str).collect();
+        let more = match made.files.len().saturating_sub(TOLD) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

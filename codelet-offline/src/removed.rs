@@ -30,7 +30,7 @@ pub fn write(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A line that [`write`] has not written.
+/// A line that [`write()`] has not written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broken {
     /// Counted from 1.

@@ -7,6 +7,7 @@ use crate::render::look::{Look, Role};
 use crate::render::wrap::clip_line;
 use codelet_agent::commit::{Change, Committable, Made};
 use ratatui::text::{Line, Span};
+use std::collections::BTreeSet;
 
 /// Files that are listed, and of those that stay out.
 const LISTED_FILES: usize = 40;
@@ -120,7 +121,7 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
         lines.extend(say(look, Role::Warning, &told));
     }
     if commit.is_signed {
-        lines.extend(say(look, Role::Dim, "Your settings sign it."));
+        lines.extend(say(look, Role::Dim, "Git's settings sign it."));
     }
     lines
 }
@@ -139,19 +140,38 @@ pub(crate) fn message(look: &Look, message: &str) -> Vec<Line<'static>> {
 
 /// A commit that was made.
 pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message: &str) -> Vec<Line<'static>> {
+    let shown_before: BTreeSet<&str> = commit.files.iter().map(|file| file.name.as_str()).collect();
+    let made_of: BTreeSet<&str> = made.files.iter().map(String::as_str).collect();
     let printed: Vec<&str> = made.output.lines().collect();
     let shown = printed.iter().skip(printed.len().saturating_sub(PRINTED));
     let mut lines: Vec<Line<'static>> = shown.flat_map(|line| say(look, Role::Dim, &clean(line, 8))).collect();
     let branch = commit.branch.as_deref().unwrap_or("no branch");
-    let files = count(commit.files.len() as u64, "file");
-    let subject = message.lines().next().unwrap_or_default();
+    let files = count(made.files.len() as u64, "file");
     let told = format!(
         "Committed {} on {}: {} ({files}). Nothing was pushed.",
         clean(&made.id, 1),
         clean(branch, 1),
-        clean(subject, 1)
+        clean(&made.subject, 1)
     );
     lines.extend(say(look, Role::Good, &told));
+    // As git tells the subject: the first paragraph on one line.
+    let paragraph = message.trim().lines().take_while(|line| !line.trim().is_empty());
+    let subject = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
+    let is_other = made.subject != subject;
+    if is_other || !commit.is_cut && made_of != shown_before {
+        let names: Vec<_> = made
+            .files
+            .iter()
+            .take(LISTED_FILES)
+            .map(|name| clean(name, 1))
+            .collect();
+        let told = format!(
+            "Hooks have changed what was committed. It holds: {}{}",
+            names.join(", "),
+            if made.files.len() > LISTED_FILES { ", …" } else { "" }
+        );
+        lines.extend(say(look, Role::Warning, &told));
+    }
     lines
 }
 
@@ -179,5 +199,36 @@ mod tests {
             with_co_author("Fix\n\nWhy.\n", Some("Codelet <a@b>")),
             "Fix\n\nWhy.\n\nCo-authored-by: Codelet <a@b>"
         );
+    }
+
+    #[test]
+    fn what_hooks_have_made_of_a_commit_is_said() {
+        let file = |name: &str| Changed {
+            change: Change::Modified,
+            name: name.to_owned(),
+            path: name.into(),
+            lines: None,
+        };
+        let commit = Committable {
+            files: vec![file("a.txt")],
+            ..Committable::default()
+        };
+        let told = |subject: &str, files: &[&str]| {
+            let made = Made {
+                subject: subject.to_owned(),
+                files: files.iter().map(|&name| name.to_owned()).collect(),
+                ..Made::default()
+            };
+            let lines = committed(&Look::plain(200), &commit, &made, "Mend\nit\n\nBecause.");
+            lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        assert!(!told("Mend it", &["a.txt"]).contains("Hooks"));
+        for (subject, files) in [("Mend it", &["a.txt", "b.txt"][..]), ("Other", &["a.txt"])] {
+            let told = told(subject, files);
+            assert!(
+                told.contains("Hooks have changed what was committed. It holds: a.txt"),
+                "{told}"
+            );
+        }
     }
 }

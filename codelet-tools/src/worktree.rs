@@ -83,6 +83,12 @@ impl Worktree {
         let base = base.ok_or("this repository has no commit yet, so it has nothing for a working tree")?;
         let trees = maker.trees()?;
         let path = place(&trees, name).ok_or("the repository's folder has no name")?;
+        // Its folder and those of the parts of its name.
+        let is_link = |folder: &Path| folder.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        let parts = path.ancestors().take(name.split('/').count() + 1);
+        if let Some(link) = parts.into_iter().find(|folder| is_link(folder)) {
+            return Err(format!("{} is a link", link.display()));
+        }
         let wanted = format!("refs/heads/{name}");
         let at = trees.iter().find(|tree| tree.branch.as_deref() == Some(&*wanted));
         let is_there = at.is_some_and(|tree| tree.path == path && !tree.is_gone);
@@ -98,9 +104,12 @@ impl Worktree {
         }
         let path = path.canonicalize().map_err(|error| crate::files::reason(&error))?;
         let below = directory.strip_prefix(&root).unwrap_or(Path::new(""));
+        // The branch may hold a link in its place, which leads anywhere.
+        let below = path.join(below).canonicalize();
         let mut tree = Worktree {
-            directory: Some(path.join(below))
-                .filter(|below| below.is_dir())
+            directory: below
+                .ok()
+                .filter(|below| below.starts_with(&path) && below.is_dir())
                 .unwrap_or(path.clone()),
             path,
             branch: name.to_owned(),
@@ -258,9 +267,6 @@ impl Maker<'_> {
         }
         std::fs::create_dir_all(trees)
             .map_err(|error| format!("{} cannot be made: {}", trees.display(), crate::files::reason(&error)))?;
-        if trees.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            return Err(format!("{} is a link", trees.display()));
-        }
         let shown = path
             .to_str()
             .ok_or("the folder for working trees has a name that is no text")?;

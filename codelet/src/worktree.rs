@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::place::Place;
 use crate::world;
 use codelet_agent::spelling::spell;
+use codelet_text::shell::word;
 use codelet_tools::worktree::{Holds, Worktree};
 use std::io::Write as _;
 use std::path::Path;
@@ -52,12 +53,14 @@ impl Entered {
 
     fn told(&self) -> String {
         let shown = |path: &Path| spell(path.as_os_str());
-        let (path, from, branch) = (shown(&self.tree.path), shown(&self.tree.from), &self.tree.branch);
+        let (path, branch) = (shown(&self.tree.path), &self.tree.branch);
         let holds = self.tree.holds(&self.options);
-        let mut told = format!(
-            "Working tree: {path}, branch {branch}: {}\n  to go on:  codelet -C {from} --worktree {branch}\n",
-            holds.map_or("git does not say what it holds".to_owned(), held)
-        );
+        let held = holds.map_or("git does not say what it holds".to_owned(), held);
+        let mut told = format!("Working tree: {path}, branch {branch}: {held}\n");
+        // The other lines are for a shell.
+        let from = shown(&self.tree.from);
+        let (path, from, branch) = (word(&path), word(&from), word(branch));
+        told.push_str(&format!("  to go on:  codelet -C {from} --worktree {branch}\n"));
         if holds.is_none_or(|holds| holds.commits > 0) {
             told.push_str(&format!("  to merge:  git -C {from} merge {branch}\n"));
         }

@@ -108,7 +108,7 @@ impl<F: Front> Chat<F> {
         if let Some(changed) = &made.changed {
             self.say(Role::Warning, &format!("While it was committed, something {changed}."));
         }
-        self.session.tell_commit(commit, made, message);
+        self.session.tell_commit(made);
     }
 
     /// What would go in now; says why there is nothing.

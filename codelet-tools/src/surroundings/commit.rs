@@ -20,7 +20,8 @@ use codelet_text::unified;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::io::PipeReader;
+use std::fs::File;
+use std::io::{PipeReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,9 @@ const COUNTED: [&str; 6] = [
 /// Subjects of commits that it is told.
 const SUBJECTS: &str = "-8";
 
+/// Bytes of a hook that are compared.
+const HOOK: u64 = 1024 * 1024;
+
 /// Hooks that git starts when somebody commits.
 const HOOKS: [&str; 6] = [
     "pre-commit",
@@ -53,7 +57,7 @@ const HOOKS: [&str; 6] = [
     "post-index-change",
 ];
 /// Settings that are looked at: those that name programs which a commit starts, and whether it is signed.
-const SETTINGS: &str = r"^(filter\..*\.(clean|process)|gpg\.(program|.*\.program)|hook\..*\.command|commit\.gpgsign)$";
+const SETTINGS: &str = r"^(filter\..*\.(clean|process)|gpg\.(program|.*\.program|ssh\.defaultkeycommand)|hook\..*\.command|commit\.gpgsign)$";
 /// What git keeps while something is under way for which it has a message of its own.
 const UNDER_WAY: [(&str, &str, &str); 5] = [
     ("rebase-merge", "rebase", "git rebase --continue"),
@@ -314,9 +318,25 @@ impl World {
             }
         };
         let changed = bash::named(desk, &watched.look(desk, is_shut_in));
-        let id = real.run(&["rev-parse", "--short", "HEAD"], None, None, Some(Sandbox::new([])))?;
+        // Hooks may have taken files in or out, written another message, or made another commit of it.
+        let asked = |arguments: &[&str]| {
+            let answer = real.run(arguments, None, None, Some(Sandbox::new([])))?;
+            Ok::<String, String>(self.without_secrets(&answer.output, true))
+        };
+        let files = asked(&[
+            "diff-tree",
+            "--no-commit-id",
+            "--name-only",
+            "--no-renames",
+            "-r",
+            "-z",
+            "--root",
+            "HEAD",
+        ])?;
         Ok(Made {
-            id: one_line(id.output.trim()),
+            id: one_line(asked(&["rev-parse", "--short", "HEAD"])?.trim()),
+            subject: one_line(asked(&["log", "-1", "--no-show-signature", "--format=%s", "HEAD"])?.trim()),
+            files: files.split_terminator('\0').map(one_line).collect(),
             output,
             changed: changed.map(|(what, does)| format!("changed {what}, which {does}: please check it")),
         })
@@ -326,7 +346,7 @@ impl World {
 /// Why a commit that was shown is not made.
 const CHANGED_MEANWHILE: &str = "Nothing was committed: files, hooks or the branch have changed since they were shown.";
 /// What may be behind a failure where commits are signed.
-const UNSIGNED: &str = "(Your settings sign commits. A signature may need an agent that commands in the sandbox cannot reach: `! git commit` \
+const UNSIGNED: &str = "(Git's settings sign commits. A signature may need an agent that commands in the sandbox cannot reach: `! git commit` \
 runs outside of it, and so does /commit under /permission all.)";
 
 impl World {
@@ -354,9 +374,17 @@ impl World {
             let metadata = path.metadata().ok();
             metadata.is_some_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
         };
-        let found = HOOKS.iter().map(|name| folder.join(name)).filter(|path| runs(path));
-        let shown = |path: PathBuf| path.strip_prefix(real.root).map_or(path.clone(), Path::to_owned);
-        commit.hooks = found.map(|path| one_line(&shown(path).to_string_lossy())).collect();
+        let found: Vec<PathBuf> = HOOKS
+            .iter()
+            .map(|name| folder.join(name))
+            .filter(|path| runs(path))
+            .collect();
+        let shown = |path: &PathBuf| path.strip_prefix(real.root).map_or(path.clone(), Path::to_owned);
+        commit.hooks = found
+            .iter()
+            .map(|path| one_line(&shown(path).to_string_lossy()))
+            .collect();
+        commit.hook_contents = found.iter().map(|path| beginning(path)).collect();
         let settings = real.run(
             &["config", "--show-scope", "-z", "--get-regexp", SETTINGS],
             None,
@@ -373,6 +401,17 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// What a file begins with, and how long it is; nothing where it cannot be read.
+fn beginning(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let Ok(file) = File::open(path) else { return bytes };
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    // What was read before a failure is compared, too.
+    let _ = file.take(HOOK).read_to_end(&mut bytes);
+    bytes.extend(length.to_le_bytes());
+    bytes
 }
 
 /// What `git config --show-scope -z --get-regexp` lists: scope, name and value.

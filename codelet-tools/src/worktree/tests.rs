@@ -91,6 +91,28 @@ fn a_tree_is_made_beside_the_repository_and_found_again() {
 }
 
 #[test]
+fn a_link_in_the_branch_leads_the_session_nowhere() {
+    let scene = Scene::new();
+    let app = scene.path("app");
+    git(&app, &["checkout", "-q", "-b", "other"]);
+    fs::remove_dir_all(app.join("src")).unwrap();
+    std::os::unix::fs::symlink("../../app", app.join("src")).unwrap();
+    git(&app, &["add", "-A"]);
+    git(&app, &["commit", "-q", "-m", "link"]);
+    git(&app, &["checkout", "-q", "main"]);
+    let tree = scene.enter("app/src", "other").unwrap();
+    assert_eq!(
+        (&tree.directory, &tree.path),
+        (&scene.path("app.worktrees/other"), &tree.directory)
+    );
+    // The tree itself is none either.
+    fs::rename(&tree.path, scene.path("moved")).unwrap();
+    std::os::unix::fs::symlink(scene.path("moved"), &tree.path).unwrap();
+    let why = scene.enter("app", "other").unwrap_err();
+    assert!(why.ends_with("app.worktrees/other is a link"), "{why}");
+}
+
+#[test]
 fn why_there_can_be_none_is_told() {
     let scene = Scene::new();
     let refused = |from: &str, name: &str| scene.enter(from, name).unwrap_err();

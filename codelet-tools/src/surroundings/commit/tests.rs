@@ -143,6 +143,7 @@ fn a_hostile_repository_starts_nothing_before_the_user_has_agreed_and_then_in_th
         ("pager.config", &touch),
         ("alias.commit", &format!("!{touch}")),
         ("alias.rev-parse", &format!("!{touch}")),
+        ("gpg.ssh.defaultKeyCommand", &touch),
         ("core.hooksPath", "tools/hooks"),
         ("core.sshCommand", &touch),
     ] {
@@ -163,7 +164,9 @@ fn a_hostile_repository_starts_nothing_before_the_user_has_agreed_and_then_in_th
     assert!(!ran.exists() && !path.join("hooked").exists());
     assert_eq!(shown.hooks, ["tools/hooks/pre-commit"]);
     assert!(
-        shown.programs.len() == 1 && shown.programs[0].starts_with("filter.evil.clean = touch"),
+        shown.programs.len() == 2
+            && shown.programs[0].starts_with("filter.evil.clean = touch")
+            && shown.programs[1].starts_with("gpg.ssh.defaultkeycommand = touch"),
         "{:?}",
         shown.programs
     );
@@ -192,6 +195,21 @@ fn a_hook_that_refuses_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn what_hooks_make_of_a_commit_is_what_is_told_of_it() {
+    let (_folder, path) = repository();
+    fs::write(path.join("a.txt"), "two\n").unwrap();
+    fs::write(path.join("more.txt"), "more\n").unwrap();
+    git(&path, &["add", "a.txt"]);
+    executable(&path.join(".git/hooks/pre-commit"), "git add more.txt");
+    executable(&path.join(".git/hooks/commit-msg"), "echo Other words > \"$1\"");
+    let made = commit(&path, &[], "Two").unwrap();
+    assert_eq!(
+        (made.subject.as_str(), made.files),
+        ("Other words", vec!["a.txt".to_owned(), "more.txt".to_owned()])
+    );
+}
+
+#[test]
 fn what_has_changed_since_it_was_shown_is_not_committed() {
     let (_folder, path) = repository();
     let world = world(&path);
@@ -205,6 +223,8 @@ fn what_has_changed_since_it_was_shown_is_not_committed() {
         &(|| fs::write(path.join("a.txt"), "three\n").unwrap()) as &dyn Fn(),
         &|| fs::write(path.join("b.txt"), "two\n").unwrap(),
         &|| executable(&path.join(".git/hooks/pre-commit"), "true"),
+        // A hook of the same name that does something else.
+        &|| executable(&path.join(".git/hooks/pre-commit"), "exit"),
         &|| git(&path, &["checkout", "-q", "-b", "other"]),
         &|| git(&path, &["config", "filter.x.clean", "cat"]),
     ] {
