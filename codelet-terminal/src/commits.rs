@@ -178,6 +178,7 @@ pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codelet_agent::commit::Changed;
 
     #[test]
     fn only_the_word_accept_commits() {

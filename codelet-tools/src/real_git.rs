@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// How long git may take: hooks run tests.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
+/// How long it may take over a question, which starts nothing: a pipe in place of one of git's files would be waited for.
+const ASKED: Duration = Duration::from_secs(10);
 /// How long what hooks have left running may take to end by itself.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Bytes of what git prints that are kept.
@@ -76,10 +78,7 @@ impl Ran {
         match self.end {
             End::Exited(0) => Ok(output.to_owned()),
             End::Interrupted => Err("Interrupted; `! git status` shows how things stand.".to_owned()),
-            End::TimedOut => Err(format!(
-                "Ended, as it took more than {} minutes.",
-                LONGEST.as_secs() / 60
-            )),
+            End::TimedOut => Err("Git was ended, as it took too long.".to_owned()),
             _ if output.is_empty() => Err(format!("{else_told}.")),
             _ => Err(format!("{else_told}:\n{before}{}", lines[first..].join("\n"))),
         }
@@ -87,6 +86,12 @@ impl Ran {
 }
 
 impl RealGit<'_> {
+    /// Asks git what starts no program and changes nothing.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Ran, String> {
+        let arguments = arguments.iter().map(OsString::from).collect();
+        self.start(arguments, None, Vec::new(), Some(Sandbox::new([])), ASKED)
+    }
+
     /// Runs git, with this as its input, and where there are pathspecs with a file of them.
     pub(crate) fn run(
         &self,
@@ -105,13 +110,13 @@ impl RealGit<'_> {
             handed.push(handed::hand(handed::script(pathspecs)?, number));
         }
         let input = input.map(handed::script).transpose()?;
-        self.start(arguments, input, handed, sandbox)
+        self.start(arguments, input, handed, sandbox, LONGEST)
     }
 
     /// Runs git on these bytes.
     pub(crate) fn fed(&self, arguments: &[&str], input: &[u8], sandbox: Option<Sandbox>) -> Result<Ran, String> {
         let arguments = arguments.iter().map(OsString::from).collect();
-        self.start(arguments, Some(handed::script(input)?), Vec::new(), sandbox)
+        self.start(arguments, Some(handed::script(input)?), Vec::new(), sandbox, LONGEST)
     }
 
     fn start(
@@ -120,6 +125,7 @@ impl RealGit<'_> {
         input: Option<OwnedFd>,
         handed: Vec<FdMapping>,
         sandbox: Option<Sandbox>,
+        timeout: Duration,
     ) -> Result<Ran, String> {
         let mut environment = bash::environment(self.desk, sandbox.as_ref(), self.root);
         environment.retain(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere));
@@ -139,7 +145,7 @@ impl RealGit<'_> {
             environment,
             handed,
             sandbox,
-            timeout: LONGEST,
+            timeout,
         };
         let mut printed = Vec::new();
         let ended = process::run(program, self.stop, &mut |bytes| {

@@ -229,7 +229,10 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// What git answers to a question that starts no program; none where it says no.
     fn asked(&self, arguments: &[&str]) -> Result<Option<String>, String> {
-        let ran = self.git.run(arguments, None, None, Some(Sandbox::new([])))?;
+        let ran = self.git.ask(arguments)?;
+        if ran.end == End::TimedOut {
+            return Err("git gives no answer here".to_owned());
+        }
         Ok((ran.end == End::Exited(0)).then(|| ran.output.trim_end_matches('\n').to_owned()))
     }
 

@@ -11,7 +11,6 @@ use crate::git::{Git, Repository};
 use crate::left::Left;
 use crate::process::End;
 use crate::real_git::RealGit;
-use crate::sandbox::Sandbox;
 use codelet_agent::commit::{Change, Changed, Committable, Made};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
@@ -320,7 +319,7 @@ impl World {
         let changed = bash::named(desk, &watched.look(desk, is_shut_in));
         // Hooks may have taken files in or out, written another message, or made another commit of it.
         let asked = |arguments: &[&str]| {
-            let answer = real.run(arguments, None, None, Some(Sandbox::new([])))?;
+            let answer = real.ask(arguments)?;
             Ok::<String, String>(self.without_secrets(&answer.output, true))
         };
         let files = asked(&[
@@ -352,10 +351,9 @@ runs outside of it, and so does /commit under /permission all.)";
 impl World {
     /// Tells what git would do here: in whose name it commits, which hooks and other programs it starts.
     fn tell(&self, real: &RealGit<'_>, commit: &mut Committable) -> Result<(), String> {
-        let looking = || Some(Sandbox::new([]));
-        let hooks = real.run(&["rev-parse", "--git-path", "hooks"], None, None, looking())?;
+        let hooks = real.ask(&["rev-parse", "--git-path", "hooks"])?;
         let hooks = hooks.succeeded("Git does not take this for a repository")?;
-        let author = real.run(&["var", "GIT_AUTHOR_IDENT"], None, None, looking())?;
+        let author = real.ask(&["var", "GIT_AUTHOR_IDENT"])?;
         if author.end != End::Exited(0) {
             return Err(
                 "Git does not know who you are: set it by `! git config --global user.name \"Your Name\"` and `! git config --global user.email you@example.com`."
@@ -365,9 +363,9 @@ impl World {
         // Behind the address stand seconds and a time zone.
         let author = author.output.rsplit_once('>').map_or("", |(author, _)| author);
         commit.author = format!("{}>", one_line(author.trim()));
-        let branch = real.run(&["symbolic-ref", "--quiet", "--short", "HEAD"], None, None, looking())?;
+        let branch = real.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         commit.branch = (branch.end == End::Exited(0)).then(|| one_line(branch.output.trim()));
-        let head = real.run(&["rev-parse", "--verify", "--quiet", "HEAD"], None, None, looking())?;
+        let head = real.ask(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
         commit.head = (head.end == End::Exited(0)).then(|| head.output.trim().to_owned());
         let folder = real.root.join(hooks.trim_end_matches('\n'));
         let runs = |path: &Path| {
@@ -385,12 +383,7 @@ impl World {
             .map(|path| one_line(&shown(path).to_string_lossy()))
             .collect();
         commit.hook_contents = found.iter().map(|path| beginning(path)).collect();
-        let settings = real.run(
-            &["config", "--show-scope", "-z", "--get-regexp", SETTINGS],
-            None,
-            None,
-            looking(),
-        )?;
+        let settings = real.ask(&["config", "--show-scope", "-z", "--get-regexp", SETTINGS])?;
         for (scope, name, value) in settings_of(&settings.output) {
             if name == "commit.gpgsign" {
                 commit.is_signed = !matches!(value.to_lowercase().as_str(), "false" | "no" | "off" | "0");
