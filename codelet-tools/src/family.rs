@@ -262,6 +262,9 @@ mod linux {
             let all = processes();
             let myself = all.iter().find(|process| process.pid == own());
             let own = myself.map_or((own(), 0), |process| (process.pid, process.session));
+            // Who leads a command that runs beside this one is nobody's orphan, though its environment may be empty for longer than anybody
+            // looks. Who ends all of them holds their list.
+            let others: HashSet<(i32, u64)> = super::leaders(LOOKS_AGAIN).unwrap_or_default().into_iter().collect();
             let mut found: HashSet<i32> = HashSet::new();
             let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
             for process in &all {
@@ -270,7 +273,8 @@ mod linux {
                 }
                 children.entry(process.parent).or_default().push(process.pid);
                 let is_near = process.session == leader || process.group == leader || process.pid == leader;
-                if is_near || (process.is_alive && self.has_mark(process, own)) {
+                let leads_another = !is_near && others.contains(&(process.pid, process.started));
+                if is_near || (process.is_alive && !leads_another && self.has_mark(process, own)) {
                     found.insert(process.pid);
                 }
             }
