@@ -53,20 +53,12 @@ pub struct Fitted {
     pub edits: usize,
 }
 
-/// Tokens for each estimated one, as recorded bills show.
-fn ratio(form: Format) -> f64 {
-    match form {
-        Format::Anthropic => 1.45,
-        _ => 1.31,
-    }
-}
-
 /// Fits a conversation, given as the items of its vendor's list, into a window. What cannot be made smaller stays.
 ///
 /// # Errors
 /// When an item is none of the form, or the form is none of a request.
 pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
-    let window = (how.window as f64 / ratio(how.form)) as Tokens;
+    let window = (how.window as f64 / vendor::usual_density(how.form)) as Tokens;
     let conversation = Conversation::new(CompactionConfig::new(window), how.overhead);
     let mut conversation = conversation.reading_back(if how.offers_recall { BY_TOOL } else { "" });
     let (mut spans, mut told) = (Vec::new(), 0);

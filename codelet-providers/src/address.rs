@@ -69,25 +69,31 @@ pub fn is_in_the_clear(address: &str) -> bool {
     Url::parse(address.trim()).is_ok_and(|url| url.scheme() == "http" && !is_own_machine(&url))
 }
 
-/// The address below which everything of a server is: as given, without an ending that names one thing, and with the
-/// version that the wire's paths begin with.
-pub(crate) fn base(given: &str, wire: Wire) -> Result<Url, ConnectError> {
-    let wrong = |why: &str| ConnectError::BaseUrl {
-        url: shown(given),
-        why: why.to_owned(),
-    };
-    let mut url = Url::parse(given.trim()).map_err(|error| wrong(&error.to_string()))?;
+/// An address that somebody gave, and the parts of its path. The error says what is wrong with it.
+pub(crate) fn given(text: &str) -> Result<(Url, Vec<String>), ConnectError> {
+    let mut url = Url::parse(text.trim()).map_err(|error| wrong(text, &error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong("it begins with http:// or https:// and a host"));
+        return Err(wrong(text, "it begins with http:// or https:// and a host"));
     }
     url.set_fragment(None);
-    let mut path: Vec<String> = url
-        .path_segments()
-        .into_iter()
-        .flatten()
-        .filter(|segment| !segment.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let segments = url.path_segments().into_iter().flatten();
+    let path = segments.filter(|segment| !segment.is_empty()).map(str::to_owned);
+    let path = path.collect();
+    Ok((url, path))
+}
+
+/// What is wrong with an address that somebody gave.
+pub(crate) fn wrong(text: &str, why: &str) -> ConnectError {
+    ConnectError::BaseUrl {
+        url: shown(text),
+        why: why.to_owned(),
+    }
+}
+
+/// The address below which everything of a server is: as given, without an ending that names one thing, and with the
+/// version that the wire's paths begin with.
+pub(crate) fn base(text: &str, wire: Wire) -> Result<Url, ConnectError> {
+    let (mut url, mut path) = given(text)?;
     if let Some(ending) = ENDINGS.iter().find(|ending| {
         path.iter()
             .rev()

@@ -15,7 +15,7 @@ pub(crate) mod events;
 pub mod google;
 pub(crate) mod names;
 
-use crate::address::{below, is_version, shown};
+use crate::address::{below, given, is_version, wrong};
 use crate::choice::ConnectError;
 use crate::vendor::Wire;
 use rig_reqwest::reqwest::Url;
@@ -120,25 +120,13 @@ impl Host {
     }
 
     /// The address below which everything is: as given, with what every path begins with.
-    pub(crate) fn base(self, given: &str) -> Result<Url, ConnectError> {
-        let wrong = |why: &str| ConnectError::BaseUrl {
-            url: shown(given),
-            why: why.to_owned(),
-        };
-        let mut url = Url::parse(given.trim()).map_err(|error| wrong(&error.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(wrong("it begins with http:// or https:// and a host"));
-        }
-        url.set_fragment(None);
-        let path: Vec<String> = url.path_segments().into_iter().flatten().map(str::to_owned).collect();
-        let path: Vec<&str> = path
-            .iter()
-            .map(String::as_str)
-            .filter(|part| !part.is_empty())
-            .collect();
+    pub(crate) fn base(self, text: &str) -> Result<Url, ConnectError> {
+        let (mut url, path) = given(text)?;
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let whole: Vec<&str> = match (self, path.as_slice()) {
             (Host::Azure, path) if path.contains(&"deployments") => {
                 return Err(wrong(
+                    text,
                     "it leads to one deployment by the dated API: give the resource's address alone, such as \
                      https://RESOURCE.openai.azure.com, and the deployment as the model",
                 ));

@@ -7,6 +7,7 @@
 
 use super::{World, asked_of_git, one_line};
 use crate::bash;
+use crate::files;
 use crate::git::{Git, Repository};
 use crate::left::Left;
 use crate::process::End;
@@ -19,7 +20,6 @@ use codelet_text::unified;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{PipeReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -399,11 +399,12 @@ impl World {
 /// What a file begins with, and how long it is; nothing where it cannot be read.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let Ok(file) = File::open(path) else { return bytes };
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    // A hook may be a link; a pipe that has come in its place is not waited for.
+    let opened = path.canonicalize().ok().and_then(|path| files::open(&path).ok());
+    let Some((file, metadata)) = opened else { return bytes };
     // What was read before a failure is compared, too.
     let _ = file.take(HOOK).read_to_end(&mut bytes);
-    bytes.extend(length.to_le_bytes());
+    bytes.extend(metadata.len().to_le_bytes());
     bytes
 }
 

@@ -30,6 +30,21 @@ fn run(bench: &Bench, args: &[&str], variables: &[(&str, &str)]) -> Output {
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
+/// A prompt that is answered after a command, with no fault that the cloud would have found.
+fn looked_around(bench: &Bench, server: &Server, model: &str, variables: &[(&str, &str)]) -> Output {
+    let output = run(
+        bench,
+        &["-p", "Look around.", "--model", model, "--permission", "all"],
+        variables,
+    );
+    ended(&output, 0);
+    assert_eq!(
+        (stdout(&output).trim(), server.record().faults()),
+        (DONE, String::new())
+    );
+    output
+}
+
 /// What was printed and what was sent to a model holds none of these.
 fn hidden(output: &Output, server: &Server, secrets: &[&str]) {
     let printed = [stdout(output), stderr(output)].concat();
@@ -200,16 +215,7 @@ fn vertex_works_by_a_service_account_and_by_a_users_login() {
         if !is_user {
             variables.push(("GOOGLE_APPLICATION_CREDENTIALS", path.as_str()));
         }
-        let output = run(
-            &bench,
-            &["-p", "Look around.", "--model", model, "--permission", "all"],
-            &variables,
-        );
-        ended(&output, 0);
-        assert_eq!(
-            (stdout(&output).trim(), server.record().faults()),
-            (DONE, String::new())
-        );
+        let output = looked_around(&bench, &server, model, &variables);
         assert_eq!(cloud.issued(), 1, "one token for both requests");
         let file: Value = serde_json::from_str(&text).unwrap();
         let line = file["private_key"]
@@ -248,16 +254,7 @@ fn a_deployment_of_azure_works_by_the_resources_address_and_key() {
         let server = Server::start(wire, curious("env").cloud(&cloud));
         let url = server.url();
         let variables = [("AZURE_OPENAI_ENDPOINT", url.as_str()), (variable, AZURE_KEY)];
-        let output = run(
-            &bench,
-            &["-p", "Look around.", "--model", model, "--permission", "all"],
-            &variables,
-        );
-        ended(&output, 0);
-        assert_eq!(
-            (stdout(&output).trim(), server.record().faults()),
-            (DONE, String::new())
-        );
+        let output = looked_around(&bench, &server, model, &variables);
         hidden(&output, &server, &[AZURE_KEY]);
     }
 }
