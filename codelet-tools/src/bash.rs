@@ -384,7 +384,7 @@ impl Tool for Bash {
 /// What a command of the shell's has for an environment in this sandbox, or outside of any, and in this folder.
 pub(crate) fn environment(desk: &Desk, sandbox: Option<&Sandbox>, directory: &Path) -> Vec<(OsString, OsString)> {
     let mut environment: Vec<(OsString, OsString)> = desk
-        .secrets
+        .secrets()
         .environment(&desk.options.env, &desk.options.env_allowed)
         .filter(|(name, _)| !DROPPED.iter().any(|dropped| name == dropped))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -607,7 +607,7 @@ impl Paper {
     fn new(desk: &Desk, live: Live) -> Self {
         Paper {
             cleaner: Cleaner::default(),
-            hiding: Hiding::new(desk.secrets.clone()),
+            hiding: Hiding::new(desk.options.secrets.clone()),
             kept: Bounded::default(),
             live,
             waiting: String::new(),

@@ -31,10 +31,19 @@ impl Logins {
         self.0.join(file_name(server))
     }
 
-    /// What is in the login at a server that nobody is to see; nothing where there is none, or none that can be read.
-    pub fn secrets(&self, server: &str) -> Vec<String> {
-        let login = self.read(server).ok().flatten();
-        login.map_or_else(Vec::new, |login| login.secrets())
+    /// Where they are kept. The folder is written anew with each of them.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// What is in all logins that nobody is to see, but in those that cannot be read.
+    pub fn secrets(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().filter_map(Result::ok);
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names
+            .filter_map(|name| self.read(name.strip_suffix(".json")?).ok().flatten())
+            .flat_map(|login| login.secrets())
+            .collect()
     }
 
     /// Deletes the login at a server. Says whether there was one.
@@ -224,6 +233,6 @@ mod tests {
         std::fs::set_permissions(logins.path("docs"), std::fs::Permissions::from_mode(0o644)).unwrap();
         let why = logins.read("docs").err().unwrap().to_string();
         assert!(why.ends_with("docs.json can be read or changed by others"), "{why}");
-        assert!(logins.secrets("docs").is_empty());
+        assert!(logins.secrets().is_empty());
     }
 }
