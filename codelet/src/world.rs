@@ -448,13 +448,15 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
 }
 
 /// Who offers prompts as commands: servers and files, and what the user should know of the files. None has the name of a command of the
-/// session.
+/// session, but one of the user's own that may take its place.
 pub fn prompts(
     surroundings: &Arc<dyn Surroundings>,
     servers: Arc<dyn PromptSource>,
 ) -> (Arc<dyn PromptSource>, Vec<String>) {
-    let own = codelet_terminal::command::COMMANDS.iter().map(|entry| entry.word);
-    let files = Commands::new(Arc::clone(surroundings), own.chain(["quit"]));
+    let own = codelet_terminal::command::COMMANDS
+        .iter()
+        .map(|entry| (entry.word, entry.yields()));
+    let files = Commands::new(Arc::clone(surroundings), own.chain([("quit", false)]));
     let notices = files.refresh();
     (Arc::new(Several(vec![servers, Arc::new(files)])), notices)
 }
