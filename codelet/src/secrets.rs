@@ -2,7 +2,6 @@
 //! Programs, other sessions and the user renew those files while a session lasts.
 
 use crate::place::{Place, variable};
-use crate::servers::ServerFile;
 use crate::settings::{self, Settings};
 use crate::{clouds, input, network, world};
 use codelet_mcp::Logins;
@@ -46,7 +45,7 @@ fn fixed(settings: &Settings) -> Vec<String> {
     let proxies = network::proxies(&variable);
     let proxies = [proxies.http, proxies.https].into_iter().flatten();
     secrets.extend(proxies.flat_map(|proxy| address::secrets_of_proxy(&proxy.value)));
-    secrets.extend(settings.mcp.values().flat_map(ServerFile::secrets));
+    secrets.extend(settings.mcp.values().flat_map(|server| server.secrets(&variable)));
     secrets.extend(settings.base_url.value.iter().flat_map(|url| address::secrets(url)));
     let environment: Vec<_> = std::env::vars_os().collect();
     secrets.extend(codelet_tools::secrets::values(&environment, &[]));
@@ -81,7 +80,7 @@ impl Kind {
         let mut found = match self {
             Kind::Aws => aws::secrets(&text()),
             Kind::Google => of_json_file(&text()),
-            Kind::Settings => return settings::secrets_in(path),
+            Kind::Settings => return settings::secrets_in(path, &variable),
             Kind::Logins(logins) => return logins.secrets(),
         };
         found.retain(|value| value.len() >= LONG || value.contains(|c: char| c.is_ascii_digit()));

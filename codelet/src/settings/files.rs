@@ -1,7 +1,7 @@
 //! Reads settings files, one over the other.
 
 use super::written::{self, MOST, Written};
-use super::{From, Places, Set, Settings, kept};
+use super::{From, LookUp, Places, Set, Settings, kept};
 use crate::exit::Failure;
 use crate::input;
 use crate::servers::ServerFile;
@@ -103,12 +103,12 @@ impl Settings {
 }
 
 /// The keys in the user's settings file as it is now, of providers and of MCP servers; none where it is no settings file.
-pub fn secrets_in(path: &Path) -> Vec<String> {
+pub fn secrets_in(path: &Path, variable: &LookUp<'_>) -> Vec<String> {
     let Ok(Some(written)) = written::read(path) else {
         return Vec::new();
     };
     let keys = written.keys.values().map(|key| key.reveal().to_owned());
-    let of_servers = written.mcp.values().flat_map(ServerFile::secrets);
+    let of_servers = written.mcp.values().flat_map(|server| server.secrets(variable));
     let of_address = written.base_url.iter().flat_map(|url| address::secrets(url));
     keys.chain(of_servers).chain(of_address).collect()
 }

@@ -410,3 +410,23 @@ fn a_file_of_keys_is_hidden_as_a_whole_also_once_a_program_has_renewed_it() {
         &[SECRET, SESSION, OTHER, OLD, RENEWED, FROM_LOGIN, OF_SETTINGS, OF_SERVER],
     );
 }
+
+#[test]
+fn a_key_that_a_servers_header_takes_from_a_variable_of_any_name_is_hidden_and_no_commands() {
+    const KEY: &str = "hush-hush-key-of-docs-0123456789";
+    let bench = Bench::new();
+    bench.settings(
+        "[mcp.docs]\nurl = \"https://mcp.test/\"\nenabled = false\nheaders = { Authorization = \"Bearer ${DOCS}\" }\n",
+    );
+    let file = keep(&bench, "notes", &format!("docs: {KEY}\n"));
+    let server = Server::start(Wire::Anthropic, curious(&format!("cat {file}; env | grep ^DOCS; true")));
+    let output = bench
+        .asking(&server, Wire::Anthropic, &["-p", "Look.", "--permission", "all"])
+        .env("DOCS", KEY)
+        .output()
+        .unwrap();
+    ended(&output, 0);
+    hidden(&output, &server, &[KEY]);
+    let sent = String::from_utf8_lossy(&server.record().exchanges[1].request.body).into_owned();
+    assert!(sent.contains("docs: [secret]") && !sent.contains("DOCS="), "{sent}");
+}
