@@ -1,6 +1,7 @@
 //! What a cloud has to be told besides a key: its region, its project, and what its own tools keep in the user's home.
 
 use crate::input;
+use crate::secrets;
 use crate::settings::LookUp;
 use codelet_providers::host::aws::{self, AwsKeys, AwsSource, Profile};
 use codelet_providers::host::google::GoogleCredentials;
@@ -140,7 +141,7 @@ fn vertex(variable: &LookUp<'_>) -> Access {
         Ok(credentials) => {
             let project = credentials.project().map(str::to_owned);
             access.site.project = access.site.project.or(project);
-            access.site.google = Some(credentials);
+            access.site.google = Some(credentials.telling(|token| secrets::learn(token.reveal())));
             access.from = Some(file.display().to_string());
         }
         Err(why) => access.site.missing = Some(format!("no Google credentials in {}: {why}", file.display())),

@@ -34,6 +34,17 @@ pub fn source(settings: &Settings, place: &Place) -> SecretSource {
     SecretSource::new(move || known.lock().unwrap_or_else(PoisonError::into_inner).now())
 }
 
+/// Tokens that a cloud has given to this program.
+static TOKENS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Has all sources hide a token that was got.
+pub fn learn(token: &str) {
+    TOKENS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(token.to_owned());
+}
+
 /// What stays as it is while the program runs.
 fn fixed(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
@@ -145,6 +156,9 @@ struct Known {
 impl Known {
     fn now(&mut self) -> Secrets {
         let before = self.values.len();
+        let tokens = TOKENS.lock().unwrap_or_else(PoisonError::into_inner);
+        self.values.extend(tokens.iter().cloned());
+        drop(tokens);
         self.values
             .extend(self.files.iter_mut().filter_map(Watched::changed).flatten());
         if self.values.len() > before {
@@ -152,5 +166,43 @@ impl Known {
             self.all = Secrets::new(&values);
         }
         self.all.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_twice_within_a_moment_is_read_each_time_and_what_it_held_stays_hidden() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("credentials");
+        let mut known = Known {
+            values: BTreeSet::new(),
+            files: vec![Watched {
+                path: path.clone(),
+                kind: Kind::Aws,
+                seen: None,
+            }],
+            all: Secrets::default(),
+        };
+        assert_eq!(known.now().hide("a-key-of-number-1"), "a-key-of-number-1");
+        for number in 1..=3 {
+            std::fs::write(
+                &path,
+                format!("[a]\naws_secret_access_key = a-key-of-number-{number}\nregion = minioadmin\n"),
+            )
+            .unwrap();
+            for earlier in 1..=number {
+                assert_eq!(known.now().hide(&format!("a-key-of-number-{earlier}")), "[secret]");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(
+            known.now().hide("a-key-of-number-1, minioadmin"),
+            "[secret], minioadmin"
+        );
     }
 }

@@ -193,7 +193,16 @@ mod tests {
         let logins = Logins::new(scratch.path().join("codelet/logins"));
         assert!(logins.read("docs").unwrap().is_none() && !logins.remove("docs").unwrap());
         logins.write("docs", &login("one")).unwrap();
-        logins.write("docs", &login("two")).unwrap();
+        let secret = |text: &str| Login {
+            client_secret: Some(text.to_owned()),
+            ..login("two")
+        };
+        logins.write("docs", &secret("secret-of-docs")).unwrap();
+        logins.write("other", &secret("secret-of-another")).unwrap();
+        let mut secrets = logins.secrets();
+        secrets.sort_unstable();
+        assert_eq!(secrets, ["secret-of-another", "secret-of-docs"]);
+        assert!(logins.remove("other").unwrap());
         assert_eq!(logins.read("docs").unwrap().unwrap().credentials.client_id, "two");
         assert_eq!((mode(&logins.path("docs")), mode(&logins.0)), (0o600, 0o700));
         assert_eq!(std::fs::read_dir(&logins.0).unwrap().count(), 1);

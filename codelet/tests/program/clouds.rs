@@ -207,7 +207,13 @@ fn vertex_works_by_a_service_account_and_by_a_users_login() {
         } else {
             "account.json"
         };
-        let server = Server::start(wire, curious(&format!("cat \"$HOME/{name}\"; env")).cloud(&cloud));
+        let server = Server::start(
+            wire,
+            curious(&format!(
+                "cat \"$HOME/{name}\"; env; y=ya; echo \"${{y}}29.a0-number-0001-of-the-tokens\""
+            ))
+            .cloud(&cloud),
+        );
         let (text, _) = file(&format!("{}/token", server.url()));
         let path = keep(&bench, name, &text);
         let url = server.url();
