@@ -44,8 +44,10 @@ pub struct GoogleCredentials {
     /// The project that is billed for a user's requests.
     quota_project: Option<String>,
     /// Hears of each token that was got.
-    told: Option<Arc<dyn Fn(&Secret) + Send + Sync>>,
+    told: Option<Arc<Tell>>,
 }
+
+type Tell = dyn Fn(&Secret) + Send + Sync;
 
 #[derive(Clone)]
 enum Kind {
