@@ -36,7 +36,7 @@ cargo xtask load [--release]   measure what the gateway adds to a request, holds
 cargo xtask draw-gateway       draw the gateway's page for the documentation
 cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
 cargo xtask wheel              build the wheel for Python as it is shipped
-cargo xtask node               build, pack and test the package for JavaScript
+cargo xtask node [--all]       build, pack and test the package for JavaScript; with --all its plugs in the real hosts
 cargo xtask npm                build the packages for JavaScript as they are shipped
 cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
@@ -94,7 +94,8 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["python"] => python::run(root, false),
         ["python", "--all"] => python::run(root, true),
         ["wheel"] => python::wheel(root),
-        ["node"] => node::run(root),
+        ["node"] => node::run(root, false),
+        ["node", "--all"] => node::run(root, true),
         ["npm"] => node::package(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),

@@ -5,6 +5,7 @@ use crate::program;
 use crate::venv::{Missing, output};
 use serde_json::{Value, json};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,8 +14,18 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const LIGHT: Packages = Packages {
     name: "what tests the JavaScript package",
     manifest: include_str!("../node/light/package.json"),
-    lock: include_str!("../node/light/package-lock.json"),
+    lock: Some(include_str!("../node/light/package-lock.json")),
 };
+
+/// The same with the programs and libraries that it plugs into.
+const HOSTS: Packages = Packages {
+    name: "what tests the plugs",
+    manifest: include_str!("../node/hosts/package.json"),
+    lock: None,
+};
+
+/// The tests of the plugs.
+const PLUGS: &str = "ai.plug.mjs";
 
 /// A platform, in npm's words.
 struct Platform {
@@ -71,14 +82,15 @@ struct Built {
     addon: PathBuf,
 }
 
-/// Packs what the tests have built, installs it into an empty project and tests it there.
+/// Packs what the tests have built, installs it into an empty project and tests it there; with `all`, its plugs in the real hosts, too.
 ///
 /// # Errors
 /// Where a build or a test fails. Where Node or its packages cannot be had, that is said, and no error.
-pub fn run(root: &Path) -> Result<String, Vec<String>> {
+pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     let target = program::target(root);
-    let folder = target.join("node");
-    let modules = match npm::install(&folder, &LIGHT) {
+    let (name, packages) = if all { ("node-all", HOSTS) } else { ("node", LIGHT) };
+    let folder = target.join(name);
+    let modules = match npm::install(&folder, &packages) {
         Ok(modules) => modules,
         Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
         Err(Missing::Wrong(why)) => return Err(vec![why]),
@@ -96,9 +108,17 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
             &target.join("npm/dev"),
             std::slice::from_ref(this),
         )?;
-        let project = folder.join("project");
-        install(root, &packed, &project)?;
-        test(root, &project, &modules)
+        let project = Project {
+            folder: folder.join("project"),
+            modules,
+        };
+        project.install(root, &packed)?;
+        project.check_types("typed.mts", &[])?;
+        let passed = project.test("node", "codelet.test.mjs", root)?;
+        match all {
+            false => Ok(passed),
+            true => Ok(format!("{passed}; in hosts: {}", project.test_plugs(this, root)?)),
+        }
     };
     tested().map_err(|error| vec![error])
 }
@@ -207,34 +227,59 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     std::fs::copy(from, to).map(drop).map_err(wrong)
 }
 
-/// Installs what was packed into an empty project, and puts the tests beside it.
-fn install(root: &Path, packed: &[PathBuf], project: &Path) -> Result<(), String> {
-    let wrong = |error: std::io::Error| format!("{}: {error}", project.display());
-    let _ = std::fs::remove_dir_all(project);
-    std::fs::create_dir_all(project).map_err(wrong)?;
-    std::fs::write(project.join("package.json"), "{\"private\": true}\n").map_err(wrong)?;
-    output(npm("install", project).arg("--offline").args(packed))?;
-    let tests = std::fs::read_dir(root.join("codelet-node/tests")).map_err(wrong)?;
-    let tests = tests.flatten().map(|test| test.path());
-    for test in tests.filter(|test| test.extension().is_some_and(|kind| kind != "rs")) {
-        copy(&test, &project.join(test.file_name().unwrap_or_default()))?;
-    }
-    Ok(())
+/// A project that the package is installed into, beneath what its tests need.
+struct Project {
+    folder: PathBuf,
+    modules: PathBuf,
 }
 
-/// Tests what was installed into a project: its types, and what it does.
-fn test(root: &Path, project: &Path, modules: &Path) -> Result<String, String> {
-    let strict =
-        "--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2022 --types node typed.mts";
-    output(tsc(modules).args(strict.split(' ')).current_dir(project))?;
-    let mut node = Command::new("node");
-    node.args(["--test", "--test-reporter=tap", "codelet.test.mjs"])
-        .env("CODELET_FIXTURES", root.join("fixtures"));
-    let said = output(node.current_dir(project))?;
-    let said = String::from_utf8_lossy(&said.stdout);
-    let passed = said.lines().find(|line| line.starts_with("# pass"));
-    Ok(passed.map_or_else(
-        || "nothing was tested".to_owned(),
-        |line| line.trim_start_matches("# ").to_owned(),
-    ))
+impl Project {
+    /// Installs what was packed, and puts the tests beside it.
+    fn install(&self, root: &Path, packed: &[PathBuf]) -> Result<(), String> {
+        let Self { folder, .. } = self;
+        let wrong = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).map_err(wrong)?;
+        std::fs::write(folder.join("package.json"), "{\"private\": true}\n").map_err(wrong)?;
+        output(npm("install", folder).arg("--offline").args(packed))?;
+        let tests = std::fs::read_dir(root.join("codelet-node/tests")).map_err(wrong)?;
+        let tests = tests.flatten().map(|test| test.path());
+        for test in tests.filter(|test| test.extension().is_some_and(|kind| kind != "rs")) {
+            copy(&test, &folder.join(test.file_name().unwrap_or_default()))?;
+        }
+        Ok(())
+    }
+
+    /// Compiles a test that says what is taken and returned.
+    fn check_types(&self, file: &str, more: &[&str]) -> Result<(), String> {
+        let strict = "--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2022 --types node";
+        let mut tsc = tsc(&self.modules);
+        tsc.args(strict.split(' ')).args(more).arg(file);
+        output(tsc.current_dir(&self.folder)).map(drop)
+    }
+
+    /// Runs tests, and says how many passed.
+    fn test(&self, node: impl AsRef<OsStr>, files: &str, root: &Path) -> Result<String, String> {
+        let mut node = Command::new(node);
+        node.args(["--test", "--test-reporter=tap"])
+            .args(files.split(' '))
+            .env("CODELET_FIXTURES", root.join("fixtures"));
+        let said = output(node.current_dir(&self.folder))?;
+        let said = String::from_utf8_lossy(&said.stdout);
+        let passed = said.lines().find_map(|line| line.strip_prefix("# pass "));
+        passed.map_or_else(
+            || Err("no test was run".to_owned()),
+            |count| Ok(format!("{count} passed")),
+        )
+    }
+
+    /// Tests the plugs, with a Node that is as new as their hosts want it.
+    fn test_plugs(&self, this: &Platform, root: &Path) -> Result<String, String> {
+        let newer = format!("node-{}-{}/bin/node", this.system, this.processor);
+        let newer = self.modules.join(newer);
+        let node = if newer.is_file() { newer } else { PathBuf::from("node") };
+        // The hosts' own types are their affair.
+        self.check_types("plugs.mts", &["--skipLibCheck"])?;
+        self.test(node, PLUGS, root)
+    }
 }

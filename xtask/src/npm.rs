@@ -10,8 +10,8 @@ pub struct Packages {
     pub name: &'static str,
     /// The manifest.
     pub manifest: &'static str,
-    /// The lock, which names the hash of everything.
-    pub lock: &'static str,
+    /// The lock, which names the hash of everything; without one, the manifest names versions of what is asked for alone.
+    pub lock: Option<&'static str>,
 }
 
 /// Puts packages into a folder of their own, unless they are there already, and says where they are.
@@ -19,27 +19,34 @@ pub struct Packages {
 /// # Errors
 /// Where there is no Node, or one before 20, or no registry, and where what comes is not what it should be.
 pub fn install(folder: &Path, packages: &Packages) -> Result<PathBuf, Missing> {
-    let Packages { name, lock, .. } = packages;
+    let Packages { name, manifest, lock } = packages;
     let (modules, list) = (folder.join("node_modules"), folder.join("installed.json"));
+    let wanted = lock.unwrap_or(manifest);
     if !is_new_enough() {
         return Err(Missing::Skipped(format!("{name} needs Node 20 and npm")));
     }
-    if std::fs::read_to_string(&list).is_ok_and(|list| list == *lock) && modules.is_dir() {
+    if std::fs::read_to_string(&list).is_ok_and(|list| list == wanted) && modules.is_dir() {
         return Ok(modules);
     }
     let wrong = |error: std::io::Error| Missing::Wrong(format!("{}: {error}", folder.display()));
     let _ = std::fs::remove_dir_all(folder);
     std::fs::create_dir_all(folder).map_err(wrong)?;
-    std::fs::write(folder.join("package.json"), packages.manifest).map_err(wrong)?;
-    std::fs::write(folder.join("package-lock.json"), lock).map_err(wrong)?;
+    std::fs::write(folder.join("package.json"), manifest).map_err(wrong)?;
+    let command = match lock {
+        Some(lock) => {
+            std::fs::write(folder.join("package-lock.json"), lock).map_err(wrong)?;
+            "ci"
+        }
+        None => "install",
+    };
     // What a package would run when it is installed is nothing that a test needs.
-    match output(npm("ci", folder).args(["--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=60000"])) {
+    match output(npm(command, folder).args(["--ignore-scripts", "--fetch-retries=1", "--fetch-timeout=60000"])) {
         Ok(_) => {}
         Err(said) if said.contains("EINTEGRITY") || said.contains("EUSAGE") => return Err(Missing::Wrong(said)),
         Err(_) => return Err(Missing::Skipped(format!("{name} cannot be had: there is no registry"))),
     }
     // Last: it says that everything else is there.
-    std::fs::write(&list, lock).map_err(wrong)?;
+    std::fs::write(&list, wanted).map_err(wrong)?;
     Ok(modules)
 }
 
