@@ -5,7 +5,9 @@ import { tool as opencodeTool, type Plugin } from "@opencode-ai/plugin";
 import { generateText, jsonSchema, tool, ToolLoopAgent, type LanguageModel, type PrepareStepFunction, type ToolSet } from "ai";
 import { fitSteps } from "codelet/ai";
 import { fitSessions } from "codelet/opencode";
+import { contextEngine } from "codelet/openclaw";
 import { extension } from "codelet/pi";
+import { definePluginEntry } from "openclaw/plugin-sdk/plugin-entry";
 
 declare const model: LanguageModel;
 const steps = fitSteps({ window: 200_000 });
@@ -18,4 +20,6 @@ const opencode: Plugin = fitSessions({ window: 200_000 }, { tool: opencodeTool }
 
 const pi: ExtensionFactory = extension({ window: 200_000 });
 
-export { agent, opencode, pi, prepareStep };
+const openclaw = definePluginEntry({ id: "codelet", name: "Codelet", description: "Keeps conversations small.", register: contextEngine() });
+
+export { agent, openclaw, opencode, pi, prepareStep };

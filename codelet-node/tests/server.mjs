@@ -29,10 +29,13 @@ export async function serve(offered, script, say = () => "A summary.") {
   return { requests, others, address: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
+let answers = 0;
+
 function answer(response, { model, stream, ...body }, content) {
   const input_tokens = Math.round(JSON.stringify(body).length / 4);
   const usage = { input_tokens, output_tokens: 10, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-  const message = { id: "msg_1", type: "message", role: "assistant", model, stop_sequence: null, usage };
+  answers += 1;
+  const message = { id: `msg_${answers}`, type: "message", role: "assistant", model, stop_sequence: null, usage };
   const stop_reason = content.type === "tool_use" ? "tool_use" : "end_turn";
   if (!stream) {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ...message, content: [content], stop_reason }));

@@ -25,7 +25,7 @@ const HOSTS: Packages = Packages {
 };
 
 /// The tests of the plugs.
-const PLUGS: &str = "ai.plug.mjs opencode.plug.mjs pi.plug.mjs";
+const PLUGS: &str = "ai.plug.mjs opencode.plug.mjs pi.plug.mjs openclaw.plug.mjs claude-code.plug.mjs";
 
 /// A platform, in npm's words.
 struct Platform {
