@@ -8,6 +8,8 @@ mod fixtures;
 mod floors;
 mod gateway;
 mod load;
+mod node;
+mod npm;
 mod process;
 mod program;
 mod python;
@@ -34,6 +36,8 @@ cargo xtask load [--release]   measure what the gateway adds to a request, holds
 cargo xtask draw-gateway       draw the gateway's page for the documentation
 cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
 cargo xtask wheel              build the wheel for Python as it is shipped
+cargo xtask node [--all]       build, pack and test the package for JavaScript; with --all its plugs in the real hosts
+cargo xtask npm                build the packages for JavaScript as they are shipped
 cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
@@ -90,6 +94,9 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["python"] => python::run(root, false),
         ["python", "--all"] => python::run(root, true),
         ["wheel"] => python::wheel(root),
+        ["node"] => node::run(root, false),
+        ["node", "--all"] => node::run(root, true),
+        ["npm"] => node::package(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
         ["train"] => train::run(root, None),
