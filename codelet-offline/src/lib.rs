@@ -27,6 +27,7 @@
 pub mod check;
 pub mod compact;
 pub mod fit;
+pub mod fold;
 pub mod inspect;
 pub mod removed;
 mod report;
