@@ -23,7 +23,7 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
     let text = text.trim();
     match text.len() {
         0 => Vec::new(),
-        ..=PIECE => vec![text],
+        1..=PIECE => vec![text],
         _ => ranking::pieces(text).map(|range| &text[range]).collect(),
     }
 }
