@@ -361,6 +361,16 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-rig",
+        to: "codelet-offline",
+        why: "a conversation that comes whole before each request is told, edited and shown there",
+    },
+    Arrow {
+        from: "codelet-gateway",
+        to: "codelet-offline",
+        why: "a conversation that comes whole before each request is told, edited and shown there",
+    },
+    Arrow {
+        from: "codelet-rig",
         to: "codelet-transcript",
         why: "what known tools do, what files weigh, and which thinking a vendor refuses is said there",
     },
