@@ -4,8 +4,7 @@ import { bytes, count, json, removedLines } from "./json.js";
 import { outcome } from "./native.js";
 
 /** What a host may tell its model of the tool that `Fitter.recall` is. */
-export const RECALL =
-  "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker.";
+export const RECALL = "Returns the whole text that a marker in the conversation stands for. handle: the six characters in the marker.";
 
 /** The sizes that decide when a conversation is edited. */
 export interface Room {
@@ -28,7 +27,6 @@ export interface Conversion<M> {
 }
 
 /** An item of a vendor's list of messages. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Item = { [field: string]: any };
 
 /**
@@ -73,7 +71,7 @@ export class Fitter<M> {
         continue;
       }
       // A message of several items is one again where all of them are there.
-      for (let at = start; at < end; ) {
+      for (let at = start; at < end;) {
         const owner = owners[at]!;
         let last = at;
         while (last < end && owners[last] === owner) last += 1;

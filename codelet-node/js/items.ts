@@ -48,7 +48,9 @@ export function partsOf(item: Item): Said[] {
 
 /** The words of an item. */
 export function textOf(item: Item): string {
-  return partsOf(item).map((part) => ("text" in part ? part.text : "[picture]")).join("\n");
+  return partsOf(item)
+    .map((part) => ("text" in part ? part.text : "[picture]"))
+    .join("\n");
 }
 
 /** The address that holds a file's bytes. */

@@ -26,7 +26,11 @@ export function json(value: unknown): string {
 
 /** What was removed, as `codelet compact --removed` writes it. */
 export function removedLines(removed: Readonly<Record<string, string>>): Uint8Array {
-  return bytes(Object.entries(removed).map(([handle, content]) => `${json({ handle, content })}\n`).join(""));
+  return bytes(
+    Object.entries(removed)
+      .map(([handle, content]) => `${json({ handle, content })}\n`)
+      .join(""),
+  );
 }
 
 /** A number of tokens or items that somebody asks for. */

@@ -1,13 +1,11 @@
 /** OpenClaw: a plugin whose `register` is `contextEngine()`, and which `plugins.slots.contextEngine` names. */
 
-import { Fitter, RECALL, type Item, type Room } from "./index.js";
-import { piMessages, type PiMessage } from "./pi-messages.js";
+import { Fitter, type Room } from "./index.js";
+import { piMessages, recallTool, type PiMessage } from "./pi-messages.js";
 
 /** What is asked of OpenClaw. */
 interface Api {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   registerContextEngine(id: string, factory: () => any): void;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   registerTool(tool: any): void;
 }
 
@@ -40,7 +38,15 @@ export function contextEngine(room: Partial<Room> = {}): (api: Api) => void {
     // What is sent is worked out from the transcript each time: nothing is stored.
     ingest: async () => ({ ingested: false }),
     commitTurn: async () => ({ status: "committed" }),
-    assemble: async ({ sessionId, messages, tokenBudget = 200_000 }: { sessionId: string; messages: PiMessage[]; tokenBudget?: number }) => {
+    assemble: async ({
+      sessionId,
+      messages,
+      tokenBudget = 200_000,
+    }: {
+      sessionId: string;
+      messages: PiMessage[];
+      tokenBudget?: number;
+    }) => {
       const session = sessionOf(sessionId);
       const fitter = fitterOf(session, tokenBudget);
       const left = await fitter.fit(messages);
@@ -52,19 +58,13 @@ export function contextEngine(room: Partial<Room> = {}): (api: Api) => void {
       return { ok: true, compacted: true, result: { tokensBefore: currentTokenCount } };
     },
   };
-  const recall = ({ sessionId }: Item) => ({
-    name: "recall",
-    label: "Recall",
-    description: RECALL,
-    parameters: { type: "object", properties: { handle: { type: "string" } }, required: ["handle"] },
-    execute: async (_: string, { handle }: { handle: string }) => {
-      const fitter = fitterOf(sessionOf(sessionId), 0);
-      Object.assign(fitter.removed, sessionOf(sessionId).removed);
-      return { content: [{ type: "text", text: await fitter.recall(handle) }], details: {} };
-    },
-  });
+  const toolOf = ({ sessionId }: { sessionId?: string }) =>
+    recallTool((handle) => {
+      const session = sessionOf(sessionId);
+      return Object.assign(fitterOf(session, 0), { removed: session.removed }).recall(handle);
+    });
   return (api) => {
     api.registerContextEngine("codelet", () => engine);
-    api.registerTool(recall);
+    api.registerTool(toolOf);
   };
 }

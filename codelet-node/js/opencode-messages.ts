@@ -23,7 +23,10 @@ export function conversion(): Conversion<Message> {
     const tools = parts.filter((part) => part.type === "tool");
     for (const key of [info.role, ...tools.map(({ callID }) => callID)]) seen.set(key, message);
     if (info.role === "user") return [user(parts.flatMap(said))];
-    const text = parts.filter((part) => part.type === "text").map((part) => part.text).join("\n");
+    const text = parts
+      .filter((part) => part.type === "text")
+      .map((part) => part.text)
+      .join("\n");
     const calls = tools.map(({ callID, tool, state }) => ({ id: callID, name: tool, input: state.input }));
     return [assistant(text, calls), ...tools.map(({ callID, state }) => result(callID, state.output ?? state.error ?? ""))];
   };
@@ -50,7 +53,10 @@ export function joined(messages: Message[]): Message[] {
   return messages.filter(({ info, parts }, at) => {
     if (info.role !== "tool") return true;
     const { callID, output } = parts[0]!;
-    const call = messages.slice(0, at).findLast((one) => one.info.role !== "tool")?.parts.find((part) => part.callID === callID);
+    const call = messages
+      .slice(0, at)
+      .findLast((one) => one.info.role !== "tool")
+      ?.parts.find((part) => part.callID === callID);
     if (call) call.state = { ...call.state, status: "completed", output, attachments: [] };
     return false;
   });

@@ -5,7 +5,6 @@ import { conversion, isSaid, joined, type Message } from "./opencode-messages.js
 import { summarize } from "./summary.js";
 
 /** opencode's own function that defines a tool: `tool` of `@opencode-ai/plugin`. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Tool = { (definition: any): any; schema: { string(): any } };
 
 /** What opencode hands a plugin. */
@@ -39,7 +38,10 @@ export function fitSessions(room: Room, { tool, budget = 4_000 }: { tool?: Tool;
       // All that was ever said, so that a second record tells as much as the first one.
       const all = (await client.session.messages({ path: { id: sessionID } })).data as Message[];
       const end = all.findIndex(({ info }) => info.id === last.id);
-      const items = all.slice(0, end + 1).filter(isSaid).flatMap(conversion().dump);
+      const items = all
+        .slice(0, end + 1)
+        .filter(isSaid)
+        .flatMap(conversion().dump);
       const { text, removed } = await summarize(items, budget, tool !== undefined);
       Object.assign(fitterOf(sessionID).removed, removed);
       messages.splice(0, messages.length, { info: { ...first, role: "user" }, parts: [{ type: "text", text }] });

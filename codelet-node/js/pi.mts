@@ -1,14 +1,12 @@
 /** pi: an extension is `export default extension({ window: 180_000 })`, in `~/.pi/agent/extensions/codelet.js`. */
 
-import { Fitter, RECALL, type Item, type Room } from "./index.js";
-import { piMessages, type PiMessage } from "./pi-messages.js";
+import { Fitter, type Item, type Room } from "./index.js";
+import { piMessages, recallTool, type PiMessage } from "./pi-messages.js";
 import { summarize } from "./summary.js";
 
 /** What is asked of pi. */
 interface Pi {
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   on(event: any, handler: (event: any) => Promise<any>): unknown;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   registerTool(tool: any): void;
 }
 
@@ -19,22 +17,16 @@ interface Pi {
 export function extension(room: Room, { budget = 8_000 }: { budget?: number } = {}): (pi: Pi) => void {
   return (pi) => {
     const fitter = new Fitter<PiMessage>({ offersRecall: true, ...room }, piMessages());
-    pi.registerTool({
-      name: "recall",
-      label: "Recall",
-      description: RECALL,
-      parameters: { type: "object", properties: { handle: { type: "string" } }, required: ["handle"] },
-      execute: async (_: string, { handle }: { handle: string }) => ({
-        content: [{ type: "text", text: await fitter.recall(handle) }],
-        details: {},
-      }),
-    });
+    pi.registerTool(recallTool((handle) => fitter.recall(handle)));
     pi.on("context", async ({ messages }: { messages: PiMessage[] }) => ({ messages: await fitter.fit(messages) }));
     pi.on("session_before_compact", async ({ preparation, branchEntries }: Item) => {
       const { firstKeptEntryId, tokensBefore } = preparation;
       const end = branchEntries.findIndex((entry: Item) => entry.id === firstKeptEntryId);
       // All that came before, so that a second summary tells as much as the first one.
-      const items = branchEntries.slice(0, end < 0 ? undefined : end).flatMap(messagesOf).flatMap(piMessages().dump);
+      const items = branchEntries
+        .slice(0, end < 0 ? undefined : end)
+        .flatMap(messagesOf)
+        .flatMap(piMessages().dump);
       if (items.length === 0) return undefined;
       const { text, removed } = await summarize(items, budget, true);
       Object.assign(fitter.removed, removed);

@@ -8,9 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
-import {
-  asTheyAre, check, CodeletError, compact, conversations, fit, Fitter, formats, inspect, replay, restore, version,
-} from "codelet";
+import { asTheyAre, check, CodeletError, compact, conversations, fit, Fitter, formats, inspect, replay, restore, version } from "codelet";
 import { session, WINDOW } from "./session.mjs";
 
 const FIXTURES = process.env.CODELET_FIXTURES;
@@ -120,12 +118,18 @@ test("a session is looked into and replayed", async () => {
 test("a data set is split", async () => {
   const lines = [1, 2, 3].map((steps) => JSON.stringify({ messages: session(steps) })).join("\n");
   const all = await conversations(lines);
-  assert.deepEqual(all.map((one) => JSON.parse(new TextDecoder().decode(one)).messages.length), [4, 6, 8]);
+  assert.deepEqual(
+    all.map((one) => JSON.parse(new TextDecoder().decode(one)).messages.length),
+    [4, 6, 8],
+  );
 });
 
 for (const text of ["Grüße 🙂 日本語", "a\u0000b", "\u202eabc", '"\\ ']) {
   test(`${JSON.stringify(text)} comes back`, async () => {
-    const messages = [{ role: "user", content: text }, { role: "assistant", content: text }];
+    const messages = [
+      { role: "user", content: text },
+      { role: "assistant", content: text },
+    ];
     assert.deepEqual((await compact(messages, { budget: 1000 })).messages, messages);
   });
 }

@@ -17,8 +17,14 @@ const PLUGIN = {
   "plugin/index.js": `
     import { definePluginEntry } from "openclaw/plugin-sdk/plugin-entry";
     import { contextEngine } from "codelet/openclaw";
-    export default definePluginEntry({ id: "codelet", name: "Codelet", description: "Keeps conversations small.", register: contextEngine({ window: ${WINDOW} }) });`,
-  "plugin/package.json": JSON.stringify({ name: "codelet-plugin", version: "1.0.0", type: "module", openclaw: { extensions: ["./index.js"] } }),
+    const register = contextEngine({ window: ${WINDOW} });
+    export default definePluginEntry({ id: "codelet", name: "Codelet", description: "Keeps conversations small.", register });`,
+  "plugin/package.json": JSON.stringify({
+    name: "codelet-plugin",
+    version: "1.0.0",
+    type: "module",
+    openclaw: { extensions: ["./index.js"] },
+  }),
   "plugin/openclaw.plugin.json": JSON.stringify({
     id: "codelet",
     name: "Codelet",
@@ -58,7 +64,12 @@ test("a session of many turns keeps within its window", async () => {
     }
     // The turn that is under way stands behind what the engine has made.
     const turn = READS * JSON.stringify(OUTPUT).length * 1.2;
-    await judge(provider.requests.map(({ messages }) => withoutState(messages)), undefined, "anthropic", WINDOW * 4 + turn);
+    await judge(
+      provider.requests.map(({ messages }) => withoutState(messages)),
+      undefined,
+      "anthropic",
+      WINDOW * 4 + turn,
+    );
     assert.ok(handleIn(provider.requests.at(-1).messages));
   } finally {
     provider.close();

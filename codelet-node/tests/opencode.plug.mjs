@@ -42,10 +42,18 @@ test("a session keeps within its window and reads back what left it", async () =
     import { fitSessions } from "codelet/opencode";
     import { tool } from "@opencode-ai/plugin";
     export const Codelet = fitSessions({ window: ${WINDOW} }, { tool });`;
-  const script = (step, messages, there) => (step === STEPS ? { name: "recall", input: { handle: handleIn(messages) } } : read(step, messages, there));
+  const script = (step, messages, there) =>
+    step === STEPS ? { name: "recall", input: { handle: handleIn(messages) } } : read(step, messages, there);
   await session(plugin, {}, script, async ({ requests }) => {
-    await judge(requests.slice(0, -1).map(({ messages }) => messages), undefined, "anthropic");
-    const last = requests.at(-1).messages.at(-1).content.find(({ type }) => type === "tool_result");
+    await judge(
+      requests.slice(0, -1).map(({ messages }) => messages),
+      undefined,
+      "anthropic",
+    );
+    const last = requests
+      .at(-1)
+      .messages.at(-1)
+      .content.find(({ type }) => type === "tool_result");
     assert.match(JSON.stringify(last.content), /most time is spent in skip_blank/);
   });
 });

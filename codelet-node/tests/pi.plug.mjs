@@ -22,7 +22,10 @@ async function session(extension, settings, script, check) {
   try {
     assert.match(await run(there, process.execPath, [...args, "-p", PROMPT], variables), /done/);
     const [file] = readdirSync(sessions, { recursive: true }).filter((name) => name.endsWith(".jsonl"));
-    const entries = readFileSync(path.join(sessions, file), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+    const entries = readFileSync(path.join(sessions, file), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     await check(provider, entries);
   } finally {
     provider.close();
@@ -36,9 +39,14 @@ test("a session keeps within its window and reads back what left it", async () =
   const extension = `
     import { extension } from "codelet/pi";
     export default extension({ window: ${WINDOW} });`;
-  const script = (step, messages, there) => (step === STEPS ? { name: "recall", input: { handle: handleIn(messages) } } : read(step, messages, there));
+  const script = (step, messages, there) =>
+    step === STEPS ? { name: "recall", input: { handle: handleIn(messages) } } : read(step, messages, there);
   await session(extension, {}, script, async ({ requests }, entries) => {
-    await judge(requests.slice(0, -1).map(({ messages }) => messages), undefined, "anthropic");
+    await judge(
+      requests.slice(0, -1).map(({ messages }) => messages),
+      undefined,
+      "anthropic",
+    );
     assert.match(JSON.stringify(requests.at(-1).messages.at(-1)), /most time is spent in skip_blank/);
     // The session itself keeps everything.
     assert.equal(entries.filter(({ message }) => message?.role === "toolResult").length, STEPS + 1);

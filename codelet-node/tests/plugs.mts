@@ -20,6 +20,11 @@ const opencode: Plugin = fitSessions({ window: 200_000 }, { tool: opencodeTool }
 
 const pi: ExtensionFactory = extension({ window: 200_000 });
 
-const openclaw = definePluginEntry({ id: "codelet", name: "Codelet", description: "Keeps conversations small.", register: contextEngine() });
+const openclaw = definePluginEntry({
+  id: "codelet",
+  name: "Codelet",
+  description: "Keeps conversations small.",
+  register: contextEngine(),
+});
 
 export { agent, openclaw, opencode, pi, prepareStep };

@@ -21,7 +21,13 @@ export function place(files) {
   for (let step = 0; step < STEPS; step += 1) write(`file${step}.txt`, `run ${step}: ${OUTPUT}`);
   for (const [name, text] of Object.entries(files)) write(name, text);
   symlinkSync(path.join(import.meta.dirname, "node_modules"), path.join(home, "node_modules"));
-  return { home, work, write, file: (step) => path.join(work, `file${step}.txt`), remove: () => rmSync(home, { recursive: true, force: true }) };
+  return {
+    home,
+    work,
+    write,
+    file: (step) => path.join(work, `file${step}.txt`),
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  };
 }
 
 /** Runs a program in a place; what it said, once it has ended well. */

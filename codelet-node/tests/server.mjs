@@ -42,7 +42,9 @@ function answer(response, { model, stream, ...body }, content) {
     return;
   }
   const isCall = content.type === "tool_use";
-  const delta = isCall ? { type: "input_json_delta", partial_json: JSON.stringify(content.input) } : { type: "text_delta", text: content.text };
+  const delta = isCall
+    ? { type: "input_json_delta", partial_json: JSON.stringify(content.input) }
+    : { type: "text_delta", text: content.text };
   const events = [
     { type: "message_start", message: { ...message, content: [], stop_reason: null } },
     { type: "content_block_start", index: 0, content_block: isCall ? { ...content, input: {} } : { type: "text", text: "" } },

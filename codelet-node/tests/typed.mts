@@ -1,6 +1,19 @@
 /** What `tsc --strict` sees of it. */
 
-import { asTheyAre, check, CodeletError, compact, fit, Fitter, formats, inspect, restore, type Code, type Fault, type Result } from "codelet";
+import {
+  asTheyAre,
+  check,
+  CodeletError,
+  compact,
+  fit,
+  Fitter,
+  formats,
+  inspect,
+  restore,
+  type Code,
+  type Fault,
+  type Result,
+} from "codelet";
 
 interface Message {
   role: "user" | "assistant";
