@@ -1,16 +1,14 @@
 //! The engine for Python, as `codelet._codelet`. Text and JSON cross the border; what Python's callers see is made of them in
 //! `python/codelet`. No function holds the interpreter's lock while it works.
 
-use codelet_context::compact::Target;
-use codelet_context::price;
-use codelet_offline::compact::Compact;
+mod batch;
+mod column;
+mod one;
+
 use codelet_offline::fit::{Fit, Shown};
-use codelet_offline::{check, compact, fit, inspect, removed};
-use codelet_replay::json;
-use codelet_replay::policy::{Policy, Settings};
-use codelet_replay::session::Session;
-use codelet_replay::totals::Played;
-use codelet_transcript::{Document, Format, ReadError, Recording};
+use codelet_offline::{check, fit, inspect, removed};
+use codelet_transcript::Format;
+use one::{Play, Reading, Smaller};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,44 +23,6 @@ create_exception!(
 
 fn failed(problem: String) -> PyErr {
     CodeletError::new_err(problem)
-}
-
-/// The form of that name.
-fn form_of(name: &str) -> Result<Format, String> {
-    Format::from_name(name).ok_or_else(|| format!("{name:?} is no format; formats() lists them"))
-}
-
-/// The form of that name; none for `auto`.
-fn asked(name: &str) -> Result<Option<Format>, String> {
-    match name {
-        "auto" => Ok(None),
-        name => form_of(name).map(Some),
-    }
-}
-
-fn read(input: &[u8], form: &str, force: bool) -> Result<Recording, String> {
-    let form = asked(form)?;
-    let read = match force {
-        true => codelet_transcript::record_anyway(input, form),
-        false => codelet_transcript::record(input, form),
-    };
-    read.map_err(|error| unread(input, &error))
-}
-
-/// Why nothing could be read, and what can be done about it here.
-fn unread(input: &[u8], error: &ReadError) -> String {
-    match (codelet_transcript::conversations(input), error) {
-        (Some(all), _) => format!(
-            "holds {} conversations, expected one; conversations() splits it",
-            all.len()
-        ),
-        (None, ReadError::TooLittle { .. }) => format!("{error}; force=True continues with the rest"),
-        (None, error) => error.to_string(),
-    }
-}
-
-fn odd(document: &Document) -> Vec<String> {
-    document.warnings.iter().map(ToString::to_string).collect()
 }
 
 /// What `compact` returns: the text, the report as JSON, and what was removed, each with its handle.
@@ -82,24 +42,9 @@ fn compacted(
     force: bool,
     reading_back: &str,
 ) -> PyResult<Compacted> {
-    let target = match (budget, window) {
-        (Some(_), Some(_)) => return Err(failed("budget and window exclude each other".to_owned())),
-        (Some(tokens), None) => Target::Budget(tokens),
-        (None, Some(tokens)) => Target::Window(tokens),
-        (None, None) => Target::Select,
-    };
     let work = || {
-        let to = to.map(form_of).transpose()?;
-        let document = read(input, form, force)?.document;
-        let mut warnings = odd(&document);
-        let how = Compact {
-            target,
-            to,
-            reading_back,
-        };
-        let mut done = compact::compact(input.to_vec(), document, &how);
-        let written = done.write().map_err(|error| error.to_string())?;
-        warnings.extend(done.warnings(&written));
+        let smaller = Smaller::new(Reading::new(form, force)?, budget, window, to, reading_back)?;
+        let (done, written, warnings) = smaller.compact(input)?;
         let removed = done.archive().iter();
         let removed = removed.map(|(handle, removed)| (handle.as_str().to_owned(), removed.body.as_str().to_owned()));
         let report = done.report(&warnings, None).to_string();
@@ -125,7 +70,7 @@ fn fitted(
 ) -> PyResult<Fitted> {
     let work = || {
         let how = Fit {
-            form: form_of(form)?,
+            form: one::form_of(form)?,
             window,
             overhead,
             offers_recall,
@@ -148,8 +93,8 @@ fn fitted(
 #[pyfunction(name = "inspect")]
 fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usize) -> PyResult<String> {
     let work = || {
-        let document = read(input, form, force)?.document;
-        let warnings = odd(&document);
+        let document = Reading::new(form, force)?.read(input)?.document;
+        let warnings = one::odd(&document);
         Ok(inspect::inspect(document, largest).report(&warnings).to_string())
     };
     py.detach(work).map_err(failed)
@@ -159,16 +104,16 @@ fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usi
 #[pyfunction(name = "check")]
 fn checked(py: Python<'_>, input: &[u8], vendor: &str) -> PyResult<Vec<(String, String)>> {
     let work = || {
-        let faults = check::check(input, asked(vendor)?)?;
+        let faults = check::check(input, one::asked(vendor)?)?;
         Ok(faults.into_iter().map(|fault| (fault.place, fault.sentence)).collect())
     };
     py.detach(work).map_err(failed)
 }
 
 /// What a conversation would have cost under other ways of editing its history, as JSON.
-#[pyfunction]
+#[pyfunction(name = "replay")]
 #[pyo3(signature = (input, window, prices, policies, form, force))]
-fn replay(
+fn replayed(
     py: Python<'_>,
     input: &[u8],
     window: u64,
@@ -178,33 +123,8 @@ fn replay(
     force: bool,
 ) -> PyResult<String> {
     let work = || {
-        let card = match prices {
-            None => price::usual(),
-            Some(model) => price::find(model)
-                .cloned()
-                .ok_or_else(|| format!("the prices of {model:?} are not known"))?,
-        };
-        let mut asked = vec![Policy::Never];
-        for name in &policies {
-            let policy = Policy::from_name(name).ok_or_else(|| {
-                let known: Vec<_> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-                format!("{name:?} is no policy; known: {}", known.join(", "))
-            })?;
-            if !asked.contains(&policy) {
-                asked.push(policy);
-            }
-        }
-        if policies.is_empty() {
-            asked = Policy::USUAL.to_vec();
-        }
-        let recording = read(input, form, force)?;
-        let format = recording.document.format;
-        let session = Session::new("", recording);
-        if session.requests.is_empty() {
-            return Err("contains no model reply, so there is nothing to replay".to_owned());
-        }
-        let played = Played::new(&session, format.name().to_owned(), &asked, &Settings::new(window, card));
-        Ok(json::played(&played).to_string())
+        let reading = Reading::new(form, force)?;
+        Play::new(reading, window, prices, &policies)?.play(input)
     };
     py.detach(work).map_err(failed)
 }
@@ -248,8 +168,13 @@ fn _codelet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fitted, module)?)?;
     module.add_function(wrap_pyfunction!(inspected, module)?)?;
     module.add_function(wrap_pyfunction!(checked, module)?)?;
-    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(replayed, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
     module.add_function(wrap_pyfunction!(conversations, module)?)?;
-    module.add_function(wrap_pyfunction!(formats, module)?)
+    module.add_function(wrap_pyfunction!(formats, module)?)?;
+    module.add_class::<column::Column>()?;
+    module.add_function(wrap_pyfunction!(batch::compact_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::inspect_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::check_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::replay_rows, module)?)
 }

@@ -566,6 +566,7 @@ Examples:
   codelet compact session.jsonl --budget 40k > small.json
   codelet compact request.json --window 200k -o small.json --removed gone.jsonl
   codelet compact session.jsonl --budget 8000 --explain -o /dev/null
+  codelet compact trajectories --out smaller --budget 20k --jobs 8
 
 Without --budget or --window, everything since the last completed piece of work stays, and older turns are \
 summarised, whatever the resulting size.
@@ -574,7 +575,12 @@ The result goes to standard output; notices and warnings go to standard error. T
 output if that is free (with -o FILE, or on a terminal, where it replaces the result), otherwise to standard \
 error.
 
-Output files are replaced atomically, so -o may name the input file.";
+Output files are replaced atomically, so -o may name the input file.
+
+With --out, links are not followed, a JSONL file with a conversation on each line keeps its lines, and a run that was \
+interrupted goes on where it was when it is repeated: files that are there are not done again. What cannot be compacted \
+is listed in codelet-failed.jsonl. Exit status: 0 everything is compacted, 1 some conversations could not be, 2 bad \
+usage, or nothing more could be written.";
 
 /// How a recorded conversation is read.
 #[derive(Args, Debug)]
@@ -591,7 +597,7 @@ pub struct Reading {
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
-    /// Conversation file; `-` or none: standard input
+    /// Conversation file, with --out a folder; `-` or none: standard input
     #[arg(value_name = "FILE", value_parser = recorded())]
     pub file: Option<PathBuf>,
 
@@ -629,6 +635,14 @@ pub struct Compact {
     /// Write the removed texts as JSON lines, for `codelet restore`; the result then says how to run it
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
+
+    /// Compact every conversation below the folder FILE to the same name below this one
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["index", "explain", "output", "report", "removed"])]
+    pub out: Option<PathBuf>,
+
+    /// With --out: files to process in parallel [default: number of CPU cores]
+    #[arg(short, long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: Option<u16>,
 }
 
 const INSPECT_HELP: &str = "\

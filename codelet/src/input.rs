@@ -17,7 +17,7 @@ use std::string::FromUtf8Error;
 use std::time::{Duration, Instant, SystemTime};
 
 /// No conversation is larger; a device that never ends is not read until the memory is full.
-const MAX_BYTES: u64 = 1 << 30;
+pub const MAX_BYTES: u64 = 1 << 30;
 /// Enough of the beginning to tell a text from anything else.
 const HEAD_BYTES: u64 = 64 * 1024;
 
@@ -94,19 +94,24 @@ impl Input {
         let written = found.modified().ok().filter(|_| found.is_file());
         let mut input = Input::fill(name, file, size)?;
         input.written = written;
-        input.with_earlier(path);
+        input.with_earlier(path.file_name(), |most, is_it| beside(path, most, is_it));
         Ok(input)
     }
 
-    /// Puts what a session goes on from before it, where that lies beside its file.
-    fn with_earlier(&mut self, path: &Path) {
+    /// Puts what a session goes on from before it. `own` is the name of its file; `beside` is the bytes, so many at most, of a file in
+    /// the same folder with a name that fits.
+    pub fn with_earlier(
+        &mut self,
+        own: Option<&OsStr>,
+        beside: impl Fn(u64, &dyn Fn(&str) -> bool) -> Option<Vec<u8>>,
+    ) {
         for _ in 0..MOST_EARLIER {
             let Some(earlier) = codelet_transcript::earlier(&self.bytes) else {
                 return;
             };
             let left = MAX_BYTES.saturating_sub(self.bytes.len() as u64);
-            let is_it = |name: &str| Some(name) != path.file_name().and_then(OsStr::to_str) && earlier.is_named(name);
-            let Some(other) = beside(path, left, is_it) else { return };
+            let is_it = |name: &str| Some(name) != own.and_then(OsStr::to_str) && earlier.is_named(name);
+            let Some(other) = beside(left, &is_it) else { return };
             self.bytes = earlier.join(&other, &self.bytes);
         }
     }
@@ -127,7 +132,8 @@ impl Input {
         }
     }
 
-    fn of(name: String, bytes: Vec<u8>) -> Self {
+    /// A conversation that was read already.
+    pub fn of(name: String, bytes: Vec<u8>) -> Self {
         Input {
             name,
             bytes,
@@ -172,7 +178,11 @@ impl Input {
         Input::fill("standard input".to_owned(), stdin.lock(), 0)
     }
 
-    fn fill(name: String, mut from: impl Read, size: u64) -> Result<Self, Failure> {
+    /// Reads all there is; `size` is how much that may be, as far as it is known.
+    ///
+    /// # Errors
+    /// When it cannot be read, is obviously no text, or is too much.
+    pub fn fill(name: String, mut from: impl Read, size: u64) -> Result<Self, Failure> {
         if size > MAX_BYTES {
             return Err(too_large(&name));
         }
@@ -352,13 +362,18 @@ impl Held {
 const MOST_EARLIER: usize = 20;
 
 /// The bytes of the regular file in the same folder that has such a name. No link is followed.
-fn beside(path: &Path, most: u64, is_it: impl Fn(&str) -> bool) -> Option<Vec<u8>> {
+fn beside(path: &Path, most: u64, is_it: &dyn Fn(&str) -> bool) -> Option<Vec<u8>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let mut named = entries
         .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(&is_it));
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_it));
     let (file, found) = opened(&named.next()?.path(), OFlags::NOFOLLOW).ok()?;
+    all_of(file, &found, most)
+}
+
+/// All bytes of a file that has no more than so many.
+pub fn all_of(file: File, found: &Metadata, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_small = found.len() <= most;
     is_small
@@ -408,7 +423,11 @@ fn end(bytes: &[u8]) -> usize {
     }
 }
 
-fn is_regular(found: &Metadata) -> io::Result<()> {
+/// That it is a regular file.
+///
+/// # Errors
+/// When it is anything else.
+pub fn is_regular(found: &Metadata) -> io::Result<()> {
     match found.is_file() {
         true => Ok(()),
         false => Err(io::Error::other("expected a file")),

@@ -1,9 +1,11 @@
 //! The menu: what was asked for, who does it, and how that ended.
 
 mod args;
+mod beneath;
 mod clouds;
 mod commands;
 mod dashed;
+mod draft;
 mod escaped;
 mod exit;
 mod explain;
@@ -93,7 +95,7 @@ fn menu(began: Instant) -> ExitCode {
     }
     let has_command = args.command.is_some();
     let done = match args.command {
-        Some(Command::Compact(args)) => commands::compact::run(&args).map(|()| Exit::Done),
+        Some(Command::Compact(args)) => commands::compact::run(&args),
         Some(Command::Inspect(args)) => commands::inspect::run(&args).map(|()| Exit::Done),
         Some(Command::Check(args)) => commands::check::run(&args),
         Some(Command::Replay(args)) => commands::replay::run(&args).map(|()| Exit::Done),

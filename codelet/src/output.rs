@@ -1,5 +1,7 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
+pub use crate::draft::Access;
+use crate::draft::{Draft, is_folder};
 use crate::escaped;
 use crate::exit::Failure;
 use codelet_tools::open_plainly;
@@ -68,15 +70,6 @@ impl Output {
     pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         self.pin(Access::AsUsual, &[])?.write(fill)
     }
-}
-
-/// Who may read a new file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
-    /// Whoever the user lets read new files.
-    AsUsual,
-    /// Its owner alone.
-    OwnerOnly,
 }
 
 /// A place that was found, and is the same one whatever becomes of its name.
@@ -253,10 +246,6 @@ fn told(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-fn is_folder() -> io::Error {
-    io::Error::new(ErrorKind::IsADirectory, "is a folder, expected a file")
-}
-
 /// Whether a name stands for something that this process, or another one, has open: a new file would not replace that.
 fn is_descriptor(path: &Path) -> bool {
     let is_in_fd = path.parent().is_some_and(|folder| folder.ends_with("fd"));
@@ -284,7 +273,10 @@ fn hold(path: &Path) -> io::Result<Target> {
 }
 
 /// Where a name leads, through all links. What is missing lies in what there is of the folders above it.
-fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// When that cannot be looked up, or a link on the way stands in one of the `fenced` folders.
+pub fn resolve(path: &Path, fenced: &[PathBuf]) -> io::Result<PathBuf> {
     /// Links on the way to one file (as the kernel counts them on Linux).
     const LINKS: usize = 40;
     fn pieces(path: &Path) -> Vec<OsString> {
@@ -414,50 +406,6 @@ fn fill_in_place(held: &OwnedFd, _: &Path, fill: impl FnOnce(&mut dyn Write) -> 
     let mut out = BufWriter::with_capacity(BUFFER, file);
     fill(&mut out)?;
     out.flush()
-}
-
-/// A file in the making. Unless it becomes the file that it is for, it vanishes.
-struct Draft<'a> {
-    file: File,
-    folder: &'a OwnedFd,
-    name: Option<String>,
-}
-
-impl<'a> Draft<'a> {
-    /// A new one in this folder, under a name that nobody can know before: what was put there is never opened.
-    fn within(folder: &'a OwnedFd, access: Access) -> io::Result<Self> {
-        // Not made from the target's name, which may be as long as names can be.
-        let name = format!(".codelet-{:016x}", fastrand::u64(..));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(match access {
-            Access::AsUsual => 0o666,
-            Access::OwnerOnly => 0o600,
-        });
-        let file = File::from(rustix::fs::openat(folder, name.as_str(), flags, mode)?);
-        let name = Some(name);
-        Ok(Draft { file, folder, name })
-    }
-
-    /// Takes the place of whatever has this name now: a link, a pipe, another name of a file. A folder stays.
-    fn become_file(mut self, target: &OsStr) -> io::Result<()> {
-        if let Some(name) = &self.name {
-            rustix::fs::renameat(self.folder, name.as_str(), self.folder, target).map_err(|error| match error {
-                rustix::io::Errno::ISDIR => is_folder(),
-                error => error.into(),
-            })?;
-        }
-        self.name = None;
-        Ok(())
-    }
-}
-
-impl Drop for Draft<'_> {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            // It is in nobody's way under this name.
-            let _ = rustix::fs::unlinkat(self.folder, name.as_str(), AtFlags::empty());
-        }
-    }
 }
 
 #[cfg(test)]

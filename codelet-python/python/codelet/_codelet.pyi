@@ -1,3 +1,5 @@
+from builtins import list as _list
+
 __version__: str
 
 class CodeletError(ValueError):
@@ -15,3 +17,30 @@ def replay(input: bytes, window: int, prices: str | None, policies: list[str], f
 def restore(lines: bytes, asked: str) -> str | None: ...
 def conversations(input: bytes) -> list[bytes]: ...
 def formats() -> list[tuple[str, bool, str]]: ...
+
+_Buffers = dict[str, tuple[bytes, bytes | None, bytes]]
+
+class Column:
+    @staticmethod
+    def text(offsets: bytes, data: bytes, valid: bytes | None, is_json: bool) -> Column: ...
+    @staticmethod
+    def list(lengths: bytes, valid: bytes | None, items: Column) -> Column: ...
+    @staticmethod
+    def struct(rows: int, valid: bytes | None, names: _list[str], fields: _list[Column]) -> Column: ...
+
+def compact_rows(
+    column: Column,
+    threads: int | None,
+    budget: int | None,
+    window: int | None,
+    form: str,
+    to: str | None,
+    force: bool,
+    with_removed: bool,
+    with_report: bool,
+) -> _Buffers: ...
+def inspect_rows(column: Column, threads: int | None, form: str, force: bool, largest: int) -> _Buffers: ...
+def check_rows(column: Column, threads: int | None, vendor: str) -> _Buffers: ...
+def replay_rows(
+    column: Column, threads: int | None, window: int, prices: str | None, policies: list[str], form: str, force: bool
+) -> _Buffers: ...

@@ -1,8 +1,10 @@
 //! `codelet compact`: makes a conversation smaller, and says what it did.
 
+mod folder;
+
 use crate::args::Compact;
 use crate::commands::{told_warnings, warn};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::explain;
 use crate::input::{self, Conversations, Input};
 use crate::output::{Output, is_same_file};
@@ -26,7 +28,16 @@ const QUOTE: usize = 60;
 ///
 /// # Errors
 /// When the input cannot be read, an output not written, or the outputs get in each other's way.
-pub fn run(args: &Compact) -> Result<(), Failure> {
+pub fn run(args: &Compact) -> Result<Exit, Failure> {
+    if let Some(out) = &args.out {
+        return folder::run(args, out);
+    }
+    if let Some(path) = args.file.as_deref().filter(|path| path.is_dir()) {
+        return Err(Failure::at(
+            path.display(),
+            "is a folder; --out DIR compacts every conversation in it to another folder",
+        ));
+    }
     let places = Places::of(args)?;
     let progress = Progress::start("reading");
     let input = Input::read_any(args.file.as_deref())?;
@@ -39,6 +50,7 @@ pub fn run(args: &Compact) -> Result<(), Failure> {
         Conversations::One(input) => one(args, &places, input, progress),
         Conversations::Many(input) => all(args, &places, &input, progress),
     }
+    .map(|()| Exit::Done)
 }
 
 /// Compacts one conversation, and tells all about it.
@@ -48,7 +60,7 @@ fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Res
         written,
         warnings,
         elapsed,
-    } = compacted(args, input, &progress)?;
+    } = compacted(args, input, Some(&progress))?;
     drop(progress);
 
     // The result comes last: it may replace the input, which must not be lost if anything else fails.
@@ -60,10 +72,7 @@ fn one(args: &Compact, places: &Places, input: Input, progress: Progress) -> Res
         place.write(|out| writeln!(out, "{report:#}"))?;
     }
     if let Some(place) = &places.result {
-        match &written {
-            Written::Original(bytes) => place.write(|out| out.write_all(bytes))?,
-            Written::New(written) => place.write(|out| write_text(&written.text, out))?,
-        }
+        place.write(|out| write_written(&written, out))?;
     }
     if args.explain {
         let look = if places.picture == Picture::Stdout {
@@ -112,20 +121,12 @@ fn all(args: &Compact, places: &Places, input: &Input, progress: Progress) -> Re
             written,
             warnings,
             ..
-        } = compacted(args, one, &progress)?;
+        } = compacted(args, one, Some(&progress))?;
         before += compacted.done.before.tokens;
         after += compacted.done.after.tokens;
         all += 1;
-        match &written {
-            // An item of a list may stand on several lines.
-            Written::Original(bytes) if bytes.contains(&b'\n') => {
-                let value: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
-                result.extend(value.map_or_else(|| bytes.clone(), |value| value.to_string().into_bytes()));
-            }
-            // What is written has no line ends but in `shape`.
-            written => result.extend_from_slice(written.bytes()),
-        }
-        result.push(b'\n');
+        // A list of bytes takes everything.
+        let _ = write_line(&written, &mut result);
         told.extend(warnings);
         Ok(())
     });
@@ -155,10 +156,12 @@ struct Outcome {
     elapsed: Duration,
 }
 
-fn compacted(args: &Compact, input: Input, progress: &Progress) -> Result<Outcome, Failure> {
+fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Result<Outcome, Failure> {
     let document = input.record(&args.reading)?.document;
     let Input { name, bytes, .. } = input;
-    progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
+    if let Some(progress) = progress {
+        progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));
+    }
     let how = offline::Compact {
         target: target(args),
         to: args.to,
@@ -263,13 +266,29 @@ fn target(args: &Compact) -> Target {
     }
 }
 
-fn write_text(text: &str, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(text.as_bytes())?;
-    if text.ends_with('\n') {
-        Ok(())
-    } else {
-        out.write_all(b"\n")
+/// Writes a result to a file of its own, in which a text ends with its line.
+fn write_written(written: &Written, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(written.bytes())?;
+    match written {
+        Written::New(new) if !new.text.ends_with('\n') => out.write_all(b"\n"),
+        Written::New(_) | Written::Original(_) => Ok(()),
     }
+}
+
+/// Writes a result to a line of a data set.
+fn write_line(written: &Written, out: &mut dyn Write) -> io::Result<()> {
+    match written {
+        // An item of a list may stand on several lines.
+        Written::Original(bytes) if bytes.contains(&b'\n') => {
+            match serde_json::from_slice::<serde_json::Value>(bytes) {
+                Ok(value) => write!(out, "{value}")?,
+                Err(_) => out.write_all(bytes)?,
+            }
+        }
+        // What is written has no line ends but in `shape`.
+        written => out.write_all(written.bytes())?,
+    }
+    out.write_all(b"\n")
 }
 
 /// One line that says what was done.

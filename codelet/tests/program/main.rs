@@ -12,6 +12,8 @@ mod clouds;
 #[path = "../common/mod.rs"]
 mod common;
 mod compact;
+#[cfg(unix)]
+mod compact_folder;
 mod corpus;
 #[cfg(unix)]
 mod definitions;

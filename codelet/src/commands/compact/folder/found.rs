@@ -1,0 +1,115 @@
+//! What there is to do: the files below the folder, and what of it was done before.
+
+use super::rows::Rows;
+use super::side::{self, Bad, Side};
+use crate::args::Compact;
+use crate::beneath::{Beneath, Listed};
+use crate::exit::{Failure, words};
+use crate::input::Input;
+use crate::paint::number;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io::{Cursor, Read as _};
+use std::path::{Path, PathBuf};
+
+/// How the names of the files end that agents and data sets write.
+const ENDINGS: [&str; 5] = [".json", ".jsonl", ".ndjson", ".traj", ".aider.chat.history.md"];
+
+/// What there is to do.
+pub struct Found<'a> {
+    /// The files that are to be compacted.
+    pub files: Vec<PathBuf>,
+    /// What cannot be looked into, or not be written.
+    pub closed: Vec<Bad>,
+    /// What was passed over, a line for each kind.
+    pub passed: Vec<String>,
+    /// How many files were done before.
+    pub there: usize,
+    /// Where the bad ones are noted.
+    pub side: Side<'a>,
+}
+
+/// What is to be done.
+///
+/// # Errors
+/// When what lies in the output folder is not of an earlier run with the same options; the sentence says so.
+pub fn find<'a>(from: &Beneath, to: &'a Beneath, args: &Compact) -> Result<Found<'a>, String> {
+    let held = side::hold(to, args)?;
+    let done = to.list(&|_| true);
+    to.clear(&done);
+    let done: HashSet<PathBuf> = done.files.into_iter().collect();
+    let Listed {
+        mut files,
+        closed,
+        others,
+        links,
+        ..
+    } = from.list(&is_wanted);
+    let mut bad: Vec<Bad> = closed
+        .into_iter()
+        .map(|(path, error)| Bad::new(&path, None, words(&error)))
+        .collect();
+    files.retain(|file| {
+        let is_own = [side::HELD, side::FAILED].iter().any(|own| file == Path::new(own));
+        if is_own {
+            let why = "has a name that codelet uses in the output folder itself; rename it".to_owned();
+            bad.push(Bad::new(file, None, why));
+        }
+        !is_own
+    });
+    let there: HashSet<PathBuf> = files.iter().filter(|file| done.contains(*file)).cloned().collect();
+    files.retain(|file| !there.contains(file));
+    let side = Side::begin(to, held, &there).map_err(|error| words(&error))?;
+    let passed = [
+        (others, "file of another kind", "files of other kinds"),
+        (links, "link, which was not followed", "links, which were not followed"),
+    ];
+    let passed = passed.into_iter().filter(|(all, ..)| *all > 0);
+    Ok(Found {
+        there: there.len(),
+        files,
+        closed: bad,
+        passed: passed
+            .map(|(all, one, many)| {
+                format!(
+                    "Passed over {} {}",
+                    number(all as u64),
+                    if all == 1 { one } else { many }
+                )
+            })
+            .collect(),
+        side,
+    })
+}
+
+fn is_wanted(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_lowercase();
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// What a file holds.
+pub enum Content {
+    /// One conversation.
+    One(Input),
+    /// A data set.
+    Set(Rows),
+}
+
+/// Opens a file: one conversation is read, of a data set only as much as shows what it is.
+///
+/// # Errors
+/// When it cannot be read, or is no text.
+pub fn content(from: &Beneath, file: &Path, name: String) -> Result<Content, Failure> {
+    let refused = |error: &std::io::Error| Failure::at(&name, words(error));
+    let (opened, found) = from.read(file).map_err(|error| refused(&error))?;
+    let (head, rest) = Rows::head(opened).map_err(|error| refused(&error))?;
+    if Rows::is_set(&head) {
+        return Ok(Content::Set(Rows::of_lines(head, rest)));
+    }
+    let mut input = Input::fill(name, Cursor::new(head).chain(rest), found.len())?;
+    if let Some(items) = codelet_transcript::conversations(&input.bytes) {
+        return Ok(Content::Set(Rows::of_items(items)));
+    }
+    input.with_earlier(file.file_name(), |most, is_it| from.beside(file, most, is_it));
+    Ok(Content::One(input))
+}

@@ -1,0 +1,173 @@
+//! What lies in the output folder beside the conversations: how they were made, and what could not be.
+
+use crate::args::Compact;
+use crate::beneath::Beneath;
+use crate::exit::words;
+use crate::paint::clean;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The file that says how the conversations were made. Who works on them holds its lock.
+pub const HELD: &str = "codelet-compact.json";
+/// The file with a line for each that could not be compacted.
+pub const FAILED: &str = "codelet-failed.jsonl";
+/// Of either file so much is read.
+const MOST: u64 = 256 << 20;
+
+/// A conversation that could not be compacted, or a file that holds none.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Bad {
+    file: String,
+    /// Its number in a data set, counted from 0.
+    index: Option<usize>,
+    reason: String,
+}
+
+impl Bad {
+    /// The file by its name below the folder.
+    pub fn new(file: &Path, index: Option<usize>, reason: String) -> Self {
+        let file = file.to_string_lossy().into_owned();
+        Bad { file, index, reason }
+    }
+
+    /// What a person is told.
+    pub fn words(&self) -> String {
+        let index = self.index.map_or(String::new(), |at| format!("#{at}"));
+        clean(&format!("{}{index}: {}", self.file, self.reason))
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{}\n",
+            json!({"file": self.file, "index": self.index, "reason": self.reason})
+        )
+    }
+
+    fn of_line(line: &[u8]) -> Option<Bad> {
+        let entry: Value = serde_json::from_slice(line).ok()?;
+        let text = |name: &str| entry.get(name)?.as_str().map(str::to_owned);
+        Some(Bad {
+            file: text("file")?,
+            index: entry
+                .get("index")
+                .and_then(Value::as_u64)
+                .and_then(|at| usize::try_from(at).ok()),
+            reason: text("reason")?,
+        })
+    }
+}
+
+/// Takes the lock of the output folder, and says there how what is in it is made.
+///
+/// # Errors
+/// When another process has the lock, or when what is there was made otherwise; the sentence says what to do.
+pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
+    let is_new = to.is_empty_but_for(&[HELD]).map_err(|error| words(&error))?;
+    if !is_new && to.read(Path::new(HELD)).is_err() {
+        return Err("holds files that are not of an earlier `codelet compact`; name a new folder".to_owned());
+    }
+    let mut held = to.own(HELD).map_err(|error| format!("{HELD}: {}", words(&error)))?;
+    // Not every file system has locks.
+    if flock(&held, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        return Err("is in use by another `codelet compact`; wait for its end".to_owned());
+    }
+    let how = json!({
+        "budget": args.budget,
+        "window": args.window,
+        "from": args.reading.from.0.map(|form| form.name()),
+        "to": args.to.map(|form| form.name()),
+        "force": args.reading.force,
+    });
+    let mut text = Vec::new();
+    let read = (&mut held).take(MOST).read_to_end(&mut text);
+    read.map_err(|error| format!("{HELD}: {}", words(&error)))?;
+    match serde_json::from_slice::<Value>(&text) {
+        Ok(before) if before == how => {}
+        Ok(before) => {
+            return Err(format!(
+                "holds results of other options ({}); repeat those, or name a new folder",
+                clean(&before.to_string())
+            ));
+        }
+        // A process that ended before it could say.
+        Err(_) if is_new => {
+            let written = held.set_len(0).and_then(|()| writeln!(held, "{how}"));
+            written.map_err(|error| format!("{HELD}: {}", words(&error)))?;
+        }
+        Err(_) => {
+            return Err(format!(
+                "{HELD} in it is not what `codelet compact` has written; name a new folder"
+            ));
+        }
+    }
+    Ok(held)
+}
+
+/// Where bad ones are noted while the work goes on.
+pub struct Side<'a> {
+    to: &'a Beneath,
+    _held: File,
+    noted: Mutex<(Vec<Bad>, Option<File>)>,
+}
+
+impl<'a> Side<'a> {
+    /// Goes on with the list of an earlier run, as far as its files are not done again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin(to: &'a Beneath, held: File, there: &HashSet<PathBuf>) -> io::Result<Self> {
+        let before = to.read(Path::new(FAILED)).ok();
+        let lines = before.and_then(|(file, found)| crate::input::all_of(file, &found, MOST));
+        let entries = lines.iter().flat_map(|lines| lines.split(|byte| *byte == b'\n'));
+        let entries = entries.filter_map(Bad::of_line);
+        let kept: Vec<Bad> = entries.filter(|bad| there.contains(Path::new(&bad.file))).collect();
+        let side = Side {
+            to,
+            _held: held,
+            noted: Mutex::new((Vec::new(), None)),
+        };
+        kept.iter().try_for_each(|bad| side.note(bad))?;
+        if kept.is_empty() && lines.is_some() {
+            to.remove(FAILED)?;
+        }
+        Ok(side)
+    }
+
+    /// Notes one, in the file too, so that it is there however this process ends.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn note(&self, bad: &Bad) -> io::Result<()> {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let (all, file) = &mut *noted;
+        all.push(bad.clone());
+        match file {
+            Some(file) => file.write_all(bad.line().as_bytes()),
+            None => {
+                *file = Some(self.to.replace(FAILED, bad.line().as_bytes())?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts the list in order, and hands it over.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end(self) -> io::Result<Vec<Bad>> {
+        let (mut all, file) = self.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.sort_unstable();
+        all.dedup();
+        if file.is_some() {
+            let lines: String = all.iter().map(Bad::line).collect();
+            self.to.replace(FAILED, lines.as_bytes())?;
+        }
+        Ok(all)
+    }
+}
