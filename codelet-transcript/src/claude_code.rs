@@ -387,7 +387,7 @@ pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
 }
 
 /// Kinds of entry that this version reads, or knows to hold nothing that the model saw.
-fn is_known(kind: &str) -> bool {
+pub(crate) fn is_known(kind: &str) -> bool {
     matches!(kind, "assistant" | "attachment" | "progress" | "system" | "user")
 }
 
