@@ -127,6 +127,7 @@ def main() -> None:
         print(f"program {alone:.1f} s · Ray {with_ray:.1f} s, without its start {work:.1f} s · {speeds} · {used}", flush=True)
     check(plain, rows, args.conversations, bad)
     shutil.rmtree(rows)
+    by_ray += ["--part-files", str(max(1, args.conversations // ROWS // 8))]
     child = subprocess.Popen(by_ray, start_new_session=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     while len(list(rows.glob("rows/*"))) < 2:
         assert child.poll() is None

@@ -37,8 +37,8 @@ from .arrow import compact_batch
 
 _HOW, _FILES, _UNFINISHED = "_codelet.json", "_files.json", "_unfinished-"
 _COUNTS = ("rows", "failed", "tokens_before", "tokens_after")
-#: So many bytes of rows are in memory at a time in each worker, about.
-_BLOCK = 32 << 20
+#: Bytes of a block of rows. Each worker holds some, since Ray reads eight ahead.
+_BLOCK = 8 << 20
 
 
 class _Sink(ray.data.Datasink[dict[str, Any]]):
@@ -93,7 +93,7 @@ class Job:
         done = {file for part in self._parts() for file in part["files"]}
         files = [file for file in self._files() if file not in done and self._is_readable(file)]
         ray.data.DataContext.get_current().target_max_block_size = _BLOCK
-        size = self.part_files or 4 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        size = self.part_files or 16 * max(1, int(ray.cluster_resources().get("CPU", 1)))
         for start in range(0, len(files), size):
             self._do(files[start : start + size])
             print(f"{min(start + size, len(files))} of {len(files)} files", file=sys.stderr, flush=True)
@@ -178,7 +178,7 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--from", dest="form", default="auto", help="input format [default: auto]")
     command.add_argument("--to", help="output format [default: the input format if it can be written, else anthropic]")
     command.add_argument("--force", action="store_true", help="continue although less than 90 %% of the messages could be read")
-    command.add_argument("--part-files", type=int, metavar="N", help="files that make a part [default: four for each core]")
+    command.add_argument("--part-files", type=int, metavar="N", help="files that make a part [default: 16 for each core]")
     command.add_argument("--address", help="a cluster [default: this machine]")
     command.add_argument("--workers", type=int, metavar="N", help="cores to use on this machine [default: all]")
     args = vars(parser.parse_args(argv))
