@@ -61,10 +61,6 @@ fn unasked(command: &str, lack: &Lack) -> String {
     let command = clip(&command, SHOWN);
     let what = match lack {
         Lack::Network => "commands have no network; `network = \"on\"` in your settings gives it to them".to_owned(),
-        Lack::Write(folder) => format!(
-            "commands cannot write to {}; `write` in your settings, or --add-dir, permits it",
-            folder.display()
-        ),
         Lack::Freedom => {
             "commands cannot use another program's socket; `--permission all` runs them without a sandbox".to_owned()
         }
@@ -76,7 +72,7 @@ fn unasked(command: &str, lack: &Lack) -> String {
 pub(crate) fn repeated(need: &Need) -> String {
     let how = match need {
         Need::RunWith { lack, .. } => lack.named(),
-        _ => String::new(),
+        _ => "",
     };
     format!("the first try failed in the sandbox; the user permitted this second one, with {how}")
 }

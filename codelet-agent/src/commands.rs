@@ -32,8 +32,8 @@ const DESCRIPTION: usize = 200;
 /// The commands of the files of a project and its user.
 pub struct Commands {
     world: Arc<dyn Surroundings>,
-    /// Names that no file has.
-    reserved: Vec<String>,
+    /// Names that no file has, and whether the user's own may have it all the same.
+    reserved: Vec<(&'static str, bool)>,
     read: Mutex<Read>,
 }
 
@@ -53,12 +53,12 @@ struct File {
 }
 
 impl Commands {
-    /// Those that are found in this world, as far as no command of the session has their names. They are read by
-    /// [`refresh`](Self::refresh).
-    pub fn new(world: Arc<dyn Surroundings>, reserved: impl IntoIterator<Item = &'static str>) -> Self {
+    /// Those that are found in this world, as far as no command of the session has their names; of each it is said whether one of the
+    /// user's own may take its place. They are read by [`refresh`](Self::refresh).
+    pub fn new(world: Arc<dyn Surroundings>, reserved: impl IntoIterator<Item = (&'static str, bool)>) -> Self {
         Commands {
             world,
-            reserved: reserved.into_iter().map(str::to_owned).collect(),
+            reserved: reserved.into_iter().collect(),
             read: Mutex::default(),
         }
     }
@@ -81,7 +81,12 @@ impl Commands {
         for (definition, is_skill) in all {
             let same = |other: &str| other.eq_ignore_ascii_case(&definition.name);
             let path = || spell(definition.path.as_os_str());
-            if self.reserved.iter().any(|name| same(name)) {
+            let may_replace = |yields: bool| yields && definition.author == Author::User;
+            if self
+                .reserved
+                .iter()
+                .any(|&(name, yields)| same(name) && !may_replace(yields))
+            {
                 if !is_skill {
                     let name = &definition.name;
                     notices.push(format!("commands: skipped {}: /{name} is a built-in command", path()));

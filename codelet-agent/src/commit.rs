@@ -81,6 +81,9 @@ pub struct Changed {
     pub path: PathBuf,
     /// Lines that are added and removed; none where it is no text.
     pub lines: Option<(u64, u64)>,
+    /// Its mode in git's words, where it does not stay or become a plain file: `old mode 100644, new mode 100755`,
+    /// `new file mode 120000 -> TARGET` for a link.
+    pub mode: Option<String>,
 }
 
 /// What becomes of a file.
@@ -90,6 +93,8 @@ pub enum Change {
     Added,
     /// Its content or mode changes.
     Modified,
+    /// It becomes something else, such as a link in place of a file.
+    Retyped,
     /// It goes away.
     Deleted,
 }
@@ -100,6 +105,7 @@ impl Change {
         match self {
             Change::Added => 'A',
             Change::Modified => 'M',
+            Change::Retyped => 'T',
             Change::Deleted => 'D',
         }
     }
@@ -248,7 +254,8 @@ impl Committable {
         }
         out.push_str("Files:\n");
         for file in self.files.iter().take(NAMED) {
-            out.push_str(&format!("  {} {}\n", file.change.letter(), file.name));
+            let mode = file.mode.as_ref().map_or_else(String::new, |mode| format!(" ({mode})"));
+            out.push_str(&format!("  {} {}{mode}\n", file.change.letter(), file.name));
         }
         if self.files.len() > NAMED || self.is_cut {
             out.push_str("  and more\n");

@@ -178,9 +178,6 @@ fn given(lack: &Lack) -> &'static str {
         Lack::Network => {
             "It starts over, and can send what it reads, such as files in your home directory, to any server. It still writes only where commands may."
         }
-        Lack::Write(_) => {
-            "It starts over, and can change and delete everything in that folder. The network stays as it is."
-        }
         Lack::Freedom => {
             "It starts over, and can do whatever you can: change all your files, use the network, and reach other programs."
         }

@@ -111,6 +111,11 @@ pub(crate) async fn call_tools(
             true => Output::failure(refusal::NOT_RUN),
             false => Output::failure(interrupt::MARK),
         });
+        // A later call of the same reply may have put what this one has printed where keys are taken from.
+        let hidden = session.hidden(output.text.as_str());
+        if hidden != output.text.as_str() {
+            output.text = hidden.into();
+        }
         let tool = find(&session.parts, &call.tool);
         let changes = !tool.is_some_and(|tool| tool.is_read_only());
         let essence = essence(call, tool.map(|tool| tool.spec()));

@@ -153,19 +153,16 @@ impl Need {
 pub enum Lack {
     /// The network.
     Network,
-    /// To write in this folder, named without links.
-    Write(PathBuf),
     /// To be outside of the sandbox, as what it wants cannot be had in one.
     Freedom,
 }
 
 impl Lack {
     /// What it is, behind "with" or "run": `network access`.
-    pub fn named(&self) -> String {
+    pub fn named(&self) -> &'static str {
         match self {
-            Lack::Network => "network access".to_owned(),
-            Lack::Write(folder) => format!("write access to {}", folder.display()),
-            Lack::Freedom => "no sandbox".to_owned(),
+            Lack::Network => "network access",
+            Lack::Freedom => "no sandbox",
         }
     }
 }

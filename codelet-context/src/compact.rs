@@ -428,7 +428,7 @@ impl<'a> Work<'a> {
             drafts = self.last_step(last, budget);
             let free = drafts.iter_mut().filter(|draft| !draft.spared);
             room::shorten_to_the_end(free, &mut self.archive);
-            fold = fold::fold(messages, &mut drafts, 0, &mut self.archive);
+            fold = fold::fold(self.history.messages(), &mut drafts, 0, &mut self.archive);
         }
         let kept = Kept {
             start: last,

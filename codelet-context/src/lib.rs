@@ -109,6 +109,11 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+/// What the package's page shows is run as the rest of the examples is.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// The library whose values stand in [`message::Parameters`], in the version and with the features that they have here.
 pub use serde_json;
 

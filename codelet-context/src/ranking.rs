@@ -34,3 +34,8 @@ pub(crate) use pack::{Opened, Packing, Task, choose};
 pub use samples::Sample;
 pub(crate) use samples::samples;
 pub use weights::{Weights, WeightsError};
+
+/// The sentences and lines of a text, as ranges of it.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    cut::pieces(text).into_iter().map(|piece| piece.start..piece.end)
+}

@@ -157,5 +157,6 @@ fn secrets(server: &Server, options: &Options) -> Secrets {
     let values = headers
         .iter()
         .flat_map(|(_, value)| [value.as_str(), value.rsplit(' ').next().unwrap_or_default()]);
-    Secrets::new(options.secrets.iter().map(String::as_str).chain(values).chain(url))
+    let own = options.secrets.iter().map(String::as_str);
+    Secrets::new(own.chain(values).chain(url)).with(options.session_secrets.as_ref())
 }

@@ -53,6 +53,7 @@ use codelet_network::Network;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A server, as the settings name it.
@@ -110,11 +111,16 @@ impl fmt::Debug for Reach {
     }
 }
 
+/// Finds secrets; the same list as before where none is new.
+pub type SessionSecrets = Arc<dyn Fn() -> Arc<[String]> + Send + Sync>;
+
 /// What all servers of a session have in common.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Values that are shown nowhere: keys.
+    /// Values that are shown nowhere: keys of these servers.
     pub secrets: Vec<String>,
+    /// Finds what else is shown nowhere, as it is now: the keys of the session, which a program may renew while it lasts.
+    pub session_secrets: Option<SessionSecrets>,
     /// A variable that each program gets with a value of its own: by it, those that it started are found.
     pub mark: Option<OsString>,
     /// Whether the model takes pictures.

@@ -1,5 +1,6 @@
 //! What a server says, made harmless: without control characters, without secrets, and no longer than it may be.
 
+use crate::SessionSecrets;
 use codelet_agent::tool::MOST;
 use codelet_text::short::{self, clip};
 pub(crate) use codelet_text::unseen::plain;
@@ -13,7 +14,12 @@ const MASK: &str = "[secret]";
 
 /// Values that nobody is to see. Clones learn of others together.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Arc<RwLock<Vec<String>>>);
+pub(crate) struct Secrets {
+    known: Arc<RwLock<Vec<String>>>,
+    session: Option<SessionSecrets>,
+    /// Those of the session that are among the known ones.
+    taken: Arc<Mutex<Arc<[String]>>>,
+}
 
 impl Secrets {
     pub(crate) fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
@@ -22,9 +28,15 @@ impl Secrets {
         secrets
     }
 
+    /// The same, and those of the session as they are whenever they are looked for.
+    pub(crate) fn with(mut self, session: Option<&SessionSecrets>) -> Self {
+        self.session = session.cloned();
+        self
+    }
+
     /// Takes up others.
     pub(crate) fn learn(&self, values: Vec<String>) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.extend(values.into_iter().filter(|value| value.len() >= SHORTEST));
         // A secret that contains another goes as a whole.
         all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -32,7 +44,15 @@ impl Secrets {
     }
 
     fn values(&self) -> RwLockReadGuard<'_, Vec<String>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        if let Some(session) = &self.session {
+            let now = session();
+            let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            if !Arc::ptr_eq(&taken, &now) {
+                self.learn(now.to_vec());
+                *taken = now;
+            }
+        }
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a text holds one.

@@ -4,16 +4,14 @@
 //! would have then, by what the conversation weighs. So between two edits each result extends the one before it, whoever asks, and
 //! a host need only know its own messages.
 
+use crate::fold::{self, Fold};
 use codelet_context::conversation::{Conversation, Signals};
-use codelet_context::message::Message;
 use codelet_context::policy::CompactionConfig;
 use codelet_context::recall::Archive;
 use codelet_context::tokens::Tokens;
-use codelet_transcript::{Format, ReadError, is_reply_item, read_items, vendor, write_items};
+use codelet_transcript::{Format, ReadError, read_items, vendor, write_items};
 use serde_json::Map;
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The notice of a summary names the tool by which the host gives back what was removed.
 const BY_TOOL: &str = "The tool `recall` returns what it leaves out, by its handle.";
@@ -60,57 +58,43 @@ pub struct Fitted {
 pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
     let window = (how.window as f64 / vendor::usual_density(how.form)) as Tokens;
     let conversation = Conversation::new(CompactionConfig::new(window), how.overhead);
-    let mut conversation = conversation.reading_back(if how.offers_recall { BY_TOOL } else { "" });
-    let (mut spans, mut told) = (Vec::new(), 0);
+    let conversation = conversation.reading_back(if how.offers_recall { BY_TOOL } else { "" });
+    let mut fold: Fold<Vec<String>> = Fold::new(conversation);
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let mut told = 0;
     while told < items.len() {
         let rest = &items[told..];
-        let is_reply = |item: &&[u8]| is_reply_item(item, how.form);
-        let replied = rest.iter().take_while(|item| is_reply(item)).count();
-        let answered = rest[replied..].iter().take_while(|item| !is_reply(item)).count();
-        for (message, count) in read_items(&rest[..replied + answered], told, how.form)? {
+        let (replied, all) = fold::step(rest, how.form);
+        for (message, count) in read_items(&rest[..all], told, how.form)? {
+            fold.tell(spans.len(), message, None);
             spans.push(told..told + count);
             told += count;
-            conversation.append(message);
         }
-        let signals = Signals {
-            is_asked: how.is_due && told == items.len(),
-            ..Signals::default()
-        };
         // A reply that the conversation ends with is gone on with: no request comes before it.
-        if answered > 0
-            && let Some(due) = conversation.decide(signals)
-        {
-            // What cannot be made smaller goes on as it is.
-            let _ = conversation.compact(due);
+        if all > replied {
+            fold.edit(Signals {
+                is_asked: how.is_due && told == items.len(),
+                ..Signals::default()
+            });
         }
     }
-    Ok(shown(&conversation, &spans, how.form))
-}
-
-fn shown(conversation: &Conversation, spans: &[Range<usize>], form: Format) -> Fitted {
-    let said = conversation.history().messages();
-    let mut view = conversation.view().clone();
-    let edits = conversation.edits().len();
-    if edits > 0 {
-        vendor::settle(form, &Map::new(), said, &mut view);
-    }
-    let places = said.iter().zip(spans);
-    let places: HashMap<*const Message, &Range<usize>> =
-        places.map(|(message, span)| (Arc::as_ptr(message), span)).collect();
-    let messages: Vec<Message> = view.messages.iter().map(|message| Message::clone(message)).collect();
+    let written = |messages: &[_]| write_items(messages, how.form);
+    let archive = fold.write(how.form, &Map::new(), written, |items, _| Some(items));
     let mut shown = Vec::new();
-    for (message, made) in view.messages.iter().zip(write_items(&messages, form)) {
-        match (places.get(&Arc::as_ptr(message)), shown.last_mut()) {
-            (Some(span), Some(Shown::AsSaid(last))) if last.end == span.start => last.end = span.end,
-            (Some(span), _) => shown.push(Shown::AsSaid((*span).clone())),
-            (None, _) => shown.extend(made.into_iter().map(Shown::Made)),
+    for message in fold.shown() {
+        match (message, shown.last_mut()) {
+            (fold::Shown::AsSaid(at), Some(Shown::AsSaid(last))) if last.end == spans[*at].start => {
+                last.end = spans[*at].end
+            }
+            (fold::Shown::AsSaid(at), _) => shown.push(Shown::AsSaid(spans[*at].clone())),
+            (fold::Shown::Made(items), _) => shown.extend(items.iter().cloned().map(Shown::Made)),
         }
     }
-    Fitted {
+    Ok(Fitted {
         shown,
-        archive: view.archive,
-        edits,
-    }
+        archive,
+        edits: fold.conversation().edits().len(),
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What is done with a recorded conversation as a whole: it is made smaller, looked into, checked against a vendor's rules, and what
-//! left it is read back. Bytes in, bytes and JSON out: it opens nothing, asks no clock, starts no thread.
+//! left it is read back; and of one that comes whole before each request, what is to be sent. Bytes in, bytes and JSON out: it
+//! opens nothing, asks no clock, starts no thread.
 //!
 //! ```
 //! use codelet_context::compact::Target;
@@ -27,6 +28,7 @@
 pub mod check;
 pub mod compact;
 pub mod fit;
+pub mod fold;
 pub mod inspect;
 pub mod removed;
 mod report;

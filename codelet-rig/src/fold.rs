@@ -3,15 +3,15 @@
 
 use crate::convert::{read, write};
 use crate::settings::Settings;
-use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::conversation::{Conversation, Signals};
 use codelet_context::message::{Message, Role};
 use codelet_context::recall::Archive;
 use codelet_context::tokens::{self, Tokens};
 use codelet_context::usage::Usage;
+use codelet_offline::fold::{self, Shown};
 use codelet_transcript::{Format, vendor};
 use rig_core::message as rig;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What rig calls Anthropic's own interface. It asks that one, and no other that talks alike, to drop reasoning which does not
@@ -42,18 +42,14 @@ impl EditPoints {
 pub(crate) struct Fold {
     settings: Settings,
     points: EditPoints,
-    conversation: Conversation,
+    fold: fold::Fold<Arc<rig::Message>>,
     overhead: Tokens,
     /// Something was reported of its requests.
     is_billed: bool,
     /// Anthropic is asked to leave out itself what a changed message makes invalid, as rig asks it unless told otherwise.
     asks_to_drop: bool,
+    /// Those that were told. A turn that failed is shown until the next edit, and the engine is told of none: rig never sends it again.
     told: Vec<Arc<rig::Message>>,
-    /// By message of the history: which of those told it is. A turn that failed is none: rig never sends it again.
-    numbers: Vec<usize>,
-    /// What the engine showed when `shown` was made of it.
-    drawn: Vec<Arc<Message>>,
-    shown: Vec<Arc<rig::Message>>,
 }
 
 impl Fold {
@@ -66,14 +62,11 @@ impl Fold {
         Fold {
             settings: settings.clone(),
             points,
-            conversation,
+            fold: fold::Fold::new(conversation),
             overhead,
             is_billed: false,
             asks_to_drop: true,
             told: Vec::new(),
-            numbers: Vec::new(),
-            drawn: Vec::new(),
-            shown: Vec::new(),
         }
     }
 
@@ -91,7 +84,7 @@ impl Fold {
     /// Something else is sent beside the messages from here on.
     pub fn weighs_beside(&mut self, overhead: Tokens) {
         if overhead != self.overhead {
-            self.conversation.has_other_tools(overhead);
+            self.fold.conversation_mut().has_other_tools(overhead);
             self.overhead = overhead;
         }
     }
@@ -114,87 +107,48 @@ impl Fold {
 
     fn tell(&mut self, message: &rig::Message, usage: &mut Option<Usage>) {
         let number = self.told.len();
-        let said = Arc::new(message.clone());
-        self.told.push(said.clone());
+        self.told.push(Arc::new(message.clone()));
         if is_failed(message) {
-            self.shown.push(said);
+            self.fold.show(number);
             return;
         }
-        self.numbers.push(number);
         let message = read(message, &self.settings.actions);
-        if message.role == Role::Assistant {
-            self.reply(message, usage.take());
-        } else {
-            self.conversation.append(message);
-        }
-        let view = &self.conversation.view().messages;
-        let grown = view.len() == self.drawn.len() + 1 && same(&self.drawn, view) == self.drawn.len();
-        match view.last() {
-            Some(last) if grown => {
-                self.drawn.push(last.clone());
-                self.shown.push(said);
-            }
-            _ => self.draw(),
-        }
+        let usage = match message.role {
+            Role::Assistant => self.cost(&message, usage.take()),
+            _ => None,
+        };
+        self.fold.tell(number, message, usage);
+        self.draw();
     }
 
-    fn reply(&mut self, reply: Message, usage: Option<Usage>) {
-        self.conversation.sending(false);
-        self.is_billed |= usage.is_some();
-        let usage = match usage {
-            // What the bills so far have taught is better than what is supposed.
-            None if self.is_billed => return self.conversation.append(reply),
-            None => self.supposed(&reply),
-            Some(usage) => usage,
+    /// What a reply has cost: what was reported of it, or else what it is taken to have cost, as long as nothing was ever reported. What the
+    /// bills so far have taught is better than what is supposed.
+    fn cost(&mut self, reply: &Message, reported: Option<Usage>) -> Option<Usage> {
+        self.fold.conversation_mut().sending(false);
+        self.is_billed |= reported.is_some();
+        let supposed = || {
+            let prompt = self.overhead + self.fold.conversation().shown().tokens;
+            let (prompt, output) = (
+                self.settings.scale(prompt),
+                self.settings.scale(tokens::estimate_message(reply)),
+            );
+            Usage::from_exclusive(prompt, 0, 0, output)
         };
-        let report = Report {
-            usage,
-            reasoning: 0,
-            is_whole: true,
-        };
-        self.conversation.replied(reply, report);
-    }
-
-    /// What a reply is taken to have cost of which nobody reports anything.
-    fn supposed(&self, reply: &Message) -> Usage {
-        let prompt = self.settings.scale(self.overhead + self.conversation.shown().tokens);
-        Usage::from_exclusive(prompt, 0, 0, self.settings.scale(tokens::estimate_message(reply)))
+        reported.or_else(|| (!self.is_billed).then(supposed))
     }
 
     /// Edits what is shown, if that is due.
     fn edit(&mut self) {
-        let Some(due) = self.conversation.decide(Signals::default()) else {
-            return;
-        };
-        // What cannot be made smaller goes on as it is.
-        if self.conversation.compact(due).is_ok() {
+        if self.fold.edit(Signals::default()).is_some() {
             self.draw();
         }
     }
 
-    /// Makes all that is shown of what the engine shows: messages that stand as they were are those that were told.
     fn draw(&mut self) {
-        let said = self.conversation.history().messages();
-        let mut view = self.conversation.view().clone();
         let last = self.model_that_binds();
         let envelope = Map::from_iter(last.map(|model| ("model".to_owned(), Value::from(model))));
-        vendor::settle(Format::Anthropic, &envelope, said, &mut view);
-        let places = said
-            .iter()
-            .zip(&self.numbers)
-            .map(|(message, &number)| (Arc::as_ptr(message), number));
-        let places: HashMap<*const Message, usize> = places.collect();
-        let written = write(&view.messages);
-        let shown =
-            view.messages
-                .iter()
-                .zip(written)
-                .map(|(message, written)| match places.get(&Arc::as_ptr(message)) {
-                    Some(&number) => self.told[number].clone(),
-                    None => Arc::new(written),
-                });
-        self.shown = shown.collect();
-        self.drawn = self.conversation.view().messages.clone();
+        let made = |message, _: &Archive| Some(Arc::new(message));
+        self.fold.draw(Format::Anthropic, &envelope, write, made);
     }
 
     /// A model among those that have answered which refuses reasoning behind a changed message, where it is not asked to leave it
@@ -213,7 +167,11 @@ impl Fold {
 
     /// What is to be sent.
     pub fn shown(&self) -> Vec<rig::Message> {
-        self.shown.iter().map(|message| rig::Message::clone(message)).collect()
+        let message = |shown: &Shown<Arc<rig::Message>>| match shown {
+            Shown::AsSaid(number) => rig::Message::clone(&self.told[*number]),
+            Shown::Made(message) => rig::Message::clone(message),
+        };
+        self.fold.shown().iter().map(message).collect()
     }
 
     /// The same conversation as its messages stand, edited if that is due although they do not end at a point for it.
@@ -227,38 +185,32 @@ impl Fold {
 
     /// From which of the messages told on all stand as they were.
     pub fn kept_from(&self) -> usize {
-        let whole = self.told.iter().rev().zip(self.shown.iter().rev().skip(self.behind()));
-        self.told.len() - whole.take_while(|(told, shown)| Arc::ptr_eq(told, shown)).count()
-    }
-
-    /// How many messages of the engine's own what is shown ends with.
-    fn behind(&self) -> usize {
-        let Some(last) = self.told.last() else { return 0 };
-        let behind = self.shown.iter().rev().position(|shown| Arc::ptr_eq(shown, last));
-        behind.unwrap_or(0)
+        let stands = |shown: &&Shown<_>, number: &usize| matches!(shown, Shown::AsSaid(said) if said == number);
+        let shown = self.fold.shown().iter().rev();
+        let last = self.told.len().wrapping_sub(1);
+        // What is shown may end with messages of the engine's own.
+        let behind = shown.clone().position(|shown| stands(&shown, &last)).unwrap_or(0);
+        let numbers = (0..self.told.len()).rev();
+        let whole = numbers
+            .zip(shown.skip(behind))
+            .take_while(|(number, shown)| stands(shown, number));
+        self.told.len() - whole.count()
     }
 
     /// Everything that was removed.
     pub fn archive(&self) -> &Archive {
-        self.conversation.archive()
+        self.fold.conversation().archive()
     }
 
     /// Whether what is shown is what was told.
     pub fn is_as_told(&self) -> bool {
-        let pairs = || self.told.iter().zip(&self.shown);
-        self.told.len() == self.shown.len() && pairs().all(|(told, shown)| Arc::ptr_eq(told, shown))
+        let shown = self.fold.shown();
+        let stands = |(number, shown): (usize, &Shown<_>)| matches!(shown, Shown::AsSaid(said) if *said == number);
+        self.told.len() == shown.len() && shown.iter().enumerate().all(stands)
     }
 }
 
 /// A turn that the provider failed, or that was broken off: rig keeps it and never sends it.
 fn is_failed(message: &rig::Message) -> bool {
     matches!(message, rig::Message::Assistant(turn) if turn.stop.as_ref().is_some_and(rig::StopReason::is_failure))
-}
-
-/// How many messages two views begin with alike.
-fn same(one: &[Arc<Message>], other: &[Arc<Message>]) -> usize {
-    one.iter()
-        .zip(other)
-        .take_while(|(one, other)| Arc::ptr_eq(one, other))
-        .count()
 }

@@ -140,6 +140,10 @@ pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
     let commands: Vec<(String, String)> = COMMANDS
         .iter()
         .map(|entry| {
+            if entry.is_replaced(prompts) {
+                let told = "replaced by your own command of this name, below";
+                return (format!("/{}", entry.word), told.to_owned());
+            }
             let word = format!("/{} {}", entry.word, entry.arguments);
             (word.trim_end().to_owned(), entry.help.to_owned())
         })

@@ -38,6 +38,9 @@ pub(crate) fn lines(look: &Look, told: &Uncommitted) -> Vec<Line<'static>> {
             true => head.push(Span::styled(what(file), look.style(Role::Dim))),
             false => head.extend(diff.summary(look)),
         }
+        if let Some(mode) = mode(file) {
+            head.push(Span::styled(format!(" ({mode})"), look.style(Role::Warning)));
+        }
         lines.push(clip_line(Line::from(head), look.width));
         let shown = left.min(OF_A_FILE);
         lines.extend(diff.lines(look, shown));
@@ -87,6 +90,21 @@ fn name(file: &str) -> String {
     name.unwrap_or_default().trim_end_matches('\t').to_owned()
 }
 
+/// Git's words about a mode that changes, or that is no plain file's.
+fn mode(file: &str) -> Option<String> {
+    let is_told = |line: &&str| {
+        line.starts_with("old mode ")
+            || line.starts_with("new mode ")
+            || line.starts_with("new file mode ") && !line.ends_with(" 100644")
+            || line.starts_with("deleted file mode ") && line.ends_with(" 120000")
+    };
+    let told: Vec<String> = head(file)
+        .filter(is_told)
+        .map(|line| clean(line, 1).into_owned())
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
 /// What became of a file of which no line is shown.
 fn what(file: &str) -> &'static str {
     let has = |begins: &str| head(file).any(|line| line.starts_with(begins));
@@ -119,6 +137,7 @@ mod tests {
         let diff = "diff --git a/a b.rs b/a b.rs\nindex 1..2 100644\n--- a/a b.rs\t\n+++ b/a b.rs\t\n@@ -1 +1,2 @@\n one\n+diff --git a/x b/x\n\
             diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-two\n\
             diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n\
+            diff --git a/to b/to\nnew file mode 120000\n--- /dev/null\n+++ b/to\n@@ -0,0 +1 @@\n+/etc/passwd\n\
             diff --git a/pic.png b/pic.png\nBinary files a/pic.png and b/pic.png differ\n";
         let told = Uncommitted {
             diff: diff.to_owned(),
@@ -130,7 +149,9 @@ mod tests {
             "a b.rs +1 −0",
             "+ diff --git a/x b/x",
             "gone +0 −1",
-            "run.sh has another mode",
+            "run.sh has another mode (old mode 100644, new mode 100755)",
+            "gone +0 −1\n",
+            "to +1 −0 (new file mode 120000)",
             "pic.png is not text",
             "Not known to git:",
         ] {

@@ -250,7 +250,10 @@ impl<F: Front> Chat<F> {
             }
             Said::Command(name, arguments) => {
                 self.front.echo(&shown);
-                self.command(name, &arguments).await;
+                match self.replacing(name) {
+                    Some(word) => self.offered(word, &arguments, said).await,
+                    None => self.command(name, &arguments).await,
+                }
             }
             Said::Refused(why) => {
                 self.front.echo(&shown);
@@ -269,6 +272,15 @@ impl<F: Front> Chat<F> {
                 self.refuse(Role::Warning, &format!("Unknown command /{word}; {meant}"));
             }
         }
+    }
+
+    /// The command of a file of the user's that has taken the place of this one; none where this one is the answer to what it has shown.
+    fn replacing(&self, name: Name) -> Option<&'static str> {
+        let prompts = self.reach.prompts.prompts();
+        let replaced = command::COMMANDS
+            .iter()
+            .find(|entry| entry.name == name && entry.is_replaced(&prompts));
+        replaced.filter(|_| self.proposed.is_none()).map(|entry| entry.word)
     }
 
     /// Does something that takes its time, while the front stays awake: its keys are heard, its questions asked, what

@@ -1,6 +1,6 @@
 //! The commands that begin with a slash, each with a line of help, and what a line means that somebody has sent.
 
-use codelet_agent::prompts;
+use codelet_agent::prompts::{self, PromptSpec};
 use codelet_text::near;
 
 /// A command of the session.
@@ -71,6 +71,21 @@ pub struct Entry {
     pub arguments: &'static str,
     /// One line of help.
     pub help: &'static str,
+}
+
+impl Entry {
+    /// Whether a command of the user's own files may take its place. Messages and questions of a session lead to the other commands, and
+    /// would lead to a prompt then.
+    pub fn yields(&self) -> bool {
+        self.name == Name::Commit
+    }
+
+    /// Whether one of these has taken its place. A session offers no others of its name.
+    pub(crate) fn is_replaced(&self, prompts: &[PromptSpec]) -> bool {
+        prompts
+            .iter()
+            .any(|prompt| prompt.author.is_some() && prompt.command.eq_ignore_ascii_case(self.word))
+    }
 }
 
 /// All commands, in the order in which they are listed.

@@ -61,6 +61,7 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
             Change::Added => Role::Added,
             Change::Deleted => Role::Removed,
             Change::Modified => Role::Text,
+            Change::Retyped => Role::Warning,
         };
         let mut spans = vec![
             Span::styled(format!("  {} ", file.change.letter()), look.style(role)),
@@ -72,6 +73,12 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
             spans.push(Span::styled(
                 format!(" {minus}{}", number(removed)),
                 look.style(Role::Removed),
+            ));
+        }
+        if let Some(mode) = &file.mode {
+            spans.push(Span::styled(
+                format!(" ({})", clean(mode, 1)),
+                look.style(Role::Warning),
             ));
         }
         lines.push(clip_line(Line::from(spans), look.width));
@@ -209,6 +216,7 @@ mod tests {
             name: name.to_owned(),
             path: name.into(),
             lines: None,
+            mode: None,
         };
         let commit = Committable {
             files: vec![file("a.txt")],

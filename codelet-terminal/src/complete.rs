@@ -41,7 +41,10 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
 /// The commands that begin so, or hold it; those of files and of servers' prompts come behind.
 pub fn commands(word: &str, prompts: &[PromptSpec]) -> Vec<Candidate> {
     let word = &*word.to_lowercase();
-    let mut own: Vec<_> = COMMANDS.iter().filter(|entry| entry.word.contains(word)).collect();
+    let mut own: Vec<_> = COMMANDS
+        .iter()
+        .filter(|entry| entry.word.contains(word) && !entry.is_replaced(prompts))
+        .collect();
     own.sort_by_key(|entry| !entry.word.starts_with(word));
     let own = own.into_iter().map(|entry| Candidate {
         text: format!("/{}", entry.word),

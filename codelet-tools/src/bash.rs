@@ -353,9 +353,6 @@ impl Tool for Bash {
                 Ok(begun) => begun,
                 Err(why) => return Output::failure(format!("nothing was run: {why}")),
             };
-            if is_shut_in {
-                self.left.watch(call.permitted);
-            }
             let (answer, mut answered) = oneshot::channel();
             let (desk, left, live) = (Arc::clone(&self.desk), Arc::clone(&self.left), call.live.clone());
             let run = move || {
@@ -384,7 +381,7 @@ impl Tool for Bash {
 /// What a command of the shell's has for an environment in this sandbox, or outside of any, and in this folder.
 pub(crate) fn environment(desk: &Desk, sandbox: Option<&Sandbox>, directory: &Path) -> Vec<(OsString, OsString)> {
     let mut environment: Vec<(OsString, OsString)> = desk
-        .secrets
+        .secrets()
         .environment(&desk.options.env, &desk.options.env_allowed)
         .filter(|(name, _)| !DROPPED.iter().any(|dropped| name == dropped))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -427,7 +424,6 @@ fn widened(sandbox: Sandbox, command: &str, permitted: &[Need]) -> Option<Sandbo
                 command: meant, lack, ..
             } if meant == command => match lack {
                 Lack::Network => sandbox = sandbox.with_network(true),
-                Lack::Write(folder) => sandbox = sandbox.with_writable(folder.clone()),
                 Lack::Freedom => return None,
             },
             _ => {}
@@ -607,7 +603,7 @@ impl Paper {
     fn new(desk: &Desk, live: Live) -> Self {
         Paper {
             cleaner: Cleaner::default(),
-            hiding: Hiding::new(desk.secrets.clone()),
+            hiding: Hiding::new(desk.options.secrets.clone()),
             kept: Bounded::default(),
             live,
             waiting: String::new(),

@@ -482,8 +482,8 @@ impl Desk {
             return diff::remark("It is not text");
         }
         let (now, target) = (text::decode(now).text, text::decode(target).text);
-        let told = diff::unified(&self.paths.show(&due.path), &now, &target, &self.secrets);
-        self.secrets.hide(&told).into_owned()
+        let told = diff::unified(&self.paths.show(&due.path), &now, &target, &self.secrets());
+        self.secrets().hide(&told).into_owned()
     }
 
     /// Puts files back.

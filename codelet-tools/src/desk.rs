@@ -45,14 +45,13 @@ pub(crate) fn program_folders(
         .filter(|folder| !sandbox.writes(folder))
 }
 
-/// Paths, looks at files, secrets and settings.
+/// Paths, looks at files, and settings.
 pub(crate) struct Desk {
     pub paths: Paths,
     pub owned: Arc<Owned>,
     pub seen: Seen,
     /// Of all tools of the session and its tasks.
     pub copies: Arc<Copies>,
-    pub secrets: Secrets,
     pub options: Options,
     permission: Arc<Mutex<Permission>>,
     sees_images: AtomicBool,
@@ -81,7 +80,6 @@ impl Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             copies: Arc::default(),
-            secrets: Secrets::new(&options.secrets),
             permission: Arc::new(Mutex::new(options.permission)),
             sees_images: AtomicBool::new(options.sees_images),
             owned: Arc::new(Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added)),
@@ -100,7 +98,6 @@ impl Desk {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             copies: Arc::clone(&self.copies),
-            secrets: Secrets::new(&self.options.secrets),
             permission: Arc::clone(&self.permission),
             sees_images: AtomicBool::new(sees_images),
             owned: Arc::clone(&self.owned),
@@ -117,6 +114,11 @@ impl Desk {
             caches::folder(all, self.paths.root(), &self.widest())
         });
         made.as_deref()
+    }
+
+    /// What nobody is to see, as it is now.
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.options.secrets.now()
     }
 
     /// How far the tools may go now.
@@ -353,7 +355,7 @@ impl Tool for Discreet {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let secrets = &self.desk.secrets;
+        let secrets = self.desk.secrets();
         let mut needs = self.tool.needs(parameters).map_err(|error| {
             let notes = self.notes(parameters, false);
             secrets.hide(&noted(error, &notes)).into_owned()
@@ -367,7 +369,7 @@ impl Tool for Discreet {
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
-        one_line(&self.desk.secrets.hide(&self.tool.describe(parameters)))
+        one_line(&self.desk.secrets().hide(&self.tool.describe(parameters)))
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
@@ -378,7 +380,7 @@ impl Tool for Discreet {
             if !notes.is_empty() {
                 output.text = noted(output.text.as_str().to_owned(), &notes).into();
             }
-            if let Cow::Owned(hidden) = self.desk.secrets.hide_with_parts(output.text.as_str()) {
+            if let Cow::Owned(hidden) = self.desk.secrets().hide_with_parts(output.text.as_str()) {
                 output.text = hidden.into();
             }
             if output.text.len() > MOST {

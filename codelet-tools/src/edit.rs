@@ -113,7 +113,7 @@ impl Tool for Edit {
         let diff = match prepared(&self.desk, &path, &asked) {
             Ok(Prepared { whole, done, .. }) => {
                 let (old, new) = (text::decode(&whole.bytes).text, text::decode(&done.bytes).text);
-                diff::unified(&self.desk.paths.show(&path), &old, &new, &self.desk.secrets)
+                diff::unified(&self.desk.paths.show(&path), &old, &new, &self.desk.secrets())
             }
             // Nobody has to permit what cannot be done.
             Err(why) if is_inside => {
@@ -174,7 +174,7 @@ fn prepared(desk: &Desk, path: &Path, asked: &Asked) -> Result<Prepared, String>
     if last.is_some_and(|last| last != Look::at(&whole.bytes)) {
         return Err("it was changed since it was read: Read it again, then edit".to_owned());
     }
-    let done = edited(&whole.bytes, asked, &desk.secrets)?;
+    let done = edited(&whole.bytes, asked, &desk.secrets())?;
     let is_known = last.is_some();
     Ok(Prepared { whole, done, is_known })
 }

@@ -120,7 +120,7 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     ended.family.end(PATIENCE, || {});
     let changed = may_change.then(|| bash::named(desk, &left.look(desk, true))).flatten();
     let text = |bytes: &[u8]| {
-        desk.secrets
+        desk.secrets()
             .hide_with_parts(&String::from_utf8_lossy(bytes))
             .into_owned()
     };

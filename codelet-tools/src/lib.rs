@@ -104,7 +104,7 @@ pub struct Options {
     /// How far the tools may go: commands run in a sandbox unless it is [`Permission::All`].
     pub permission: Permission,
     /// Values that are shown nowhere and given to no command: keys.
-    pub secrets: Vec<String>,
+    pub secrets: secrets::SecretSource,
     /// The environment that commands get, less what holds a [secret](secrets::is_secret) by its name or its value.
     pub env: Vec<(OsString, OsString)>,
     /// Names of variables that commands get although they look like a secret.
@@ -142,7 +142,7 @@ impl Options {
             home: None,
             settings: Vec::new(),
             permission: Permission::default(),
-            secrets: Vec::new(),
+            secrets: secrets::SecretSource::default(),
             env: Vec::new(),
             env_allowed: Vec::new(),
             temporary: PathBuf::from("/tmp"),
@@ -161,7 +161,7 @@ impl Options {
 /// The environment that a program of the user's may have: what the session was started with, less what holds a secret by
 /// its name or its value, and is not allowed by its name.
 pub fn environment(options: &Options) -> Vec<(OsString, OsString)> {
-    let secrets = secrets::Secrets::new(&options.secrets);
+    let secrets = options.secrets.now();
     let kept = secrets.environment(&options.env, &options.env_allowed);
     kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
@@ -244,7 +244,7 @@ impl journal::Journal for Reach {
     }
 
     fn note_command(&self, command: &str) {
-        self.0.copies.note_command(&self.0.secrets.hide(command));
+        self.0.copies.note_command(&self.0.secrets().hide(command));
     }
 
     fn commands(&self, from: journal::Mark, to: journal::Mark) -> Vec<String> {

@@ -135,7 +135,7 @@ fn read(desk: &Desk, place: &Place, part: (u64, u64), interrupt: &Interrupt) -> 
         true => Look::at(&bytes),
         false => Look::Outside(Stamp::of(&metadata)),
     };
-    let secrets = &desk.secrets;
+    let secrets = &desk.secrets();
     let is_notebook = place.path.extension().is_some_and(|extension| extension == "ipynb");
     let notebook = (is_notebook && is_whole).then(|| Notebook::of(&bytes)).flatten();
     let page = if let Some(Notebook { text, what }) = notebook {

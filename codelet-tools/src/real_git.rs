@@ -163,7 +163,7 @@ impl RealGit<'_> {
         let printed = String::from_utf8_lossy(&printed);
         Ok(Ran {
             end: ended.end,
-            output: self.desk.secrets.hide_with_parts(&printed).into_owned(),
+            output: self.desk.secrets().hide_with_parts(&printed).into_owned(),
         })
     }
 }

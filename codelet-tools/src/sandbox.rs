@@ -166,12 +166,6 @@ impl Sandbox {
         Sandbox { has_network, ..self }
     }
 
-    /// The same one, in which this can be written to besides; a name without links.
-    pub(crate) fn with_writable(mut self, folder: PathBuf) -> Self {
-        self.writable.push(folder);
-        self
-    }
-
     /// Whether nothing can be written in it.
     pub(crate) fn only_looks(&self) -> bool {
         self.looks_at.is_some()

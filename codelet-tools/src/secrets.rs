@@ -3,6 +3,8 @@
 use crate::text::{CUT, GAP};
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::sync::Arc;
 
 /// Shorter values are not looked for: they would turn up in every text.
 const SHORTEST: usize = 8;
@@ -348,9 +350,66 @@ fn bare(value: &str) -> &str {
     }
 }
 
+/// The strings of a JSON text whose names say that they are secrets, and those below such a name, down to eight levels; none of a text
+/// that is no JSON.
+pub fn of_json_file(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(value) = serde_json::from_str(text) {
+        named_strings(&value, NESTED, &mut found);
+    }
+    found
+}
+
+fn named_strings(value: &serde_json::Value, depth: usize, found: &mut Vec<String>) {
+    use serde_json::Value;
+    match value {
+        Value::Array(values) if depth > 0 => values.iter().for_each(|value| named_strings(value, depth - 1, found)),
+        Value::Object(fields) if depth > 0 => fields.iter().for_each(|(name, value)| match value {
+            Value::String(text) if is_secret_name(name) => found.push(text.clone()),
+            value => named_strings(value, depth - 1, found),
+        }),
+        _ => {}
+    }
+}
+
+/// Finds the secrets as they are now: files from which keys are taken may have been written since. Clones ask the same.
+#[derive(Clone)]
+pub struct SecretSource(Arc<dyn Fn() -> Secrets + Send + Sync>);
+
+impl SecretSource {
+    /// Takes what finds them. It is asked before anything is shown, so it should look at files only if they have changed.
+    pub fn new(find: impl Fn() -> Secrets + Send + Sync + 'static) -> Self {
+        SecretSource(Arc::new(find))
+    }
+
+    /// All that are known now.
+    pub fn now(&self) -> Secrets {
+        (self.0)()
+    }
+}
+
+impl From<Secrets> for SecretSource {
+    /// Those that stay as they are.
+    fn from(secrets: Secrets) -> Self {
+        SecretSource::new(move || secrets.clone())
+    }
+}
+
+impl Default for SecretSource {
+    fn default() -> Self {
+        Secrets::default().into()
+    }
+}
+
+impl fmt::Debug for SecretSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
 /// The values. There is no way to show them.
 #[derive(Clone, Default)]
-pub struct Secrets(Vec<String>);
+pub struct Secrets(Arc<[String]>);
 
 impl Secrets {
     /// Those of these values that are long enough to be looked for, in each form in which they may be shown.
@@ -360,10 +419,14 @@ impl Secrets {
         // A secret that contains another goes as a whole.
         values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         values.dedup();
-        Secrets(values)
+        Secrets(values.into())
     }
 
-    /// Each of them, the longest first.
+    /// Each of them, the longest first, for whoever hides them elsewhere.
+    pub fn reveal(&self) -> Arc<[String]> {
+        Arc::clone(&self.0)
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -371,7 +434,7 @@ impl Secrets {
     /// A text without them.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for value in &self.0 {
+        for value in self.0.iter() {
             if text.contains(value.as_str()) {
                 text = Cow::Owned(text.replace(value.as_str(), MASK));
             }
@@ -464,25 +527,23 @@ impl Secrets {
 
 /// Takes secrets out of a text that comes in pieces, also where they are cut in two.
 pub(crate) struct Hiding {
-    secrets: Secrets,
+    source: SecretSource,
     held: String,
 }
 
 impl Hiding {
-    pub(crate) fn new(secrets: Secrets) -> Self {
+    pub(crate) fn new(source: SecretSource) -> Self {
         let held = String::new();
-        Hiding { secrets, held }
+        Hiding { source, held }
     }
 
     /// Takes more text, and returns what is certain.
     pub(crate) fn push(&mut self, text: String) -> String {
-        if self.secrets.0.is_empty() {
-            return text;
-        }
+        let secrets = self.source.now();
         self.held.push_str(&text);
-        let mut text = self.secrets.hide(&self.held).into_owned();
+        let mut text = secrets.hide(&self.held).into_owned();
         // Nothing else is held back: somebody may wait for a single line.
-        self.held = text.split_off(text.len() - self.secrets.begun(&text));
+        self.held = text.split_off(text.len() - secrets.begun(&text));
         text
     }
 
@@ -836,7 +897,7 @@ mod tests {
     #[test]
     fn only_what_may_begin_a_secret_is_held_back() {
         let secrets = Secrets::new(&["sk-0123456789".to_owned(), "ölig-0123456".to_owned()]);
-        let mut hiding = Hiding::new(secrets);
+        let mut hiding = Hiding::new(secrets.into());
         assert_eq!(hiding.push("one line\n".to_owned()), "one line\n");
         assert_eq!(hiding.push("it is s".to_owned()), "it is ");
         assert_eq!(hiding.push("k-".to_owned()), "");
@@ -856,7 +917,7 @@ mod tests {
         #[test]
         fn a_secret_in_pieces_is_hidden(pieces in prop::collection::vec(prop::sample::select(vec!["abcdefgh", "abcd", "efgh", "ab", "x", "ä", "abcdefghij", "ij"]), 0..12)) {
             let secrets = Secrets::new(&["abcdefgh".to_owned(), "abcdefghij".to_owned()]);
-            let mut hiding = Hiding::new(secrets.clone());
+            let mut hiding = Hiding::new(secrets.clone().into());
             let mut shown = String::new();
             for piece in &pieces {
                 shown.push_str(&hiding.push((*piece).to_owned()));

@@ -7,7 +7,7 @@ use crate::Reach;
 use crate::files;
 use crate::git::{self, Answer, Git, Repository};
 use crate::ignored::Ignored;
-use crate::secrets::Secrets;
+use crate::secrets::SecretSource;
 use crate::text;
 use codelet_agent::commit::{Committable, Made};
 use codelet_agent::interrupt::Interrupt;
@@ -53,7 +53,7 @@ pub struct World {
     /// How far the tools may go: what git is asked about is put where no command can change it.
     pub reach: Reach,
     /// Values that the model is not told, wherever they stand: in instructions, in names of files, in a commit's subject.
-    pub secrets: Secrets,
+    pub secrets: SecretSource,
     /// Today, as `2026-11-22`. It is asked each time, since sessions outlast days.
     pub today: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -129,7 +129,7 @@ impl Surroundings for World {
     }
 
     fn hide(&self, text: &str) -> String {
-        self.secrets.hide(text).into_owned()
+        self.secrets.now().hide(text).into_owned()
     }
 
     fn places(&self) -> Places {
@@ -225,9 +225,9 @@ impl World {
     /// A text without the values that nobody is to see; one that is not whole may end within one.
     fn without_secrets(&self, text: &str, is_whole: bool) -> String {
         if is_whole {
-            self.secrets.hide(text).into_owned()
+            self.secrets.now().hide(text).into_owned()
         } else {
-            self.secrets.hide_in_beginning(text)
+            self.secrets.now().hide_in_beginning(text)
         }
     }
 
@@ -344,7 +344,7 @@ pub(crate) mod tests {
             shell: "bash".to_owned(),
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             reach: crate::all_with_reach(&options).1,
-            secrets: Secrets::default(),
+            secrets: SecretSource::default(),
             today: Arc::new(|| "2026-11-22".to_owned()),
         }
     }
@@ -784,7 +784,7 @@ pub(crate) mod tests {
         git(folder.path(), &["checkout", "-qb", &format!("with/{SECRET}")]);
         std::fs::write(folder.path().join(SECRET), "x").unwrap();
         let mut world = world(folder.path());
-        world.secrets = Secrets::new(&[SECRET.to_owned()]);
+        world.secrets = crate::secrets::Secrets::new(&[SECRET.to_owned()]).into();
         assert_eq!(world.text(&path, 1_000).unwrap().0, "Deploy with [secret].\n");
         assert_eq!(world.text(&path, 20).unwrap().0, "Deploy with ");
         let status = world.repository(None).unwrap();

@@ -46,9 +46,9 @@ impl Write {
     /// What would change, for whoever permits it.
     fn diff(&self, path: &Path, content: &str) -> String {
         let name = self.desk.paths.show(path);
-        let unified = |old: &str, new: &str| diff::unified(&name, old, new, &self.desk.secrets);
+        let unified = |old: &str, new: &str| diff::unified(&name, old, new, &self.desk.secrets());
         // What cannot be written is answered by the call.
-        let restored = |old: &str| restored(old, content, &self.desk.secrets).unwrap_or_else(|_| content.to_owned());
+        let restored = |old: &str| restored(old, content, &self.desk.secrets()).unwrap_or_else(|_| content.to_owned());
         let Ok(there) = path.symlink_metadata() else {
             return match content.is_empty() {
                 // Without a line, its diff would say that nothing changes.
@@ -150,7 +150,7 @@ fn write(desk: &Desk, Place { path, .. }: &Place, content: &str) -> Result<Strin
         Some(_) => {}
     }
     let (new, changed) = match &old {
-        Some(old) => renewed(old, content, &desk.secrets)?,
+        Some(old) => renewed(old, content, &desk.secrets())?,
         None => (content.as_bytes().to_vec(), ""),
     };
     if old.as_ref() == Some(&new) {

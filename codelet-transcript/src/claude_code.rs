@@ -110,12 +110,14 @@ impl Said {
 }
 
 impl Session {
-    /// Takes in an entry; returns its kind where it is an unknown one.
+    /// Takes in an entry; returns its kind where it is an unknown one of the tree. What has no id is beside it: the program's own notes, such
+    /// as titles, settings and copies of requests, of which each version brings others.
     pub(crate) fn entry(&mut self, mut fields: Fields) -> Option<String> {
         if take::flag(&fields, "isSidechain") {
             return None;
         }
         let kind = take::string(&mut fields, "type").unwrap_or_default();
+        let is_strange = fields.contains_key("uuid") && !is_known(&kind);
         let time = recording::time(&fields);
         let said = match kind.as_str() {
             "assistant" => reply(&mut fields),
@@ -152,7 +154,7 @@ impl Session {
                 time,
             });
         }
-        (!is_known(&kind)).then_some(kind)
+        is_strange.then_some(kind)
     }
 
     /// A prompt that is typed while the agent works is queued, and handed over between two steps (`remove`), sent as an
@@ -386,31 +388,7 @@ pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
 
 /// Kinds of entry that this version reads, or knows to hold nothing that the model saw.
 pub(crate) fn is_known(kind: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "agent-color",
-        "agent-name",
-        "agent-setting",
-        "ai-title",
-        "assistant",
-        "attachment",
-        "attribution-snapshot",
-        "content-replacement",
-        "custom-title",
-        "file-history-snapshot",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "pr-link",
-        "progress",
-        "queue-operation",
-        "summary",
-        "system",
-        "tag",
-        "task-summary",
-        "user",
-        "worktree-state",
-    ];
-    KNOWN.contains(&kind)
+    matches!(kind, "assistant" | "attachment" | "progress" | "system" | "user")
 }
 
 fn parent(fields: &mut Fields, kind: &str) -> Link {

@@ -91,7 +91,8 @@ fn entry(entry: Skim) -> Shows {
     if is_linked && message.is_some_and(|message| message.get("parts").is_some()) {
         return Shows::Form(Format::QwenCode);
     }
-    if has("messageId") && has("snapshot") || (is_linked || has("leafUuid")) && kind.is_some_and(claude_code::is_known)
+    if has("messageId") && has("snapshot")
+        || (is_linked || has("leafUuid")) && kind.is_some_and(|kind| kind == "summary" || claude_code::is_known(kind))
     {
         // Notes of the program come before anything is said, and look alike in both.
         let may_be_other = kind == Some("system") && !has("message");

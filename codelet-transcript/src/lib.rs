@@ -30,6 +30,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// What the package's page shows is run as the rest of the examples is.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod actions;
 mod aider;
 mod amp;

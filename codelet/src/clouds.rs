@@ -1,6 +1,7 @@
 //! What a cloud has to be told besides a key: its region, its project, and what its own tools keep in the user's home.
 
 use crate::input;
+use crate::secrets;
 use crate::settings::LookUp;
 use codelet_providers::host::aws::{self, AwsKeys, AwsSource, Profile};
 use codelet_providers::host::google::GoogleCredentials;
@@ -33,25 +34,10 @@ pub fn access(vendor: &Vendor, variable: &LookUp<'_>) -> Access {
     }
 }
 
-/// What of their files nobody may see, whichever model is asked.
-pub fn secrets(variable: &LookUp<'_>) -> Vec<String> {
-    let mut secrets = Vec::new();
-    let (name, files) = (profile_name(variable), AwsFiles::find(variable));
-    if let Some(keys) = files.profile(&name).keys {
-        secrets.extend(
-            std::iter::once(keys.secret)
-                .chain(keys.session)
-                .map(|key| key.reveal().to_owned()),
-        );
-    }
-    let file = credentials_file(variable);
-    if let Some(credentials) = file
-        .and_then(|file| read(&file))
-        .and_then(|text| GoogleCredentials::read(&text).ok())
-    {
-        secrets.extend(credentials.secrets());
-    }
-    secrets
+/// The files with profiles of AWS, there or not.
+pub fn aws_files(variable: &LookUp<'_>) -> impl Iterator<Item = PathBuf> {
+    let files = AwsFiles::find(variable);
+    files.credentials.into_iter().chain(files.config)
 }
 
 fn bedrock(variable: &LookUp<'_>) -> Access {
@@ -143,7 +129,7 @@ fn vertex(variable: &LookUp<'_>) -> Access {
         },
         from: None,
     };
-    let file = credentials_file(variable).filter(|file| file.exists() || variable(CREDENTIALS).is_some());
+    let file = google_file(variable).filter(|file| file.exists() || variable(CREDENTIALS).is_some());
     let Some(file) = file else {
         access.site.missing = Some(format!(
             "no Google credentials: run `gcloud auth application-default login`, or set ${CREDENTIALS} to a service account's key file"
@@ -155,7 +141,7 @@ fn vertex(variable: &LookUp<'_>) -> Access {
         Ok(credentials) => {
             let project = credentials.project().map(str::to_owned);
             access.site.project = access.site.project.or(project);
-            access.site.google = Some(credentials);
+            access.site.google = Some(credentials.telling(|token| secrets::learn(token.reveal())));
             access.from = Some(file.display().to_string());
         }
         Err(why) => access.site.missing = Some(format!("no Google credentials in {}: {why}", file.display())),
@@ -167,7 +153,7 @@ fn vertex(variable: &LookUp<'_>) -> Access {
 const CREDENTIALS: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 
 /// Where Google's tools keep what lets programs in, there or not.
-fn credentials_file(variable: &LookUp<'_>) -> Option<PathBuf> {
+pub fn google_file(variable: &LookUp<'_>) -> Option<PathBuf> {
     let folder = || {
         let named = variable("CLOUDSDK_CONFIG").map(PathBuf::from);
         named.or_else(|| Some(home(variable)?.join(".config").join("gcloud")))

@@ -26,6 +26,7 @@ mod place;
 mod progress;
 mod recorded;
 mod schema;
+mod secrets;
 mod servers;
 mod settings;
 mod side_by_side;

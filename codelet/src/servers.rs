@@ -142,14 +142,17 @@ impl ServerFile {
         values.any(|(name, value)| is_there(value.reveal()) && is_secret(name, value.reveal()))
     }
 
-    /// The keys that stand in it, which are shown nowhere, whether it is used or not.
-    pub fn secrets(&self) -> Vec<String> {
+    /// The keys that stand in it, also by the names of variables, which are shown nowhere, whether it is used or not. `look_up` finds the
+    /// variables.
+    pub fn secrets(&self, look_up: &LookUp<'_>) -> Vec<String> {
         let part = |name: &str, value: &str| {
             let part = credential(value).filter(|_| !is_secret_name(name)).unwrap_or(value);
             is_secret(name, value).then(|| part.to_owned())
         };
         let named = self.headers.iter().chain(&self.env);
-        let mut found: Vec<String> = named.filter_map(|(name, value)| part(name, value.reveal())).collect();
+        // The name of a variable that is not set is in many files.
+        let named = named.filter_map(|(name, value)| Some((name, expand(value.reveal(), look_up).ok()?)));
+        let mut found: Vec<String> = named.filter_map(|(name, value)| part(name, &value)).collect();
         let mut before = "";
         for argument in &self.args {
             let (name, value) = argument.split_once(['=', ':']).unwrap_or((before, argument));
@@ -302,7 +305,7 @@ pub struct Named {
     pub servers: Vec<Server>,
     /// The names of those that cannot be, each with the reason.
     pub unusable: Vec<(String, String)>,
-    /// Values that came from variables, which are to be shown nowhere.
+    /// Their keys, which are to be shown nowhere.
     pub secrets: Vec<String>,
     /// What the user should know of the others.
     pub notices: Vec<String>,
@@ -339,15 +342,7 @@ pub fn named(
             }
             Err(why) => named.unusable.push((name.clone(), why)),
         }
-        for (name, value) in &file.env {
-            let Ok(value) = expand(value.reveal(), look_up) else {
-                continue;
-            };
-            if is_secret(name, &value) {
-                let part = credential(&value).filter(|_| !is_secret_name(name)).map(str::to_owned);
-                named.secrets.push(part.unwrap_or(value));
-            }
-        }
+        named.secrets.extend(file.secrets(look_up));
     }
     named
 }
@@ -505,7 +500,8 @@ mod tests {
 
     #[test]
     fn the_keys_of_a_server_are_known_wherever_they_stand() {
-        let of = |file: &str| toml::from_str::<ServerFile>(file).unwrap().secrets();
+        let look_up = |name: &str| (name == "DOCS").then(|| "key-7".to_owned());
+        let of = |file: &str| toml::from_str::<ServerFile>(file).unwrap().secrets(&look_up);
         let program = "command = \"x\"\nargs = [\"--token\", \"key-1\", \"--api-key=key-2\", \"Authorization: Bearer key-3\", \"--verbose\", \"on\"]\n\
             enabled = false\n[env]\nFOO_TOKEN = \"key-4\"\nLANG = \"C\"";
         assert_eq!(of(program), ["key-4", "key-1", "key-2", "Bearer key-3"]);
@@ -513,6 +509,9 @@ mod tests {
         let found = of(address);
         assert!(found.contains(&"Bearer key-6".to_owned()), "{found:?}");
         assert!(found.iter().any(|key| key.contains("key-5")), "{found:?}");
+        let named =
+            "url = \"https://x.example/mcp\"\n[headers]\nAuthorization = \"Bearer ${DOCS}\"\nX-Api-Key = \"${OTHER}\"";
+        assert_eq!(of(named), ["Bearer key-7"]);
     }
 
     #[test]

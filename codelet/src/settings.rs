@@ -17,6 +17,7 @@ use codelet_context::policy::CompactAt;
 use codelet_context::price::PriceCard;
 use codelet_providers::vendor;
 use codelet_terminal::render::Background;
+pub use files::secrets_in;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;

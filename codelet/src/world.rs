@@ -4,6 +4,7 @@ use crate::clouds;
 use crate::exit::Failure;
 use crate::network;
 use crate::place::{Place, variable};
+use crate::secrets;
 use crate::servers::{self, Named, ServerFile};
 use crate::settings::{From, Login, Settings};
 use crate::tasks::Outfit;
@@ -22,9 +23,8 @@ use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
-use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue, vendor};
+use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
-use codelet_tools::secrets::Secrets;
 use codelet_tools::surroundings::World;
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
@@ -203,34 +203,6 @@ pub struct Equipment {
     pub notices: Vec<String>,
 }
 
-/// The keys of the settings and of the provider's address, the keys and other secrets of the environment, and the tokens of
-/// logins at MCP servers: they are shown nowhere.
-pub fn secrets(settings: &Settings, place: &Place) -> Vec<String> {
-    let mut secrets: Vec<String> = settings.keys.values().map(|key| key.reveal().to_owned()).collect();
-    secrets.extend(
-        vendor::vendors()
-            .flat_map(|vendor| vendor.keys.iter().chain(vendor.tokens))
-            .filter_map(|name| variable(name)),
-    );
-    secrets.extend(clouds::secrets(&variable));
-    let proxies = network::proxies(&variable);
-    let proxies = [proxies.http, proxies.https].into_iter().flatten();
-    secrets.extend(proxies.flat_map(|proxy| address::secrets_of_proxy(&proxy.value)));
-    secrets.extend(settings.mcp.values().flat_map(ServerFile::secrets));
-    secrets.extend(settings.base_url.value.iter().flat_map(|url| address::secrets(url)));
-    let environment: Vec<_> = std::env::vars_os().collect();
-    secrets.extend(codelet_tools::secrets::values(&environment, &[]));
-    let logins = logins(place);
-    let tokens = |name: &String| {
-        logins
-            .iter()
-            .flat_map(|logins| logins.secrets(name))
-            .collect::<Vec<_>>()
-    };
-    secrets.extend(settings.mcp.keys().flat_map(tokens));
-    secrets
-}
-
 /// What the tools are to know of their session.
 pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet_tools::Options {
     let mut options = codelet_tools::Options::new(&place.root);
@@ -239,7 +211,7 @@ pub fn options(settings: &Settings, place: &Place, sees_images: bool) -> codelet
     options.added.clone_from(&place.added);
     options.settings = settings_files(settings, place);
     options.permission = settings.permission.value;
-    options.secrets = secrets(settings, place);
+    options.secrets = secrets::source(settings, place);
     options.env = std::env::vars_os().collect();
     let (temporary, is_refused) = temporary(place);
     if is_refused.is_some() {
@@ -366,11 +338,8 @@ pub fn named_servers(
     let environment = codelet_tools::environment(&options);
     let named = servers::named(files, &place.directory, &environment, &variable);
     let options = codelet_mcp::Options {
-        secrets: options
-            .secrets
-            .into_iter()
-            .chain(named.secrets.iter().cloned())
-            .collect(),
+        secrets: named.secrets.clone(),
+        session_secrets: Some(Arc::new(move || options.secrets.now().reveal())),
         mark: Some(codelet_tools::MARK.into()),
         sees_images,
         network: network::network(&variable),
@@ -392,11 +361,11 @@ pub fn environment(settings: &Settings, place: &Place) -> Vec<(OsString, OsStrin
 
 /// The tool that fetches pages.
 fn web(settings: &Settings, options: &codelet_tools::Options, reach: &Reach) -> Arc<dyn Tool> {
-    let secrets = Secrets::new(&options.secrets);
+    let secrets = options.secrets.clone();
     let seeing = reach.clone();
     let mut web = codelet_web::Options::new(network::network(&variable));
     web.private.clone_from(&settings.web_private.value);
-    web.holds_secret = Arc::new(move |text| matches!(secrets.hide(text), Cow::Owned(_)));
+    web.holds_secret = Arc::new(move |text| matches!(secrets.now().hide(text), Cow::Owned(_)));
     web.sees_images = Arc::new(move || seeing.sees_images());
     reach.guarded(codelet_web::tool(web))
 }
@@ -473,19 +442,21 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         shell: "bash".to_owned(),
         env: codelet_tools::environment(options),
         reach,
-        secrets: Secrets::new(&options.secrets),
+        secrets: options.secrets.clone(),
         today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
     }
 }
 
 /// Who offers prompts as commands: servers and files, and what the user should know of the files. None has the name of a command of the
-/// session.
+/// session, but one of the user's own that may take its place.
 pub fn prompts(
     surroundings: &Arc<dyn Surroundings>,
     servers: Arc<dyn PromptSource>,
 ) -> (Arc<dyn PromptSource>, Vec<String>) {
-    let own = codelet_terminal::command::COMMANDS.iter().map(|entry| entry.word);
-    let files = Commands::new(Arc::clone(surroundings), own.chain(["quit"]));
+    let own = codelet_terminal::command::COMMANDS
+        .iter()
+        .map(|entry| (entry.word, entry.yields()));
+    let files = Commands::new(Arc::clone(surroundings), own.chain([("quit", false)]));
     let notices = files.refresh();
     (Arc::new(Several(vec![servers, Arc::new(files)])), notices)
 }

@@ -335,9 +335,39 @@ const ARROWS: &[Arrow] = &[
         why: "what Python hands over is read",
     },
     Arrow {
+        from: "codelet-node",
+        to: "codelet-context",
+        why: "JavaScript's callers say how small a conversation is to be",
+    },
+    Arrow {
+        from: "codelet-node",
+        to: "codelet-offline",
+        why: "JavaScript's functions are those of the offline commands",
+    },
+    Arrow {
+        from: "codelet-node",
+        to: "codelet-replay",
+        why: "JavaScript's callers ask what a session would have cost",
+    },
+    Arrow {
+        from: "codelet-node",
+        to: "codelet-transcript",
+        why: "what JavaScript hands over is read",
+    },
+    Arrow {
         from: "codelet-rig",
         to: "codelet-context",
         why: "the conversation of a rig agent is edited by the engine",
+    },
+    Arrow {
+        from: "codelet-rig",
+        to: "codelet-offline",
+        why: "a conversation that comes whole before each request is told, edited and shown there",
+    },
+    Arrow {
+        from: "codelet-gateway",
+        to: "codelet-offline",
+        why: "a conversation that comes whole before each request is told, edited and shown there",
     },
     Arrow {
         from: "codelet-rig",

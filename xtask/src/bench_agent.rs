@@ -87,14 +87,14 @@ impl Row {
 
 fn measure(root: &Path) -> Result<Vec<Row>, String> {
     let built = Command::new("cargo")
-        .args(["build", "--release", "--quiet", "-p", "codelet"])
+        .args(["build", "--profile", "dist", "--quiet", "-p", "codelet"])
         .current_dir(root)
         .status()
         .map_err(|error| error.to_string())?;
     if !built.success() {
-        return Err("the release build failed".to_owned());
+        return Err("the build failed".to_owned());
     }
-    let program = program::target(root).join("release/codelet");
+    let program = program::target(root).join("dist/codelet");
     let size = std::fs::metadata(&program).map_err(|error| error.to_string())?.len();
     let texts = texts(root)?;
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;

@@ -5,7 +5,7 @@ use crate::program;
 use crate::venv::{self, Missing, Packages, output};
 use serde_json::Value;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The kit, for `pip`.
@@ -25,7 +25,7 @@ const ROUNDS: &str = "5";
 /// cannot be had at all, that is said, and no error.
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
-    let bin = match venv::install(&target.join("conformance"), &KIT) {
+    let bin = match install(&target) {
         Ok(bin) => bin,
         Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
         Err(Missing::Wrong(why)) => return Err(vec![why]),
@@ -52,6 +52,14 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     );
     let measured = measured.map_err(|error| vec![error])?;
     judged(&measured.stdout)
+}
+
+/// Puts the kit under the folder of what is built, and says where its programs are.
+///
+/// # Errors
+/// Those of [`venv::install`].
+pub fn install(target: &Path) -> Result<PathBuf, Missing> {
+    venv::install(&target.join("conformance"), &KIT)
 }
 
 /// What the kit found, against what has to be.

@@ -38,14 +38,14 @@ const EVENTS: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"
     \"cache_read_input_tokens\":900,\"cache_creation_input_tokens\":90,\"output_tokens\":1}}}\n\n\
     event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
 
-/// Measures the program that was built for release, or the one that the tests use.
-pub fn run(root: &Path, is_release: bool) -> Result<String, Vec<String>> {
-    let built = built(root, is_release);
+/// Measures the program as it is shipped, where it has been built so, or the one that the tests use.
+pub fn run(root: &Path, is_shipped: bool) -> Result<String, Vec<String>> {
+    let built = built(root, is_shipped);
     measure(root, &built).map_err(|error| vec![format!("{}: {error}", built.display())])
 }
 
-fn built(root: &Path, is_release: bool) -> PathBuf {
-    program::target(root).join(if is_release { "release/codelet" } else { "debug/codelet" })
+fn built(root: &Path, is_shipped: bool) -> PathBuf {
+    program::target(root).join(if is_shipped { "dist/codelet" } else { "debug/codelet" })
 }
 
 /// Draws the gateway's page into `docs/pictures`, as a browser shows it when a few conversations have gone through.

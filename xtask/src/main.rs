@@ -4,10 +4,14 @@ mod arrows;
 mod bench_agent;
 mod bench_terminal;
 mod conformance;
+mod deny;
+mod fetch;
 mod fixtures;
 mod floors;
 mod gateway;
 mod load;
+mod node;
+mod npm;
 mod process;
 mod program;
 mod python;
@@ -28,12 +32,16 @@ cargo xtask seeds              write first inputs for the fuzzers, from the fixt
 cargo xtask bench-agent        measure what the agent adds to the time of a provider
 cargo xtask bench-terminal     measure how fast an answer is shown, and the slowest frame
 cargo xtask conformance        measure what is still there after five compactions
+cargo xtask deny               check licences and sources of all that is built in
+cargo xtask fetch              bring what deny, conformance, python and real-model need from a package index
 cargo xtask gateway [--each]   measure what recorded sessions cost through the gateway, all or each
 cargo xtask gateway --beside PYTHON  the same for other programs; PYTHON has cliffcompaction and headroom-ai
-cargo xtask load [--release]   measure what the gateway adds to a request, holds in memory and gets through
+cargo xtask load [--dist]      measure what the gateway adds to a request, holds in memory and gets through
 cargo xtask draw-gateway       draw the gateway's page for the documentation
 cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
 cargo xtask wheel              build the wheel for Python as it is shipped
+cargo xtask node [--all]       build, pack and test the package for JavaScript; with --all its plugs in the real hosts
+cargo xtask npm                build the packages for JavaScript as they are shipped
 cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
@@ -83,13 +91,18 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["gateway", "--each"] => gateway::run(root, true),
         ["gateway", "--beside", python] => gateway::beside(Path::new(python)),
         ["load"] => load::run(root, false),
-        ["load", "--release"] => load::run(root, true),
+        ["load", "--dist"] => load::run(root, true),
         ["draw-gateway"] => load::draw(root),
         ["real-clients", rest @ ..] => real_clients::run(root, rest),
         ["conformance"] => conformance::run(root),
+        ["deny"] => deny::run(root),
+        ["fetch"] => fetch::run(root),
         ["python"] => python::run(root, false),
         ["python", "--all"] => python::run(root, true),
         ["wheel"] => python::wheel(root),
+        ["node"] => node::run(root, false),
+        ["node", "--all"] => node::run(root, true),
+        ["npm"] => node::package(root),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
         ["train"] => train::run(root, None),

@@ -17,14 +17,25 @@ const HOSTS: Packages = Packages {
     has_hashes: false,
 };
 
+/// Puts what tests the package under the folder of what is built, and says where its programs are.
+///
+/// # Errors
+/// Those of [`venv::install`].
+pub fn install(target: &Path) -> Result<PathBuf, Missing> {
+    venv::install(&target.join("python"), &LIGHT)
+}
+
 /// Builds the wheel without optimisation, installs it and tests it; with `all`, its plugs in the real libraries, too.
 ///
 /// # Errors
 /// Where a build or a test fails. Where Python or its packages cannot be had, that is said, and no error.
 pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     let target = program::target(root);
-    let (name, packages) = if all { ("python-all", HOSTS) } else { ("python", LIGHT) };
-    let bin = match venv::install(&target.join(name), &packages) {
+    let installed = match all {
+        true => venv::install(&target.join("python-all"), &HOSTS),
+        false => install(&target),
+    };
+    let bin = match installed {
         Ok(bin) => bin,
         Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
         Err(Missing::Wrong(why)) => return Err(vec![why]),
@@ -66,16 +77,22 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
 pub fn wheel(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let shipped = || -> Result<String, String> {
-        let bin = venv::install(&target.join("python"), &LIGHT).map_err(|missing| match missing {
+        let bin = install(&target).map_err(|missing| match missing {
             Missing::Skipped(why) | Missing::Wrong(why) => why,
         })?;
         output(
             Command::new("cargo")
-                .args(["build", "--release", "--quiet", "-p", "codelet"])
+                .args(["build", "--profile", "dist", "--quiet", "-p", "codelet"])
                 .current_dir(root),
         )?;
-        let codelet = target.join("release/codelet");
-        let wheel = built(root, &bin, &codelet, &target.join("wheels/release"), &["--release"])?;
+        let codelet = target.join("dist/codelet");
+        let wheel = built(
+            root,
+            &bin,
+            &codelet,
+            &target.join("wheels/dist"),
+            &["--profile", "dist"],
+        )?;
         Ok(wheel.display().to_string())
     };
     shipped().map_err(|error| vec![error])

@@ -8,6 +8,7 @@ mod small;
 
 use crate::program;
 use agent::Agent;
+pub use fetch::Missing;
 use server::{Fault, Server};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,14 @@ impl Report {
     }
 }
 
+/// Brings the server and the model of the small tier, under the folder of what is built.
+///
+/// # Errors
+/// Those of [`fetch::fetch`].
+pub fn fetch(target: &Path) -> Result<(), Missing> {
+    fetch::fetch(&target.join("real-model"), false)
+}
+
 /// Runs the small tier, or the large one, and says what came of it.
 pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     let broken = |error: String| vec![error];
@@ -88,8 +97,8 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     let folder = target.join("real-model");
     match fetch::fetch(&folder, is_large) {
         Ok(()) => {}
-        Err(fetch::Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
-        Err(fetch::Missing::Wrong(why)) => return Err(broken(why)),
+        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
+        Err(Missing::Wrong(why)) => return Err(broken(why)),
     }
     // Packaged for one kind of processor: what it dies of on another says nothing of the agent.
     match Server::start(&folder, fetch::SMALL_MODEL, &[]).and_then(Server::loaded) {

@@ -5,7 +5,7 @@ use crate::definitions::tests::{World, skill, world};
 use proptest::prelude::*;
 
 fn commands(world: World) -> (Commands, Vec<String>) {
-    let commands = Commands::new(Arc::new(world), ["clear"]);
+    let commands = Commands::new(Arc::new(world), [("clear", false), ("commit", true)]);
     let told = commands.refresh();
     (commands, told)
 }
@@ -57,6 +57,24 @@ fn commands_are_listed_with_where_they_come_from() {
     assert_eq!(listed, expected);
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(commands.refresh(), Vec::<String>::new());
+}
+
+#[test]
+fn the_users_own_file_takes_the_place_of_a_command_that_yields_and_a_projects_does_not() {
+    let (theirs, told) = commands(world([("/repo/.claude/commands/commit.md", "Evil.")]));
+    assert!(
+        theirs.prompts().is_empty() && told[0].contains("/commit is a built-in command"),
+        "{told:?}"
+    );
+    let (own, told) = commands(world([
+        ("/repo/.claude/commands/commit.md", "Evil."),
+        ("/home/ann/.claude/commands/commit.md", "Mine."),
+        ("/home/ann/.claude/commands/clear.md", "Mine, too."),
+    ]));
+    let listed: Vec<String> = own.prompts().into_iter().map(|spec| spec.command).collect();
+    assert_eq!(listed, ["commit"]);
+    assert_eq!(own.text("commit", "").unwrap().text, "Mine.");
+    assert_eq!(told.len(), 2, "{told:?}");
 }
 
 #[test]

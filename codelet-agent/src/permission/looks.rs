@@ -24,12 +24,31 @@ const CHANGING: &[(&str, &[&str], &str)] = &[
     ("sed", &["--in-place"], "i"),
     ("tree", &["--output"], "o"),
 ];
+/// Options with which these start a program that the line or the repository's settings name; the sandbox would bound it, and nobody would
+/// have been asked. Of letters, see [`opens_a_pager`].
+const STARTING: &[(&str, &[&str], &str)] = &[
+    (
+        "git",
+        &[
+            "--open-files-in-pager",
+            "--ext-diff",
+            "--textconv",
+            "--filters",
+            "--show-signature",
+        ],
+        "",
+    ),
+    ("rg", &["--pre", "--hostname-bin"], ""),
+    ("sort", &["--compress-program"], ""),
+];
+/// Letters of `git grep` behind which a value stands.
+const TAKING: &[char] = &['e', 'f', 'm', 'A', 'B', 'C'];
 /// Words of `find` that do more than look, and the letters of `git branch`, `remote` and `tag` that are all they may have.
 const DOING: &str = "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls";
 const LISTING: &str = "-v -vv -a -r -l --list --all --remotes --verbose --show-current";
-/// Options of those beside others that start something, follow links that nobody has looked at, or name files in a file.
+/// Options of those beside others that follow links that nobody has looked at, or name files in a file.
 const DENIED: &[(&str, &[&str], &str)] = &[
-    ("rg", &["--pre", "--hostname-bin", "--follow"], "L"),
+    ("rg", &["--follow"], "L"),
     ("grep", &["--dereference-recursive"], "R"),
     ("egrep", &["--dereference-recursive"], "R"),
     ("fgrep", &["--dereference-recursive"], "R"),
@@ -37,11 +56,7 @@ const DENIED: &[(&str, &[&str], &str)] = &[
     ("du", &["--dereference", "--dereference-args", "--files0-from"], "LDH"),
     ("wc", &["--files0-from"], ""),
     ("tail", &["--follow", "--retry"], "fF"),
-    (
-        "sort",
-        &["--compress-program", "--temporary-directory", "--files0-from"],
-        "T",
-    ),
+    ("sort", &["--temporary-directory", "--files0-from"], "T"),
 ];
 /// Changes of folder in one line whose ways are followed: each may have been made or not.
 const MOVES: usize = 3;
@@ -112,7 +127,11 @@ pub(super) fn only_looks(words: &[Word], is_alone: bool) -> bool {
     let [program, arguments @ ..] = words else { return false };
     let name = program.text.as_str();
     let is_home = arguments.iter().any(|word| word.is_home);
-    if is_home || has_option(CHANGING, name, arguments) {
+    if is_home
+        || [CHANGING, STARTING]
+            .iter()
+            .any(|table| has_option(table, name, arguments))
+    {
         return false;
     }
     if is_alone {
@@ -143,9 +162,16 @@ fn git_only_looks(arguments: &[Word]) -> bool {
         return false;
     };
     match subcommand.text.as_str() {
+        "grep" => !rest.iter().any(opens_a_pager),
         "branch" | "remote" | "tag" => rest.iter().all(|word| is_among(LISTING, &word.text)),
         name => is_among(GIT, name),
     }
+}
+
+/// Whether a word is `-O` of `git grep`, by itself, among other letters, or with the program behind it.
+fn opens_a_pager(word: &Word) -> bool {
+    let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    letters.is_some_and(|letters| letters.split(TAKING).next().is_some_and(|flags| flags.contains('O')))
 }
 
 /// Whether an option of this table is among a program's words.
@@ -204,6 +230,9 @@ mod tests {
             ),
             ("rg --file=a b", &["--file=a", "a", "b"]),
             ("echo /etc/passwd | wc -l", &["-l"]),
+            ("git grep -ine TODO", &["TODO"]),
+            ("git grep -eTODO --or -e FOO", &["FOO"]),
+            ("git log --oneline --no-ext-diff --no-textconv -O order", &["order"]),
         ] {
             let found = looks(line).unwrap();
             assert!(found.is_all, "{line}");
@@ -228,6 +257,27 @@ mod tests {
             "git -c core.fsmonitor=./x status",
             "git diff --output=x",
             "git diff --out x",
+            "git grep -O x",
+            "git grep -Oless x",
+            "git grep -nO./x x",
+            "git grep -lhO x -- a",
+            "git grep --open-files-in-pager=./x x",
+            "git grep --op x",
+            "git log -p --ext-diff",
+            "git show --ext HEAD",
+            "git diff --textconv",
+            "git blame --textconv a",
+            "git cat-file --filters HEAD:a",
+            "git cat-file --textconv HEAD:a",
+            "git log --show-signature",
+            "git -p log",
+            "git --exec-path=. log",
+            "git branch --edit-description",
+            "git archive -o a HEAD",
+            "git ls-remote --upload-pack=./x .",
+            "rg --pre ./x y",
+            "rg --hostname-bin=./x y",
+            "sort --compress-program=./x a",
             "sort -o a b",
             "sort -ro a b",
             "sort --outp=a b",

@@ -1,13 +1,10 @@
 //! Bulk: the outputs of tools that could be removed, and since when each has been paid for in vain.
 
 use crate::message::exchange::Calls;
-use crate::message::files::Files;
 use crate::message::tokens::{self, Tokens};
-use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult};
+use crate::message::{ActionKind, Message, Part, ToolCall, ToolResult, files};
 use crate::ranking::RankingIndex;
 use crate::ranking::excerpt::Place;
-use crate::strategy::dedup;
-use crate::strategy::showing::{self, Looked, Question, Showing};
 use crate::text::hash::{ByHash, QuickMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,8 +16,6 @@ pub(crate) const MARKER: Tokens = 28;
 const SMALLEST: Tokens = 64;
 /// So many things of an output must be said again for it to count as used; see [`RankingIndex::used`].
 const USED: u32 = 3;
-/// An output is never removable before so many steps have passed since it was printed or used.
-const FRESH: u64 = 2;
 
 /// How long an output that nobody uses is kept whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,8 +52,6 @@ struct Item {
     saves: Tokens,
     /// Where the conversation was when it was printed or last used, in tokens and in steps.
     used: (Tokens, u64),
-    /// A later output says the same, or the same newer.
-    superseded: bool,
     state: State,
     /// The call, to find the output again in a view that was rebuilt.
     call: Arc<str>,
@@ -73,13 +66,8 @@ pub(crate) struct Bulk {
     by_call: QuickMap<Arc<str>, u32>,
     /// Calls that have no answer yet: what they do.
     open: Calls<Arc<str>, Asked>,
-    /// The files that calls name.
-    files: Files,
-    /// The newest output with the same bytes.
-    same_bytes: ByHash<u32>,
-    /// For each file: the answers that show it and are not superseded.
+    /// For each file: the answers that show it.
     shows: ByHash<Vec<u32>>,
-    showing: Showing,
     /// Sheltered items by the position in tokens at which their shelter may end.
     waiting: BinaryHeap<Reverse<(Tokens, u32)>>,
     /// Tokens and steps of the conversation so far.
@@ -93,12 +81,8 @@ pub(crate) struct Bulk {
 struct Asked {
     tool: Arc<str>,
     kind: ActionKind,
-    /// What its answer is compared by, if it can be compared with others.
-    looks: Option<Looked>,
     /// The file that it reads with a tool for that, or 0.
     reads: u64,
-    /// The files that it changes.
-    changes: Vec<u64>,
 }
 
 /// An item that could be removed now.
@@ -111,8 +95,6 @@ pub(crate) struct Candidate {
     pub saves: Tokens,
     /// What the clock showed when it became removable.
     pub since: f64,
-    /// A newer output says what it says.
-    pub is_superseded: bool,
 }
 
 impl Bulk {
@@ -150,46 +132,19 @@ impl Bulk {
     fn asked(&mut self, call: &ToolCall, shelter: Shelter) {
         let action = &call.action;
         let file = match (action.kind, action.paths.first()) {
-            (ActionKind::Read | ActionKind::Change, Some(path)) => self.files.file(path),
+            (ActionKind::Read | ActionKind::Change, Some(path)) => files::file(path),
             _ => 0,
         };
-        if file != 0 && matches!(action.kind, ActionKind::Read | ActionKind::Change) {
-            // Whoever reads or changes a file again works with what is known of it.
-            let mut shows = self.shows.remove(&file).unwrap_or_default();
-            shows.retain(|&item| !self.items[item as usize].superseded);
-            shows.iter().for_each(|&item| self.touch(item, shelter));
-            self.shows.insert(file, shows);
+        // Whoever reads or changes a file again works with what is known of it.
+        for item in self.shows.get(&file).cloned().unwrap_or_default() {
+            self.touch(item, shelter);
         }
-        // An answer for several files cannot be told apart into them.
-        let shows_file = match action.kind {
-            ActionKind::Read => file != 0 && action.paths.len() == 1,
-            _ => false,
+        let asked = Asked {
+            tool: call.tool.clone(),
+            kind: action.kind,
+            reads: if action.kind == ActionKind::Read { file } else { 0 },
         };
-        let can_be_compared = matches!(action.kind, ActionKind::Read | ActionKind::Search | ActionKind::Command);
-        let looks = can_be_compared.then(|| Looked {
-            of: match shows_file {
-                true => file,
-                false => showing::asks(&call.tool, &call.parameters),
-            },
-            file: if shows_file { file } else { 0 },
-            question: Question::of(call),
-        });
-        let changes = action
-            .changed()
-            .iter()
-            .map(|path| self.files.file(path))
-            .filter(|&file| file != 0)
-            .collect();
-        self.open.called(
-            call.id.clone(),
-            Asked {
-                tool: call.tool.clone(),
-                kind: action.kind,
-                looks,
-                reads: if action.kind == ActionKind::Read { file } else { 0 },
-                changes,
-            },
-        );
+        self.open.called(call.id.clone(), asked);
     }
 
     fn answered(&mut self, result: &ToolResult, place: Place, at: u32, shelter: Shelter) {
@@ -208,7 +163,6 @@ impl Bulk {
             at: Some(at),
             saves,
             used: (self.position, self.steps),
-            superseded: false,
             state: State::Sheltered,
             call: result.call_id.clone(),
             tool: asked.as_ref().map_or_else(|| "tool".into(), |asked| asked.tool.clone()),
@@ -220,44 +174,20 @@ impl Bulk {
         } else if saves > 0 {
             self.waiting.push(Reverse((self.position + shelter.tokens, number)));
         }
-        for text in result.texts().filter(|text| text.body.len() >= dedup::SMALLEST) {
-            if let Some(older) = self.same_bytes.insert(text.body.hash(), number) {
-                self.supersede(older, shelter);
-            }
-        }
-        let Some(asked) = asked else { return };
-        if result.success == Some(false) {
+        let Some(asked) = asked.filter(|_| result.success != Some(false)) else {
             return;
-        }
-        for &file in &asked.changes {
-            self.showing.change(file);
-        }
-        if let Some(looks) = &asked.looks {
-            for older in self.showing.show(number, looks, result) {
-                self.supersede(older, shelter);
-            }
-        }
+        };
         if asked.reads != 0 {
             self.shows.entry(asked.reads).or_default().push(number);
         }
     }
 
-    /// What an item says stands in a newer output too.
-    fn supersede(&mut self, item: u32, shelter: Shelter) {
-        let Some(older) = self.items.get_mut(item as usize).filter(|item| !item.superseded) else {
-            return;
-        };
-        older.superseded = true;
-        older.used = (self.position.saturating_sub(shelter.tokens), self.steps);
-        self.waiting.push(Reverse((self.position, item)));
-    }
-
-    /// An item was used: it is sheltered again, unless a newer one says the same.
+    /// An item was used: it is sheltered again.
     fn touch(&mut self, item: u32, shelter: Shelter) {
         let Some(used) = self.items.get_mut(item as usize) else {
             return;
         };
-        if used.superseded || matches!(used.state, State::Removed | State::Exempt) {
+        if matches!(used.state, State::Removed | State::Exempt) {
             return;
         }
         used.used = (self.position, self.steps);
@@ -281,11 +211,7 @@ impl Bulk {
             if item.state != State::Sheltered || item.at.is_none() || item.saves == 0 {
                 continue;
             }
-            let ends = if item.superseded {
-                (item.used.0, item.used.1 + FRESH)
-            } else {
-                (item.used.0 + shelter.tokens, item.used.1 + shelter.steps.max(FRESH))
-            };
+            let ends = (item.used.0 + shelter.tokens, item.used.1 + shelter.steps);
             if ends.0 > position {
                 later.push(Reverse((ends.0, number)));
             } else if ends.1 > self.steps {
@@ -325,7 +251,6 @@ impl Bulk {
                 at,
                 saves: item.saves,
                 since,
-                is_superseded: item.superseded,
             })
         })
     }

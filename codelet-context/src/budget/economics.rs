@@ -119,13 +119,6 @@ pub fn break_even(read: f64, write: f64, tail: f64, removed: f64) -> f64 {
     break_cost(read, write, tail) / (read * removed)
 }
 
-/// How many tokens are best removed at once, where `growth` tokens become removable at each step and `tail` tokens stand
-/// behind them. Smaller batches break the prefix too often, larger ones pay rent too long:
-/// `√(2 · growth · (write − read) · tail / read)`.
-pub fn batch_size(read: f64, write: f64, tail: f64, growth: f64) -> f64 {
-    (2.0 * growth * break_cost(read, write, tail) / read).sqrt()
-}
-
 /// Up to where a request is to be readable from the cache, as counts of messages from the beginning of the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Edges {

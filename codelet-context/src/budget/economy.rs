@@ -214,12 +214,7 @@ impl Economy {
     /// What a candidate saves, in tokens of the window: its share of what its message weighs.
     fn in_tokens(&self, candidate: &Candidate) -> f64 {
         let estimate = self.estimates[candidate.at].max(1) as f64;
-        let goes = if candidate.is_superseded {
-            1.0
-        } else {
-            1.0 - self.left()
-        };
-        candidate.saves as f64 * goes * self.weights[candidate.at] / estimate
+        candidate.saves as f64 * (1.0 - self.left()) * self.weights[candidate.at] / estimate
     }
 
     /// The share of what is set aside that stays.
@@ -256,21 +251,12 @@ impl Economy {
 
     /// What is to be left of these.
     pub fn excerpts(&self, candidates: &[Candidate], index: &RankingIndex) -> Excerpts {
-        let places = |of: fn(&Candidate) -> bool| {
-            let places = candidates.iter().filter(|it| of(it)).map(|it| self.bulk.place(it.item));
-            let mut places: Vec<Place> = places.collect();
-            places.sort_unstable();
-            places
-        };
-        let (all, quoted) = (places(|_| true), places(|it| !it.is_superseded));
-        let whole: Tokens = candidates
-            .iter()
-            .filter(|it| !it.is_superseded)
-            .map(|it| it.saves)
-            .sum();
+        let mut gone: Vec<Place> = candidates.iter().map(|it| self.bulk.place(it.item)).collect();
+        gone.sort_unstable();
+        let whole: Tokens = candidates.iter().map(|it| it.saves).sum();
         let bytes = (whole * BYTES) as f64 * self.left();
-        let is_shown = |place| all.binary_search(&place).is_err() && self.bulk.is_shown(place);
-        Excerpts::choose(index, &quoted, is_shown, bytes as usize)
+        let is_shown = |place| gone.binary_search(&place).is_err() && self.bulk.is_shown(place);
+        Excerpts::choose(index, &gone, is_shown, bytes as usize)
     }
 
     /// A compaction came out at so many tokens: a tier that it was to get below and did not is not tried for again.

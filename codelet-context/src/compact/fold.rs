@@ -5,7 +5,7 @@
 //! again, is merged: its quotes are chosen from anew, and what the new handle gives back begins with it.
 
 use crate::compact::draft::{self, Class, Draft};
-use crate::compact::telling::{self, Rank};
+use crate::compact::telling;
 use crate::message::cut;
 use crate::message::recall::{Archive, Handle};
 use crate::message::tokens::{self, PART_TOKENS, Tokens};
@@ -204,19 +204,19 @@ fn earlier(text: &str) -> Option<(usize, Vec<String>)> {
 
 /// Which pieces of each text are quoted in so many bytes; none that is `shown` elsewhere.
 fn choose<'a>(texts: &'a [Body], bytes: usize, shown: &HashSet<&'a str>) -> Vec<Vec<(usize, &'a str)>> {
-    let mut candidates: Vec<(Rank, usize, usize, &str)> = Vec::new();
+    let mut candidates: Vec<((bool, usize), usize, usize, &str)> = Vec::new();
     let mut seen = shown.clone();
     let mut frames: HashSet<String> = HashSet::new();
     // What was said again, or with another value, is quoted as it was said last.
     for (at, text) in texts.iter().enumerate().rev() {
         for (number, piece) in telling::pieces(text.as_str()).into_iter().enumerate() {
             if seen.insert(piece) && frames.insert(telling::frame(piece)) {
-                candidates.push((telling::rank(piece, at == 0), at, number, piece));
+                candidates.push((telling::rank(piece), at, number, piece));
             }
         }
     }
     // Stable: of those that tell as much, the newest comes first.
-    candidates.sort_by(|one, other| other.0.total_cmp(&one.0));
+    candidates.sort_by_key(|(rank, ..)| std::cmp::Reverse(*rank));
     let mut left = bytes;
     let mut chosen: Vec<Vec<(usize, &str)>> = vec![Vec::new(); texts.len()];
     for (_, at, number, piece) in candidates {

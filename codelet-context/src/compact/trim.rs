@@ -11,8 +11,7 @@ use std::sync::Arc;
 pub(crate) const REASON: &str = "economics";
 
 /// Why an output is not shown, for its marker.
-pub(crate) const UNUSED: &str = "set aside";
-pub(crate) const SUPERSEDED: &str = "superseded by a newer one";
+const UNUSED: &str = "set aside";
 const QUOTED: &str = "set aside but for these lines";
 
 /// The same answer with a marker in place of each text and picture of its output, and behind it those lines of a text that
@@ -20,7 +19,6 @@ const QUOTED: &str = "set aside but for these lines";
 pub(crate) fn masked<'a>(
     result: &ToolResult,
     tool: &str,
-    why: &str,
     left: impl Fn(&Body) -> &'a str,
     archive: &mut Archive,
 ) -> Option<ToolResult> {
@@ -29,17 +27,17 @@ pub(crate) fn masked<'a>(
     for block in &mut masked.output {
         let shown = match block {
             Part::Text(text) => {
-                quote_for(text, tool, left(&text.body), archive).or_else(|| marker_for(text, tool, why, archive))
+                quote_for(text, tool, left(&text.body), archive).or_else(|| marker_for(text, tool, archive))
             }
             Part::Image(image) if !image.is_url => {
                 let what = format!("{} image", cut::plain_name(tool));
                 let handle = archive.keep(&image.data, tool, REASON);
-                let mut text = Text::new(cut::marker(&what, image.data.len(), why, &handle), Origin::Own);
+                let mut text = Text::new(cut::marker(&what, image.data.len(), UNUSED, &handle), Origin::Own);
                 text.cut = Some(handle);
                 Some(text)
             }
             Part::Opaque(opaque) if opaque.is_file() => {
-                crate::compact::draft::opaque_marker(opaque, why, REASON, archive)
+                crate::compact::draft::opaque_marker(opaque, UNUSED, REASON, archive)
             }
             _ => None,
         };
@@ -89,7 +87,7 @@ fn quote_for(text: &Text, tool: &str, lines: &str, archive: &mut Archive) -> Opt
     })
 }
 
-fn marker_for(text: &Text, tool: &str, why: &str, archive: &mut Archive) -> Option<Text> {
+fn marker_for(text: &Text, tool: &str, archive: &mut Archive) -> Option<Text> {
     // A notice of the loop is not output, and it is short.
     if text.origin != Origin::Own {
         return None;
@@ -97,7 +95,7 @@ fn marker_for(text: &Text, tool: &str, why: &str, archive: &mut Archive) -> Opti
     let what = format!("{} output", cut::plain_name(tool));
     let whole = text.cut.as_ref().and_then(|handle| archive.get(handle.as_str()));
     let body: Body = whole.map_or_else(|| text.body.clone(), |removed| removed.body.clone());
-    let (body, handle) = cut::pointer(&body, text.body.len(), &what, why, REASON, archive)?;
+    let (body, handle) = cut::pointer(&body, text.body.len(), &what, UNUSED, REASON, archive)?;
     Some(Text {
         body,
         origin: text.origin,

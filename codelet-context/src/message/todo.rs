@@ -5,8 +5,6 @@ use serde_json::{Map, Value};
 
 /// Items of a list that are kept; the newest call of a hostile transcript may name millions.
 const MOST: usize = 200;
-/// Objects in objects are looked into this deep for a list.
-const DEEPEST: usize = 3;
 /// Names of the field that says what is to be done, the likeliest first, …
 const TEXTS: [&str; 7] = ["content", "step", "subject", "title", "text", "task", "description"];
 /// … of that which says how far it is, of that which says that it is done, …
@@ -14,8 +12,6 @@ const STATES: [&str; 6] = ["status", "state", "phase", "stage", "column", "progr
 const DONE: [&str; 5] = ["completed", "done", "checked", "finished", "complete"];
 /// … and of that by which it is named again.
 const IDS: [&str; 4] = ["taskId", "task_id", "todoId", "id"];
-/// Words that say how far an item is only in a field of such a name.
-const DOUBTFUL: [&str; 6] = ["open", "closed", "new", "active", "started", "resolved"];
 
 /// One thing to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -143,42 +139,13 @@ pub fn is_whole(parameters: &Parameters) -> bool {
     whole(parameters).is_some()
 }
 
-/// The items of the first list each of which says how far it is, under whatever names and however deep it stands in the
-/// parameters of any tool. `None` where there is none.
-pub fn stated(parameters: &Map<String, Value>) -> Option<Vec<TodoItem>> {
-    stated_within(parameters, 0)
-}
-
-fn stated_within(map: &Map<String, Value>, depth: usize) -> Option<Vec<TodoItem>> {
-    let of_list = |value: &Value| {
-        let items = value.as_array().filter(|items| !items.is_empty())?;
-        let items = items.iter().take(MOST).map(|item| stated_item(item.as_object()?));
-        items.collect::<Option<Vec<_>>>()
-    };
-    map.values().find_map(of_list).or_else(|| {
-        let inner = map.values().filter_map(Value::as_object);
-        inner
-            .filter(|_| depth < DEEPEST)
-            .find_map(|map| stated_within(map, depth + 1))
-    })
-}
-
-fn stated_item(map: &Map<String, Value>) -> Option<TodoItem> {
-    let text = text(map)?;
-    let state = told_state(map, &text)?;
-    Some(TodoItem { text, state })
-}
-
 type Items = Vec<(Option<String>, TodoItem)>;
 
 fn whole(parameters: &Parameters) -> Option<Items> {
     let values = || parameters.as_map().values();
     // Words beside an array may look like a list.
     let array = values().filter(|value| value.is_array()).find_map(list);
-    array.or_else(|| values().find_map(list)).or_else(|| {
-        let items = stated(parameters.as_map())?;
-        Some(items.into_iter().map(|item| (None, item)).collect())
-    })
+    array.or_else(|| values().find_map(list))
 }
 
 fn list(value: &Value) -> Option<Items> {
@@ -251,17 +218,9 @@ fn checkbox(line: &str) -> Option<(Option<String>, TodoItem)> {
     })
 }
 
-/// What is to be done: under a name that such lists have, or else the longest text of an item that says how far it is.
+/// What is to be done, under a name that such lists have.
 fn text(map: &Map<String, Value>) -> Option<String> {
-    let longest = || {
-        let texts = map.iter().filter(|(name, _)| !IDS.contains(&name.as_str()));
-        let texts = texts
-            .filter_map(|(_, value)| value.as_str())
-            .filter(|text| progress(text).is_none());
-        let longest = texts.max_by_key(|text| text.len())?;
-        told_state(map, longest).map(|_| longest)
-    };
-    let text = text_named(map).or_else(longest)?.trim();
+    let text = TEXTS.iter().find_map(|name| map.get(*name)?.as_str())?.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
@@ -279,33 +238,14 @@ fn has_state(map: &Map<String, Value>) -> bool {
         .any(|name| map.contains_key(*name))
 }
 
+/// How far an item says it is, in words or by a flag.
 fn state(map: &Map<String, Value>) -> TodoState {
-    let text = text_named(map).unwrap_or_default();
-    told_state(map, text).unwrap_or_default()
-}
-
-fn text_named(map: &Map<String, Value>) -> Option<&str> {
-    TEXTS.iter().find_map(|name| map.get(*name)?.as_str())
-}
-
-/// How far an item says it is, in a field beside its text.
-fn told_state(map: &Map<String, Value>, text: &str) -> Option<TodoState> {
     let named = STATES.iter().find_map(|name| map.get(*name)?.as_str());
-    if let Some(state) = named.and_then(progress) {
-        return Some(state);
-    }
     let flag = || {
-        let flag = DONE.iter().find_map(|name| map.get(*name)?.as_bool())?;
-        Some(if flag { TodoState::Done } else { TodoState::Open })
+        let is_done = DONE.iter().find_map(|name| map.get(*name)?.as_bool())?;
+        is_done.then_some(TodoState::Done)
     };
-    let of_value = || {
-        let words = map
-            .values()
-            .filter_map(Value::as_str)
-            .filter(|word| word.trim() != text);
-        words.filter(|word| !DOUBTFUL.contains(word)).find_map(progress)
-    };
-    flag().or_else(|| named.is_none().then(of_value)?)
+    named.and_then(progress).or_else(flag).unwrap_or_default()
 }
 
 /// How far an item is that is said to be so.
@@ -399,22 +339,6 @@ mod tests {
                 &[r#"{"todos":[{"content":"a"}]}"#, r#"{"todos":[{"nothing":1}]}"#],
                 "[ ]a",
             ),
-            // In words of its own.
-            (
-                &[r#"{"cards":[{"label":"a b","phase":"doing"},{"label":"c","phase":"later"}]}"#],
-                "[>]a b [ ]c",
-            ),
-            (
-                &[
-                    r#"{"verb":"plan","payload":{"items":[{"title":"a","state":"Done"},{"title":"b","state":"In Progress"}]}}"#,
-                ],
-                "[x]a [>]b",
-            ),
-            (
-                &[r#"{"list":[{"goal":"write it","id":"7","how_far":"in-progress"}]}"#],
-                "[>]write it",
-            ),
-            (&[r#"{"x":{"y":{"z":[{"name":"a b","checked":true}]}}}"#], "[x]a b"),
             (&[r#"{"cards":[{"label":"a b","colour":"red"}]}"#], ""),
         ];
         for (calls, expected) in table {

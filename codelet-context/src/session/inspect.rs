@@ -2,10 +2,9 @@
 
 use crate::evidence::anchor::Anchor;
 use crate::message::exchange::Calls;
-use crate::message::files::Files;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn;
-use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall};
+use crate::message::{ActionKind, Message, Origin, Part, Role, ToolCall, files};
 use crate::strategy::dedup;
 use crate::strategy::showing::{Looked, Question, Showing};
 use crate::text::body::Body;
@@ -554,7 +553,6 @@ fn repeats(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Repeat> {
 
 /// The reads of files that a later read or change makes old, in their order; a change counts for more.
 fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded> {
-    let mut files = Files::default();
     let mut showing = Showing::default();
     let mut reads: Vec<Read> = Vec::new();
     // By file: the reads of what it is now.
@@ -568,7 +566,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
                 continue;
             }
             for path in call.action.changed() {
-                let file = files.file(path);
+                let file = files::file(path);
                 showing.change(file);
                 for read in current.remove(&file).unwrap_or_default() {
                     reads[read].old = Some((index, Superseding::Changed));
@@ -576,7 +574,7 @@ fn superseded(messages: &[Arc<Message>], ground: &Ground<'_>) -> Vec<Superseded>
             }
             // An answer for several files cannot be told apart into them.
             if let (ActionKind::Read, [path]) = (call.action.kind, call.action.paths.as_slice()) {
-                let file = files.file(path);
+                let file = files::file(path);
                 let looked = Looked {
                     of: file,
                     file,

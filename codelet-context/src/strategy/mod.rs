@@ -89,8 +89,6 @@ pub struct Limits {
     pub recent_turns: usize,
     /// Steps with tool calls at the end that stay as they are at most, however long the recent turns.
     pub recent_steps: usize,
-    /// The vendor wants every thinking back that it can check, also that of finished turns.
-    pub bound_thinking: bool,
 }
 
 impl Default for Limits {
@@ -101,7 +99,6 @@ impl Default for Limits {
             budget: None,
             recent_turns: RECENT_TURNS,
             recent_steps: 20,
-            bound_thinking: false,
         }
     }
 }
@@ -217,11 +214,9 @@ pub fn prepare(message: &Message) {
                         Part::Text(text) => {
                             text.body.hash();
                             text.body.squeezed(lingua::squeeze);
-                            text.body.lines();
                         }
                         Part::Image(image) => {
                             image.data.hash();
-                            image.data.lines();
                         }
                         _ => {}
                     }

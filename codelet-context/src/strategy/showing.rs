@@ -27,9 +27,6 @@ const COMPARABLE: usize = 2;
 const NOTE_BYTES: usize = 512;
 const NOTE_LINES: usize = 4;
 
-/// Outputs of one thing that are compared by their marks.
-const MOST_UNREAD: usize = 32;
-
 /// What an answer is compared by with older and newer ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
@@ -92,39 +89,14 @@ pub(crate) fn asks(tool: &str, parameters: &Parameters) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Showing {
     outputs: Vec<Output>,
-    /// By what is shown: its place among those.
-    places: ByHash<u32>,
-    shown: Vec<Shown>,
+    /// By what is shown, and by line: the newest output that shows it.
+    newest: ByHash<ByHash<u32>>,
     /// By file: the outputs that came before it was changed last.
     changed: ByHash<u32>,
     /// The outputs that came before any file was changed last.
     any_changed: u32,
     /// By question: the answers that no newer one stands for. Each is clearly smaller than those before it, so they are few.
     answers: ByHash<Vec<Answered>>,
-}
-
-/// What the outputs of one thing show.
-#[derive(Clone, Debug, Default)]
-struct Shown {
-    /// So many of these outputs nothing has superseded. Where there is none, no line is kept: nobody asks for it.
-    standing: u32,
-    /// Outputs whose lines nobody has asked for, since newer ones show too few of them again; most stay so.
-    unread: Vec<Unread>,
-    /// Once some are read, all are.
-    is_read: bool,
-    /// By line: the newest output that shows it.
-    newest: ByHash<u32>,
-}
-
-/// An output that is not read line by line so far.
-#[derive(Clone, Debug)]
-struct Unread {
-    number: u32,
-    bodies: Vec<Body>,
-    /// Different lines of each body, summed.
-    lines: u32,
-    /// Of the marks of its longest body: those that no newer output has. Behind each is a line that is not shown again.
-    alone: Box<[u64]>,
 }
 
 /// An answer to a question.
@@ -154,7 +126,7 @@ impl Size {
         }
         for body in bodies {
             size.bytes += body.len();
-            size.lines += body.lines().all as usize;
+            size.lines += body.as_str().lines().count();
         }
         size
     }
@@ -173,8 +145,6 @@ impl Size {
 struct Output {
     /// What the caller knows it by.
     name: u32,
-    /// What it shows.
-    place: u32,
     /// Different lines, and those of them that newer outputs do not show.
     lines: u32,
     left: u32,
@@ -197,14 +167,8 @@ impl Showing {
     /// of which counts as a line.
     pub fn show_bodies(&mut self, name: u32, looked: &Looked, result: &ToolResult, bodies: Vec<Body>) -> Vec<u32> {
         let number = self.outputs.len() as u32;
-        let next = self.shown.len() as u32;
-        let place = *self.places.entry(looked.of).or_insert(next);
-        if place == next {
-            self.shown.push(Shown::default());
-        }
         self.outputs.push(Output {
             name,
-            place,
             lines: 0,
             left: 0,
             is_superseded: false,
@@ -215,27 +179,14 @@ impl Showing {
             let changed = if question.is_search { self.any_changed } else { changed };
             self.answer(number, question, changed, Size::of(result, &bodies), &mut superseded);
         }
-        let Showing { outputs, shown, .. } = self;
-        let shown = &mut shown[place as usize];
-        shown.standing += 1;
-        if shown.standing == 1 {
-            *shown = Shown::of(number, bodies);
-            return superseded;
-        }
-        let mut met = Vec::new();
-        if shown.reads(number, bodies, outputs) {
-            for unread in std::mem::take(&mut shown.unread) {
-                shown.take(unread.number, &unread.bodies, outputs, &mut met);
-            }
-        }
+        let mut met = self.take(number, looked.of, &bodies);
         met.sort_unstable();
         for again in met.chunk_by(|a, b| a == b) {
-            let older = &mut outputs[again[0] as usize];
+            let older = &mut self.outputs[again[0] as usize];
             older.left -= again.len() as u32;
             let share = if again[0] < changed { HALF } else { MOST };
             if !older.is_superseded && f64::from(older.lines - older.left) >= share * f64::from(older.lines) {
                 older.is_superseded = true;
-                shown.standing -= 1;
                 superseded.push(older.name);
             }
         }
@@ -245,12 +196,7 @@ impl Showing {
     /// Takes in the answer to a question; appends the older ones that it stands for, whatever lines it has: those of
     /// comparable size, and those that came before what they show was changed.
     fn answer(&mut self, number: u32, question: &Question, changed: u32, size: Size, superseded: &mut Vec<u32>) {
-        let Showing {
-            outputs,
-            shown,
-            answers,
-            ..
-        } = self;
+        let Showing { outputs, answers, .. } = self;
         let answers = answers.entry(question.hash()).or_default();
         if size.is_note() {
             return;
@@ -262,7 +208,6 @@ impl Showing {
             }
             output.is_superseded = size.is_comparable_to(older.size) || older.number < changed;
             if output.is_superseded {
-                shown[output.place as usize].standing -= 1;
                 superseded.push(output.name);
             }
             !output.is_superseded
@@ -274,94 +219,29 @@ impl Showing {
         });
     }
 
+    /// Takes in the lines of an output of this; returns, for each that older ones show, the newest of these.
+    fn take(&mut self, number: u32, of: u64, bodies: &[Body]) -> Vec<u32> {
+        let output = &mut self.outputs[number as usize];
+        let newest = self.newest.entry(of).or_default();
+        let mut met = Vec::new();
+        for line in bodies.iter().flat_map(|body| lines_of(body.as_str())) {
+            match newest.insert(line, number) {
+                Some(older) if older == number => continue,
+                Some(older) => met.push(older),
+                None => {}
+            }
+            output.lines += 1;
+        }
+        output.left = output.lines;
+        met
+    }
+
     /// A file was changed, if it is known which; 0 is none.
     pub fn change(&mut self, file: u64) {
         self.any_changed = self.outputs.len() as u32;
         if file != 0 {
             self.changed.insert(file, self.any_changed);
         }
-    }
-}
-
-impl Shown {
-    /// Of one output alone.
-    fn of(number: u32, bodies: Vec<Body>) -> Shown {
-        Shown {
-            standing: 1,
-            unread: vec![Unread::of(number, bodies)],
-            is_read: false,
-            newest: ByHash::default(),
-        }
-    }
-
-    /// Appends an output to those whose lines are not read; returns whether they have to be.
-    fn reads(&mut self, number: u32, bodies: Vec<Body>, outputs: &[Output]) -> bool {
-        if !self.is_read {
-            // Each is compared with all before it: so they may not be many.
-            self.is_read = self.unread.len() >= MOST_UNREAD;
-            let asked = self.unread.iter_mut();
-            for older in asked.filter(|older| !outputs[older.number as usize].is_superseded) {
-                self.is_read |= older.may_be_shown_by(&bodies);
-            }
-        }
-        self.unread.push(Unread::of(number, bodies));
-        self.is_read
-    }
-
-    /// Takes in the lines of an output; appends, for each that older ones show, the newest of these.
-    fn take(&mut self, number: u32, bodies: &[Body], outputs: &mut [Output], met: &mut Vec<u32>) {
-        let all: Vec<u64> = bodies.iter().flat_map(|body| lines_of(body.as_str())).collect();
-        // At once: a map that grows as it is filled is filled several times.
-        self.newest.reserve(all.len());
-        let mut lines = 0;
-        for line in all {
-            match self.newest.insert(line, number) {
-                Some(older) if older == number => continue,
-                Some(older) => met.push(older),
-                None => {}
-            }
-            lines += 1;
-        }
-        let output = &mut outputs[number as usize];
-        (output.lines, output.left) = (lines, lines);
-    }
-}
-
-impl Unread {
-    fn of(number: u32, bodies: Vec<Body>) -> Unread {
-        let longest = bodies.iter().map(Body::lines).max_by_key(|lines| lines.different);
-        Unread {
-            number,
-            lines: bodies
-                .iter()
-                .map(|body| body.lines().different)
-                .fold(0, u32::saturating_add),
-            alone: longest.map_or_else(Box::default, |lines| lines.marks.clone()),
-            bodies,
-        }
-    }
-
-    /// Whether a newer output, with those before it, may show enough of these lines to supersede them. If it is said that it
-    /// may not, that is so.
-    fn may_be_shown_by(&mut self, newer: &[Body]) -> bool {
-        for body in newer {
-            strike(&mut self.alone, &body.lines().marks);
-        }
-        let alone: u32 = self.alone.iter().map(|word| word.count_ones()).sum();
-        // What shows no line is not shown again.
-        self.lines > 0 && f64::from(self.lines.saturating_sub(alone)) >= HALF * f64::from(self.lines)
-    }
-}
-
-/// Strikes out the marks that others may have as well. In more words a mark stands in one of several places, and in fewer
-/// words it may be any of several.
-fn strike(marks: &mut [u64], others: &[u64]) {
-    if marks.is_empty() || others.is_empty() {
-        return;
-    }
-    let (last, last_other) = (marks.len() - 1, others.len() - 1);
-    for at in 0..=last.max(last_other) {
-        marks[at & last] &= !others[at & last_other];
     }
 }
 
@@ -555,7 +435,7 @@ mod tests {
 
     #[test]
     fn of_many_outputs_each_is_compared_however_long_ago() {
-        for count in [MOST_UNREAD - 1, MOST_UNREAD, MOST_UNREAD + 5] {
+        for count in [2, 40] {
             let mut showing = Showing::default();
             for number in 0..count {
                 let (start, end) = (number * 100, number * 100 + 90);
@@ -567,30 +447,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn what_marks_rule_out_is_not_shown_again(
-            older in proptest::collection::vec((0usize..300, 0usize..200), 0..3),
-            newer in proptest::collection::vec(proptest::collection::vec((0usize..400, 0usize..300), 0..3), 1..5),
-        ) {
-            let body = |&(start, length): &(usize, usize)| {
-                let lines = start..start + length;
-                Body::new(lines.map(|line| format!("line {line} of a file\n")).collect::<String>())
-            };
-            let lines = |bodies: &[Body]| -> HashSet<u64> { bodies.iter().flat_map(|body| lines_of(body.as_str())).collect() };
-            let bodies: Vec<Body> = older.iter().map(body).collect();
-            let own = lines(&bodies);
-            let mut unread = Unread::of(0, bodies);
-            let mut since = HashSet::new();
-            for newer in newer {
-                let newer: Vec<Body> = newer.iter().map(body).collect();
-                since.extend(lines(&newer));
-                let again = own.intersection(&since).count();
-                if !unread.may_be_shown_by(&newer) {
-                    prop_assert!(own.is_empty() || (again as f64) < HALF * own.len() as f64);
-                }
-            }
-        }
-
         #[test]
         fn only_what_is_shown_again_or_as_long_is_superseded_by_an_answer_without_changes(
             answers in proptest::collection::vec((0usize..40, 0usize..40), 0..30),

@@ -4,8 +4,7 @@
 //! - While a turn is under way, which is from the newest prompt on, thinking must come back complete and as it was, or the
 //!   request is refused. It is never touched there.
 //! - Signed thinking of a finished turn may be left out. It is even the safer choice, since models that bind thinking to
-//!   tools and system prompt refuse the old one once either has changed. It goes, unless [`Limits::bound_thinking`] says
-//!   that this vendor wants it back.
+//!   tools and system prompt refuse the old one once either has changed. It goes.
 //! - Encrypted thinking, or thinking that has an id, can be tied to the items after it: one vendor refuses a call whose
 //!   reasoning is missing. A message that has any keeps all of its thinking; half of it would be an alteration.
 //! - Thinking in the open beside calls, where vendors of its form want it back ([`Thinking::is_wanted_back`]), stays with them.
@@ -23,24 +22,23 @@ use std::sync::Arc;
 pub const NAME: &str = "thinking_prune";
 
 /// Drops thinking before the turn under way. A message that says nothing else keeps it.
-pub fn drop_thinking_of_finished_turns(view: &mut View, limits: &Limits) -> StrategyCount {
+pub fn drop_thinking_of_finished_turns(view: &mut View, _: &Limits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let mut start = 0;
     // Each turn ends the range before it; the newest one is under way.
     for turn in turn::turns(&view.messages) {
-        drop_thinking(view, start..turn.0.start, limits, &mut count);
+        drop_thinking(view, start..turn.0.start, &mut count);
         start = turn.0.start;
     }
     count
 }
 
 /// Drops thinking in a range of messages, all of which belong to finished turns.
-pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, limits: &Limits, count: &mut StrategyCount) {
+pub(crate) fn drop_thinking(view: &mut View, range: Range<usize>, count: &mut StrategyCount) {
     for index in range {
         let message = &view.messages[index];
         let has_calls = message.calls().next().is_some();
-        let stays =
-            |it: &Thinking| it.is_tied() || it.is_wanted_back && has_calls || (limits.bound_thinking && it.is_bound());
+        let stays = |it: &Thinking| it.is_tied() || it.is_wanted_back && has_calls;
         if thinking(message).next().is_none()
             || thinking(message).any(stays)
             || !message.parts.iter().any(says_something_else)

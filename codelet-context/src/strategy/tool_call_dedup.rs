@@ -2,10 +2,9 @@
 
 use super::{Answer, Edit, Limits, StrategyCount, answers, make, named, shown, whole};
 use crate::message::cut;
-use crate::message::files::Files;
 use crate::message::recall::Archive;
 use crate::message::view::View;
-use crate::message::{Part, Text};
+use crate::message::{Part, Text, files};
 use crate::strategy::showing::{Looked, Question, Showing, asks};
 use crate::text::body::Body;
 use crate::text::hash::ByHash;
@@ -25,7 +24,6 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
     for question in questions.iter().flatten() {
         *times.entry(*question).or_default() += 1;
     }
-    let mut files = Files::default();
     let mut showing = Showing::default();
     let mut superseded = Vec::new();
     for (number, (answer, question)) in answers.iter().zip(questions).enumerate() {
@@ -33,7 +31,7 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
             continue;
         };
         for path in call.action.changed() {
-            showing.change(files.file(path));
+            showing.change(files::file(path));
         }
         let Some(of) = question.filter(|question| times.get(question).is_some_and(|&times| times > 1)) else {
             continue;
@@ -44,7 +42,7 @@ pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount 
         let looked = Looked {
             of,
             file: match call.action.paths.as_slice() {
-                [path] => files.file(path),
+                [path] => files::file(path),
                 _ => 0,
             },
             question: Question::of(call),

@@ -27,9 +27,6 @@ const REFUSALS: usize = 3;
 /// Bytes of the line that counts what of the list has no room; and the share of the room that is for more than the list.
 const UNLISTED: usize = 48;
 const OTHERS: usize = 8;
-/// The share of the room that paths of changed files may take.
-const FILES: usize = 4;
-
 /// What the open items of the list take in a summary, in bytes.
 pub(crate) fn list_bytes(facts: &Facts) -> usize {
     let item = |text: &str| labels::UNDER_WAY.len() + text.len().min(ITEM) + 1;
@@ -51,6 +48,14 @@ pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
 /// The lines of *State*, of all of a conversation, in at most so many bytes. What matters most comes first, so that what has no
 /// room is what matters least.
 pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String {
+    // Which files have changed is told in no other place: of what the list leaves, its room is kept for it.
+    let mut files = Page {
+        text: String::new(),
+        room: bytes.saturating_sub(list_bytes(facts)) / 2,
+    };
+    let most = files.room / 2;
+    tell_files(&mut files, facts, most);
+    let bytes = bytes - files.text.len();
     let mut page = Page {
         text: String::new(),
         room: bytes,
@@ -95,8 +100,7 @@ pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String 
         };
         page.line(labels::REFUSED, &words, COMMAND + LINE);
     }
-    tell_files(&mut page, facts, bytes / FILES);
-    page.text
+    page.text + &files.text
 }
 
 /// What is to come, in at most so many bytes: the newest prompt, with the one before, which it may go on from, and the last words
@@ -179,8 +183,8 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
     };
     let since = match check.changes_since {
         0 => None,
-        1 => Some("1 change of a file since".to_owned()),
-        count => Some(format!("{count} changes of files since")),
+        1 => Some("1 edit since".to_owned()),
+        count => Some(format!("{count} edits since")),
     };
     let run = match (command, status) {
         (Some(command), Some(status)) => Some(format!("{command} → {status}")),

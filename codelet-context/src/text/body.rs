@@ -1,7 +1,6 @@
 //! A text that never changes, shared by everyone who shows it, with what is known of it computed once.
 
 use crate::text::hash;
-use crate::text::lines::{self, Lines};
 use std::sync::{Arc, OnceLock};
 
 /// An immutable text. Clones share the bytes and everything computed from them, so a conversation can be viewed,
@@ -13,7 +12,6 @@ struct Inner {
     text: Box<str>,
     hash: OnceLock<u64>,
     squeezed: OnceLock<Option<Body>>,
-    lines: OnceLock<Lines>,
 }
 
 impl Body {
@@ -23,7 +21,6 @@ impl Body {
             text: text.into(),
             hash: OnceLock::new(),
             squeezed: OnceLock::new(),
-            lines: OnceLock::new(),
         }))
     }
 
@@ -58,11 +55,6 @@ impl Body {
             .squeezed
             .get_or_init(|| squeeze(&self.0.text).map(Body::new))
             .as_ref()
-    }
-
-    /// How many lines it has.
-    pub(crate) fn lines(&self) -> &Lines {
-        self.0.lines.get_or_init(|| lines::lines(&self.0.text))
     }
 }
 

@@ -1,43 +1,6 @@
 //! The lines of a text, by their hashes.
 
-use crate::text::hash::{self, ByHash};
-
-/// How many lines a text has.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lines {
-    pub all: u32,
-    /// Those that say something, each counted once.
-    pub different: u32,
-    /// A bit for each of these, by the lower bits of its hash; several may share one. As many words as a power of two.
-    pub marks: Box<[u64]>,
-}
-
-/// Bits of the marks for a line, so that few share one.
-const MARKS: usize = 4;
-
-/// Counts the lines of a text.
-pub(crate) fn lines(text: &str) -> Lines {
-    let all = line_breaks(text) + usize::from(!text.ends_with('\n'));
-    let mut said: ByHash<()> = ByHash::with_capacity_and_hasher(all, Default::default());
-    said.extend(lines_of(text).map(|line| (line, ())));
-    let mut marks = vec![0; (said.len() * MARKS).div_ceil(64).next_power_of_two()].into_boxed_slice();
-    let last = marks.len() - 1;
-    for line in said.keys() {
-        marks[(line >> 6) as usize & last] |= 1 << (line & 63);
-    }
-    Lines {
-        all: u32::try_from(all).unwrap_or(u32::MAX),
-        different: u32::try_from(said.len()).unwrap_or(u32::MAX),
-        marks,
-    }
-}
-
-/// How many line breaks there are. Pieces whose count fits a byte are counted many bytes at a time.
-fn line_breaks(text: &str) -> usize {
-    let in_piece = |piece: &[u8]| piece.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
-    let pieces = text.as_bytes().chunks(usize::from(u8::MAX));
-    pieces.map(|piece| usize::from(in_piece(piece))).sum()
-}
+use crate::text::hash;
 
 /// The lines of a text that say something, as hashes: without white space around them, and without the number that a
 /// reading tool has put before them, which differs when something above was changed.

@@ -3,8 +3,8 @@
 use crate::caching::{OVERHEAD, Provider, output, stale, under};
 use crate::common::{answers, assert_valid, read, result, run, says, session};
 use codelet_context::breaks::{Cause, totals};
-use codelet_context::conversation::{Conversation, Due, EditKind, Report, Signals};
-use codelet_context::economics::{Economics, Preset, batch_size, break_cost, break_even};
+use codelet_context::conversation::{Conversation, EditKind, Report, Signals};
+use codelet_context::economics::{Economics, Preset, break_cost, break_even};
 use codelet_context::message::{Message, Part};
 use codelet_context::pin::Pin;
 use codelet_context::policy::{CompactionConfig, Reason};
@@ -75,6 +75,12 @@ fn play_saying(
         dollars,
         usage: bill,
     }
+}
+
+/// How many tokens are best removed at once, where `growth` tokens become removable at each step and `tail` tokens stand
+/// behind them. Smaller batches break the prefix too often, larger ones pay rent too long.
+fn batch_size(read: f64, write: f64, tail: f64, growth: f64) -> f64 {
+    (2.0 * growth * break_cost(read, write, tail) / read).sqrt()
 }
 
 #[test]
@@ -371,27 +377,6 @@ fn an_output_whose_names_are_used_again_stays_whole() {
     };
     assert!(shown("needle"));
     assert!(!shown("call_39") && !shown("call_101"));
-}
-
-#[test]
-fn a_newer_answer_that_says_the_same_makes_the_older_one_removable_at_once() {
-    let mut conversation = Conversation::new(CompactionConfig::new(400_000), 0);
-    conversation.append(Message::user("Make it pass."));
-    for number in 0..12 {
-        let id = format!("call_{number}");
-        conversation.append(says(vec![run(&id, "cargo test")]));
-        let printed = output(0, 5_000) + &output(number, 500);
-        conversation.append(answers(vec![result(&id, printed)]));
-    }
-    assert_eq!(conversation.decide(COLD).map(Due::reason), Some(Reason::Cold));
-    conversation.compact(conversation.decide(COLD).unwrap()).unwrap();
-    let text = format!("{:?}", conversation.view().messages);
-    assert!(text.contains("superseded by a newer one"), "{text:.600}");
-    let last = conversation.view().messages.last().unwrap();
-    assert!(
-        last.tool_results()
-            .all(|result| result.texts().all(|text| text.cut.is_none()))
-    );
 }
 
 #[test]

@@ -93,16 +93,34 @@ fn how_the_repository_stands_is_what_git_said_last() {
         .summary(3_000);
     let state = from(&summary, "# State");
     let told = |line: &str| assert!(state.contains(&line), "{line}: {state:#?}");
-    told(
-        "Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 change of a file since",
-    );
-    told("Last commit: exit status 0, 1 change of a file since");
+    told("Last test: `cargo test && git add -A && git commit -m 'Mend the pool'` → exit status 0, 1 edit since");
+    told("Last commit: exit status 0, 1 edit since");
     told("  | [main 3f2a9c1] Mend the pool");
     told("Last git status: exit status 0");
     told("  | On branch main");
     told("  | Your branch is ahead of 'origin/main' by 1 commit.");
     told("Files changed since the last commit: /w/pool.rs");
     told("Files changed before it: /w/lock.rs");
+}
+
+#[test]
+fn files_that_are_not_committed_are_told_whatever_room_the_checks_take() {
+    let long = "a line of an output that is so long that a few of them take all of the room that there is for how things stand";
+    let talk = Talk::default()
+        .asks("Mend the pool.")
+        .runs("git add -A && git commit -m 'Begin'", "[main 3f2a9c1] Begin")
+        .edits("/w/pool.rs", "let a = 1;", "let a = 2;")
+        .edits("/w/lock.rs", "let b = 1;", "let b = 2;")
+        .runs("cargo build", &format!("error: {long}\nerror: {long} indeed"))
+        .runs("cargo clippy", &format!("error: {long}\nerror: {long} indeed"))
+        .runs("git status", &format!("On branch main\n{long}"))
+        .works();
+    let summary = talk.summary(1_200);
+    let state = from(&summary, "# State");
+    let is_cut = !state.iter().any(|line| line.starts_with("Last git status"));
+    assert!(is_cut, "there is room for all of it: {state:#?}");
+    let files = "Files changed since the last commit: in /w/ lock.rs, pool.rs";
+    assert!(state.contains(&files), "{summary}");
 }
 
 #[test]

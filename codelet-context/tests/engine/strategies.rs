@@ -407,14 +407,6 @@ fn thinking_that_a_vendor_wants_back_stays() {
     };
     assert_eq!(apply("thinking_prune", &mut view(None)).hits, 2);
     assert_eq!(apply("thinking_prune", &mut view(Some("ZW5j"))).hits, 0);
-    let bound = Limits {
-        bound_thinking: true,
-        ..Limits::default()
-    };
-    assert_eq!(
-        (named("thinking_prune").unwrap().apply)(&mut view(None), &bound).hits,
-        0
-    );
 }
 
 #[test]
@@ -615,14 +607,11 @@ fn collect(part: &Part, into: &mut HashSet<String>) {
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    (prop::option::of(0..6_000u64), 0..4usize, 0..6usize, any::<bool>()).prop_map(
-        |(budget, recent_turns, recent_steps, bound_thinking)| Limits {
-            budget,
-            recent_turns,
-            recent_steps,
-            bound_thinking,
-        },
-    )
+    (prop::option::of(0..6_000u64), 0..4usize, 0..6usize).prop_map(|(budget, recent_turns, recent_steps)| Limits {
+        budget,
+        recent_turns,
+        recent_steps,
+    })
 }
 
 /// Whether a strategy adds or drops whole messages.

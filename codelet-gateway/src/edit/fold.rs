@@ -5,18 +5,19 @@ use super::handles;
 use super::mark::{self, Marks};
 use crate::Api;
 use bytes::Bytes;
-use codelet_context::conversation::{Conversation, Report, Signals};
+use codelet_context::conversation::{Conversation, Signals};
 use codelet_context::economics::{Economics, Edges, Preset};
 use codelet_context::message::{Message, Role};
 use codelet_context::policy::CompactionConfig;
 use codelet_context::price::{self, Lifetime};
+use codelet_context::recall::Archive;
 use codelet_context::tokens::{self, Tokens};
 use codelet_context::usage::Usage;
-use codelet_transcript::{Listed, ReadError, is_reply_item, mark_last_block, read_items, vendor, write_items};
+use codelet_offline::fold::{self, Shown};
+use codelet_transcript::{Listed, ReadError, mark_last_block, read_items, vendor, write_items};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
 const LOOK_BACK: usize = 20;
@@ -60,29 +61,16 @@ impl Terms {
     }
 }
 
-/// One message of what is sent.
-#[derive(Clone)]
-enum Shown {
-    /// As the client has sent it: the number of the message.
-    AsSaid(usize),
-    /// Made by the engine, as JSON; items with commas between them.
-    Made(Bytes),
-}
-
 /// A conversation as far as it was told, ready for the next reply.
 #[derive(Clone)]
 pub(super) struct Fold {
     terms: Terms,
-    conversation: Conversation,
+    /// What is made by the engine is shown as JSON; items with commas between them.
+    told: fold::Fold<Bytes>,
     /// Items of the request that were told.
     items: usize,
     /// By message: its items.
     spans: Vec<Range<usize>>,
-    /// What the engine showed when `shown` was made of it.
-    drawn: Vec<Arc<Message>>,
-    shown: Vec<Shown>,
-    /// By message of `drawn`: how many of what is shown come up to it, where it is shown as it is.
-    places: Vec<Option<usize>>,
     /// Tokens of the last request that the next one finds in the provider's cache.
     cached: Tokens,
     last_edit: Option<&'static str>,
@@ -100,16 +88,14 @@ impl Fold {
             card = card.living(Lifetime::Hour);
         }
         let economics = Economics::new(card).preset(terms.preset);
+        let conversation = Conversation::new(config, terms.overhead)
+            .under(economics)
+            .reading_back(if terms.offers_recall { handles::COMMAND } else { "" });
         Fold {
-            conversation: Conversation::new(config, terms.overhead)
-                .under(economics)
-                .reading_back(if terms.offers_recall { handles::COMMAND } else { "" }),
+            told: fold::Fold::new(conversation),
             terms,
             items: 0,
             spans: Vec::new(),
-            drawn: Vec::new(),
-            shown: Vec::new(),
-            places: Vec::new(),
             cached: 0,
             last_edit: None,
             marks: Vec::new(),
@@ -127,14 +113,15 @@ impl Fold {
                 // The request before this one held all but what comes last.
                 self.last_edit = None;
             }
-            let format = self.terms.api.format();
             let rest = &items[self.items..];
-            let is_reply = |item: &&[u8]| is_reply_item(item, format);
-            let replied = rest.iter().take_while(|item| is_reply(item)).count();
-            let answered = rest[replied..].iter().take_while(|item| !is_reply(item)).count();
-            self.tell(&rest[..replied + answered])?;
-            let is_edited = self.edit();
-            self.mark(is_edited);
+            let (_, all) = fold::step(rest, self.terms.api.format());
+            self.tell(&rest[..all])?;
+            let edited = self.told.edit(Signals::default());
+            if let Some(reason) = edited {
+                self.last_edit = Some(reason.name());
+                self.draw();
+            }
+            self.mark(edited.is_some());
         }
         Ok(())
     }
@@ -149,53 +136,28 @@ impl Fold {
         let prompt = self.weight();
         let mut is_reported = false;
         for (message, count) in messages {
+            let is_reply = message.role == Role::Assistant;
+            let is_billed = is_reply && !std::mem::replace(&mut is_reported, true);
+            let usage = is_billed.then(|| self.billed(&message, prompt));
+            self.told.tell(self.spans.len(), message, usage);
             self.spans.push(self.items..self.items + count);
             self.items += count;
-            let is_reply = message.role == Role::Assistant;
-            if is_reply && !std::mem::replace(&mut is_reported, true) {
-                self.reply(message, prompt);
-            } else {
-                self.conversation.append(message);
-            }
         }
         self.bytes += items.iter().map(|item| item.len()).sum::<usize>();
         self.draw();
         Ok(())
     }
 
-    /// A reply came to a request of this weight; what it was billed is what the rules of the cache say.
-    fn reply(&mut self, message: Message, prompt: Tokens) {
+    /// What a reply to a request of this weight was billed is what the rules of the cache say.
+    fn billed(&mut self, reply: &Message, prompt: Tokens) -> Usage {
         let read = self.cached.min(prompt);
-        let output = self.terms.scale(tokens::estimate_message(&message));
         self.cached = prompt;
-        let usage = Usage {
+        Usage {
             fresh: 0,
             cache_read: read,
             cache_write: prompt - read,
-            output,
-        };
-        let report = Report {
-            usage,
-            reasoning: 0,
-            is_whole: true,
-        };
-        self.conversation.replied(message, report);
-    }
-
-    /// Edits what is sent, if that is due before the next reply; says whether that was done.
-    fn edit(&mut self) -> bool {
-        let Some(due) = self.conversation.decide(Signals::default()) else {
-            return false;
-        };
-        let before = self.edits();
-        // What cannot be made smaller goes on as it is.
-        let done = self.conversation.compact(due);
-        if done.is_err() || self.edits() == before {
-            return false;
+            output: self.terms.scale(tokens::estimate_message(reply)),
         }
-        self.last_edit = Some(due.reason().name());
-        self.draw();
-        true
     }
 
     /// Says where the request is to be readable from the cache beside its end, which the client marks: behind an edit, and after a step of more
@@ -204,95 +166,49 @@ impl Fold {
         if !self.terms.marks_edits {
             return;
         }
-        let Edges { last, next } = self.conversation.sending(false);
-        let view = &self.conversation.view().messages;
+        let Edges { last, next } = self.told.conversation_mut().sending(false);
+        let view = &self.told.conversation().view().messages;
         let blocks = |from: usize| view[from..].iter().map(|message| message.parts.len()).sum::<usize>();
         let last = last.filter(|&last| is_edited || blocks(last.min(view.len())) >= LOOK_BACK);
-        let place = |edge: usize| {
-            self.places[..edge.min(self.places.len())]
-                .iter()
-                .rev()
-                .find_map(|place| *place)
-        };
-        self.marks = last.into_iter().chain(next).filter_map(place).collect();
+        let places = last.into_iter().chain(next);
+        self.marks = places.filter_map(|edge| self.told.place(edge)).collect();
     }
 
     /// Brings what is sent up to what the engine shows.
     fn draw(&mut self) {
-        let view = &self.conversation.view().messages;
-        let same = self
-            .drawn
-            .iter()
-            .zip(view)
-            .take_while(|(one, other)| Arc::ptr_eq(one, other));
-        let same = same.count();
-        if same == self.drawn.len() {
-            // What was appended, in order, is what was said last.
-            let (new, said) = (view.len() - same, self.spans.len());
-            for number in said - new..said {
-                self.shown.push(Shown::AsSaid(number));
-                self.places.push(Some(self.shown.len()));
-            }
-            self.drawn.extend_from_slice(&view[same..]);
-        } else {
-            let has_marks = self.conversation.economics().card.marks.is_some();
-            // A client marks what stands before the conversation, and its end.
-            let kept = match (has_marks, self.terms.marks_edits) {
-                (false, _) => same,
-                (true, true) => self.conversation.readable_edges().last.unwrap_or(0).min(same),
-                (true, false) => 0,
-            };
-            let kept: Tokens = view[..kept]
-                .iter()
-                .map(|message| tokens::estimate_message(message))
-                .sum();
-            self.cached = self.cached.min(self.terms.scale(self.terms.overhead + kept));
-            self.write();
-            self.drawn = self.conversation.view().messages.clone();
-        }
-    }
-
-    /// Makes all that is shown fit for the vendor.
-    fn write(&mut self) {
-        let format = self.terms.api.format();
-        let said = self.conversation.history().messages();
-        let mut view = self.conversation.view().clone();
-        vendor::settle(format, &self.terms.envelope(), said, &mut view);
-        let numbers: HashMap<*const Message, usize> = said
-            .iter()
-            .enumerate()
-            .map(|(number, message)| (Arc::as_ptr(message), number))
-            .collect();
-        let messages: Vec<Message> = view.messages.iter().map(|message| Message::clone(message)).collect();
-        let told = |json: String| handles::told(&json, &view.archive, self.terms.offers_recall);
-        let mut shown = Vec::with_capacity(messages.len());
-        let mut places: HashMap<*const Message, usize> = HashMap::new();
-        for (message, items) in view.messages.iter().zip(write_items(&messages, format)) {
-            match numbers.get(&Arc::as_ptr(message)) {
-                Some(&number) => shown.push(Shown::AsSaid(number)),
-                None if items.is_empty() => continue,
-                None => shown.push(Shown::Made(told(items.join(",")).into())),
-            }
-            places.insert(Arc::as_ptr(message), shown.len());
-        }
-        let drawn = self.conversation.view().messages.iter();
-        self.places = drawn
-            .map(|message| places.get(&Arc::as_ptr(message)).copied())
-            .collect();
-        self.shown = shown;
+        let form = self.terms.api.format();
+        let written = |messages: &[Message]| write_items(messages, form);
+        let made = |items: Vec<String>, archive: &Archive| {
+            let told = || handles::told(&items.join(","), archive, self.terms.offers_recall).into();
+            (!items.is_empty()).then(told)
+        };
+        let Some(same) = self.told.draw(form, &self.terms.envelope(), written, made) else {
+            return;
+        };
+        let conversation = self.told.conversation();
+        let has_marks = conversation.economics().card.marks.is_some();
+        // A client marks what stands before the conversation, and its end.
+        let kept = match (has_marks, self.terms.marks_edits) {
+            (false, _) => same,
+            (true, true) => conversation.readable_edges().last.unwrap_or(0).min(same),
+            (true, false) => 0,
+        };
+        let kept = conversation.view().messages[..kept].iter();
+        let kept: Tokens = kept.map(|message| tokens::estimate_message(message)).sum();
+        self.cached = self.cached.min(self.terms.scale(self.terms.overhead + kept));
     }
 
     /// The request with what is shown in place of its list, and with `marks` of the gateway's own as far as there are any to put; none where
     /// that is all it brings.
     pub fn body(&self, body: &Bytes, listed: &Listed<'_>, marks: Option<&Marks>) -> Option<Vec<Bytes>> {
         let marked: HashMap<usize, Bytes> = marks.map_or_else(HashMap::new, |marks| self.marked(body, listed, marks));
-        let is_as_said = self.edits() == 0 && self.shown.iter().all(|shown| matches!(shown, Shown::AsSaid(_)));
+        let is_as_said = self.edits() == 0 && self.told.shown().iter().all(|shown| matches!(shown, Shown::AsSaid(_)));
         if is_as_said && marked.is_empty() {
             return None;
         }
         let comma = Bytes::from_static(b",");
         let mut slices = vec![body.slice(..listed.list.start)];
-        let mut shown = self.shown.iter().enumerate().peekable();
+        let mut shown = self.told.shown().iter().enumerate().peekable();
         while let Some((at, next)) = shown.next() {
             if slices.len() > 1 {
                 slices.push(comma.clone());
@@ -330,7 +246,7 @@ impl Fold {
         for &place in self.marks.iter().take(marks.free) {
             // Where the vendor takes no mark, the next place before that will do.
             for at in (0..place).rev().take(LOOK_BACK) {
-                let json = match &self.shown[at] {
+                let json = match &self.told.shown()[at] {
                     Shown::Made(json) => json.clone(),
                     Shown::AsSaid(number) => self.said(*number..number + 1, body, listed),
                 };
@@ -348,17 +264,18 @@ impl Fold {
 
     /// The text that was removed under this handle.
     pub fn recall(&self, handle: &str) -> Option<&str> {
-        self.conversation.recall(handle, None)
+        self.told.conversation().recall(handle, None)
     }
 
     /// What a request with what is shown weighs, in tokens.
     pub fn weight(&self) -> Tokens {
-        self.terms.scale(self.terms.overhead + self.conversation.shown().tokens)
+        self.terms
+            .scale(self.terms.overhead + self.told.conversation().shown().tokens)
     }
 
     /// What a request with all that was said weighs, in tokens.
     fn weight_of_history(&self) -> Tokens {
-        let estimates: Tokens = self.conversation.history().estimates().iter().sum();
+        let estimates: Tokens = self.told.conversation().history().estimates().iter().sum();
         self.terms.scale(self.terms.overhead + estimates)
     }
 
@@ -376,12 +293,12 @@ impl Fold {
 
     /// Edits so far.
     pub fn edits(&self) -> usize {
-        self.conversation.edits().len()
+        self.told.conversation().edits().len()
     }
 
     /// Replies so far.
     fn replies(&self) -> usize {
-        self.conversation.requests() as usize
+        self.told.conversation().requests() as usize
     }
 
     /// About how much memory this takes, in bytes: a text and what is known of it for its summary take 3.0 times the text's, measured on

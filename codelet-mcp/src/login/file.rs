@@ -31,10 +31,19 @@ impl Logins {
         self.0.join(file_name(server))
     }
 
-    /// What is in the login at a server that nobody is to see; nothing where there is none, or none that can be read.
-    pub fn secrets(&self, server: &str) -> Vec<String> {
-        let login = self.read(server).ok().flatten();
-        login.map_or_else(Vec::new, |login| login.secrets())
+    /// Where they are kept. The folder is written anew with each of them.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// What is in all logins that nobody is to see, but in those that cannot be read.
+    pub fn secrets(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().filter_map(Result::ok);
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names
+            .filter_map(|name| self.read(name.strip_suffix(".json")?).ok().flatten())
+            .flat_map(|login| login.secrets())
+            .collect()
     }
 
     /// Deletes the login at a server. Says whether there was one.
@@ -184,7 +193,16 @@ mod tests {
         let logins = Logins::new(scratch.path().join("codelet/logins"));
         assert!(logins.read("docs").unwrap().is_none() && !logins.remove("docs").unwrap());
         logins.write("docs", &login("one")).unwrap();
-        logins.write("docs", &login("two")).unwrap();
+        let secret = |text: &str| Login {
+            client_secret: Some(text.to_owned()),
+            ..login("two")
+        };
+        logins.write("docs", &secret("secret-of-docs")).unwrap();
+        logins.write("other", &secret("secret-of-another")).unwrap();
+        let mut secrets = logins.secrets();
+        secrets.sort_unstable();
+        assert_eq!(secrets, ["secret-of-another", "secret-of-docs"]);
+        assert!(logins.remove("other").unwrap());
         assert_eq!(logins.read("docs").unwrap().unwrap().credentials.client_id, "two");
         assert_eq!((mode(&logins.path("docs")), mode(&logins.0)), (0o600, 0o700));
         assert_eq!(std::fs::read_dir(&logins.0).unwrap().count(), 1);
@@ -224,6 +242,6 @@ mod tests {
         std::fs::set_permissions(logins.path("docs"), std::fs::Permissions::from_mode(0o644)).unwrap();
         let why = logins.read("docs").err().unwrap().to_string();
         assert!(why.ends_with("docs.json can be read or changed by others"), "{why}");
-        assert!(logins.secrets("docs").is_empty());
+        assert!(logins.secrets().is_empty());
     }
 }

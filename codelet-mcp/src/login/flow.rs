@@ -64,7 +64,7 @@ pub async fn log_in(
     if let Some(why) = courier.refusal(&address) {
         return Err(format!("{why}: a token would be sent unencrypted"));
     }
-    let secrets = Secrets::new(options.secrets.iter().map(String::as_str));
+    let secrets = Secrets::new(options.secrets.iter().map(String::as_str)).with(options.session_secrets.as_ref());
     let login = tokio::select! {
         biased;
         () = interrupt.thrown() => Err("interrupted".to_owned()),

@@ -102,6 +102,20 @@ pub fn profile(credentials: &str, config: &str, name: &str) -> Profile {
     }
 }
 
+/// Every secret in the text of such a file, whichever profile it is of, and also where it is commented out.
+pub fn secrets(text: &str) -> Vec<String> {
+    let fields = text.lines().filter_map(|line| line.split_once('='));
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.contains("secret") || name.contains("password") || name.trim_end().ends_with("_token")
+    };
+    fields
+        .filter(|(name, _)| is_secret(name))
+        .map(|(_, value)| value.split_whitespace().next().unwrap_or_default().to_owned())
+        .filter(|value| !value.is_empty())
+        .collect()
+}
+
 /// The fields of a section, by any of its names; none where there is no such section. Indented lines belong to the field above them, and
 /// are none of those that are looked for.
 fn section(text: &str, names: &[String]) -> Option<Vec<(String, String)>> {

@@ -43,7 +43,11 @@ pub struct GoogleCredentials {
     project: Option<String>,
     /// The project that is billed for a user's requests.
     quota_project: Option<String>,
+    /// Hears of each token that was got.
+    told: Option<Arc<Tell>>,
 }
+
+type Tell = dyn Fn(&Secret) + Send + Sync;
 
 #[derive(Clone)]
 enum Kind {
@@ -108,7 +112,16 @@ impl GoogleCredentials {
             server: server.ok_or("its token_uri is no address that begins with https://")?,
             project: field("project_id").or(field("quota_project_id")).map(str::to_owned),
             quota_project: field("quota_project_id").map(str::to_owned),
+            told: None,
         })
+    }
+
+    /// The same, of which each token that is got is told before it is used, for whoever hides it.
+    pub fn telling(self, told: impl Fn(&Secret) + Send + Sync + 'static) -> Self {
+        GoogleCredentials {
+            told: Some(Arc::new(told)),
+            ..self
+        }
     }
 
     /// The project that the file names, if it names one.
@@ -254,6 +267,9 @@ impl AccessTokens {
         let form = self.credentials.form(SystemTime::now());
         let form = form.map_err(|said| ModelError::Credentials { said })?;
         let (token, lasts) = self.read(self.line.form(form).await?)?;
+        if let Some(told) = &self.credentials.told {
+            told(&token);
+        }
         *kept = Some((token.clone(), Instant::now() + lasts.saturating_sub(RENEWED_BEFORE)));
         Ok(token)
     }

@@ -131,7 +131,8 @@ impl World {
         let named = |more: &[&'static str]| {
             let all = [
                 "diff",
-                "--name-status",
+                "--raw",
+                "--no-abbrev",
                 "-z",
                 "--no-renames",
                 "--no-ext-diff",
@@ -142,7 +143,7 @@ impl World {
         };
         let (staged, knows_staged) = named(&["--cached", "--ignore-submodules=dirty"]).ok_or(SILENT)?;
         let (changed, knows_changed) = named(&["--ignore-submodules=all"]).ok_or(SILENT)?;
-        let (staged, changed) = (self.statuses(&staged), self.statuses(&changed));
+        let (staged, changed) = (self.statuses(git, root, &staged), self.statuses(git, root, &changed));
         let conflicts = changed.iter().chain(&staged).find(|(letter, _)| *letter == b'U');
         if let Some((_, file)) = conflicts {
             return Err(format!(
@@ -154,7 +155,10 @@ impl World {
         let (others, _) = git.bytes(&others).ok_or(SILENT)?;
         let is_staged = !staged.is_empty();
         let (is_ours, others): (Vec<Changed>, Vec<Changed>) = paths(&others)
-            .map(|path| self.changed(Change::Added, path))
+            .map(|path| Changed {
+                mode: self.mode_of_new(root, &path),
+                ..self.changed(Change::Added, path)
+            })
             .partition(|file| !is_staged && made.contains(&root.join(&file.path)));
         let names = |files: Vec<Changed>| files.into_iter().map(|file| file.name).collect();
         let files = |told: Vec<(u8, Changed)>| told.into_iter().map(|(_, file)| file).collect::<Vec<_>>();
@@ -224,7 +228,8 @@ impl World {
         path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
         let (text, _) = self.text(&path, DIFF)?;
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
-        Some(format!("diff --git a/{0} b/{0}\nnew file\n{lines}", file.name))
+        let mode = file.mode.as_deref().unwrap_or("new file");
+        Some(format!("diff --git a/{0} b/{0}\n{mode}\n{lines}", file.name))
     }
 
     fn changed(&self, change: Change, path: PathBuf) -> Changed {
@@ -234,22 +239,57 @@ impl World {
             name,
             path,
             lines: None,
+            mode: None,
         }
     }
 
-    /// What `git diff --name-status -z` lists.
-    fn statuses(&self, answer: &[u8]) -> Vec<(u8, Changed)> {
+    /// What `git diff --raw --no-abbrev -z` lists: `:OLD-MODE NEW-MODE OLD-ID NEW-ID LETTER`, then the path.
+    fn statuses(&self, git: &Git, root: &Path, answer: &[u8]) -> Vec<(u8, Changed)> {
         let mut entries = answer.split(|&byte| byte == 0);
         let mut all = Vec::new();
-        while let (Some([letter, ..]), Some(path)) = (entries.next(), entries.next()) {
+        while let (Some(entry), Some(path)) = (entries.next(), entries.next()) {
+            let entry = String::from_utf8_lossy(entry);
+            let fields: Vec<&str> = entry.trim_start_matches(':').split(' ').collect();
+            let [before, after, _, id, letter] = fields[..] else {
+                continue;
+            };
             let change = match letter {
-                b'A' => Change::Added,
-                b'D' => Change::Deleted,
+                "A" => Change::Added,
+                "D" => Change::Deleted,
+                "T" => Change::Retyped,
                 _ => Change::Modified,
             };
-            all.push((*letter, self.changed(change, PathBuf::from(OsStr::from_bytes(path)))));
+            let path = PathBuf::from(OsStr::from_bytes(path));
+            let target = || match id.bytes().all(|byte| byte == b'0') {
+                true => self.target(&root.join(&path)),
+                false => {
+                    let (target, is_whole) = git.ask(&["cat-file", "blob", id].map(OsStr::new))?;
+                    Some(one_line(&self.without_secrets(&target, is_whole)))
+                }
+            };
+            let mode = mode(before, after, target);
+            let file = self.changed(change, path);
+            all.push((letter.bytes().next().unwrap_or_default(), Changed { mode, ..file }));
         }
         all
+    }
+
+    /// Where a link leads.
+    fn target(&self, link: &Path) -> Option<String> {
+        let target = link.read_link().ok()?;
+        Some(one_line(&self.without_secrets(&target.to_string_lossy(), true)))
+    }
+
+    /// What git will say of the mode of a file that it does not know.
+    fn mode_of_new(&self, root: &Path, path: &Path) -> Option<String> {
+        let path = root.join(path);
+        let metadata = path.symlink_metadata().ok()?;
+        let after = match (metadata.is_symlink(), metadata.permissions().mode() & 0o100) {
+            (true, _) => LINK,
+            (false, 0) => PLAIN,
+            (false, _) => EXECUTABLE,
+        };
+        mode(ABSENT, after, || self.target(&path))
     }
 
     fn commit(
@@ -394,6 +434,25 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// Modes as git writes them.
+const ABSENT: &str = "000000";
+const PLAIN: &str = "100644";
+const EXECUTABLE: &str = "100755";
+const LINK: &str = "120000";
+const SUBMODULE: &str = "160000";
+
+/// Git's words about a file that had one mode and gets another; none of a plain file that stays one, is new or goes away.
+fn mode(before: &str, after: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
+    let words = match (before, after) {
+        (_, ABSENT) | (ABSENT | PLAIN, PLAIN) | (EXECUTABLE, EXECUTABLE) | (SUBMODULE, SUBMODULE) => return None,
+        (ABSENT, after) => format!("new file mode {after}"),
+        (before, after) if before == after => format!("mode {after}"),
+        (before, after) => format!("old mode {before}, new mode {after}"),
+    };
+    let target = (after == LINK).then(target).flatten();
+    Some(target.map_or(words.clone(), |target| format!("{words} -> {target}")))
 }
 
 /// What a file begins with, and how long it is; nothing where it cannot be read.

@@ -3,6 +3,7 @@
 use crate::trial::{Trial, block_on, free, interrupted, is_alive};
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Live, MOST};
+use codelet_tools::secrets::Secrets;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -250,7 +251,7 @@ fn no_command_line_of_a_process_holds_the_text_of_a_command() {
 fn no_key_reaches_a_command_or_its_output() {
     let key = "sk-0123456789abcdef";
     let trial = Trial::with(Permission::All, |options| {
-        options.secrets = vec![key.to_owned()];
+        options.secrets = Secrets::new(&[key.to_owned()]).into();
         options.env = [
             ("PATH", "/usr/bin:/bin"),
             ("OPENAI_API_KEY", "other"),

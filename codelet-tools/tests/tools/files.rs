@@ -4,6 +4,7 @@ use crate::trial::{Trial, names};
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::Need;
 use codelet_context::message::Parameters;
+use codelet_tools::secrets::Secrets;
 use serde_json::json;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -685,7 +686,7 @@ fn parameters_that_make_no_sense_are_answered() {
 #[test]
 fn a_secret_in_a_file_is_not_shown() {
     let trial = Trial::with(Permission::Edit, |options| {
-        options.secrets = vec!["sk-0123456789".to_owned()]
+        options.secrets = Secrets::new(&["sk-0123456789".to_owned()]).into()
     });
     trial.write(".env", "KEY=sk-0123456789\n");
     assert_eq!(trial.done("Read", json!({"file_path": ".env"})), "1\tKEY=[secret]\n");
@@ -796,7 +797,7 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
 #[test]
 fn a_hidden_value_survives_what_is_written_as_it_was_read() {
     let trial = Trial::with(Permission::Edit, |options| {
-        options.secrets = vec!["sk-0123456789".to_owned()]
+        options.secrets = Secrets::new(&["sk-0123456789".to_owned()]).into()
     });
     trial.write(".env", "KEY=sk-0123456789\nPORT=1\n");
     trial.done("Read", json!({"file_path": ".env"}));

@@ -7,7 +7,7 @@ use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
 use codelet_agent::surroundings::Surroundings as _;
 use codelet_agent::tool::Output;
-use codelet_tools::secrets::Secrets;
+use codelet_tools::secrets::SecretSource;
 use codelet_tools::surroundings::World;
 use codelet_tools::{Options, Reach, all_with_reach};
 use rustix::fs::inotify;
@@ -46,7 +46,7 @@ fn session(change: impl FnOnce(&mut Options)) -> (Trial, Reach, World) {
         shell: "bash".to_owned(),
         env: options.env.clone(),
         reach: reach.clone(),
-        secrets: Secrets::default(),
+        secrets: SecretSource::default(),
         today: Arc::new(|| "2026-11-22".to_owned()),
     };
     (trial, reach, world)

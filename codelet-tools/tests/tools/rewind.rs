@@ -3,6 +3,7 @@
 use crate::trial::{Trial, block_on, names};
 use codelet_agent::journal::{Change, Journal, Mark, Restored, Standing};
 use codelet_agent::permission::Permission;
+use codelet_tools::secrets::Secrets;
 use codelet_tools::{Options, Reach, all_with_reach};
 use proptest::prelude::*;
 use serde_json::json;
@@ -285,7 +286,7 @@ fn what_tasks_change_is_kept_with_the_rest() {
 fn secrets_are_not_shown_and_come_back() {
     let mut trial = Trial::new(Permission::Edit);
     let mut options = Options::new(&trial.workspace);
-    options.secrets = vec!["sk-hidden-0123456789".to_owned()];
+    options.secrets = Secrets::new(&["sk-hidden-0123456789".to_owned()]).into();
     let (tools, reach) = all_with_reach(&options);
     trial.tools = tools;
     let journal = reach.journal();

@@ -325,6 +325,21 @@ fn an_unknown_kind_of_entry_is_mentioned_and_still_links_the_others() {
     );
 }
 
+#[test]
+fn the_programs_own_notes_are_no_part_of_the_conversation_whatever_they_hold() {
+    let request = r#"{"type":"api-request-blob","sessionId":"s","hash":"h","message":{"role":"user","content":"a copy of it all"}}"#;
+    let latch = r#"{"type":"latch-of-next-year","sessionId":"s","text":"on"}"#;
+    let file = [
+        prompt(1, 0, "go"),
+        format!("{request}\n{latch}\n"),
+        text(2, 1, "m1", "gone"),
+    ]
+    .concat();
+    let document = read(file.as_bytes()).unwrap();
+    assert_eq!(sketch(&document), "user: go\nassistant: gone\n");
+    assert_eq!(document.warnings, []);
+}
+
 /// A block of a reply with its bill: seconds past the hour, the prompt's three counts, and what of it was for an hour.
 fn billed(id: u32, parent: u32, message: &str, seconds: u32, counts: [u64; 4], block: &str) -> String {
     let [fresh, read, write, hour] = counts;

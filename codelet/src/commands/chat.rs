@@ -9,6 +9,7 @@ use crate::live_page::Page;
 use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
+use crate::secrets;
 use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::takeover::{self, Recorded};
 use crate::toolset::Toolset;
@@ -28,6 +29,7 @@ use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::Heeded;
 use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Missed, Notify, Outfit, Reach};
+use codelet_tools::secrets::Secrets;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -83,7 +85,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     }
     // Before anything else hears signals, or reads what is typed.
     let hooks = hooks::of_session(&mut settings, &place, true)?;
-    let lived = guarded(world::secrets(&settings, &place), || {
+    let lived = guarded(secrets::source(&settings, &place).now(), || {
         live(chat, &settings, &place, opening, hooks, (transcript.as_ref(), recorded))
     });
     if let Some(tree) = tree {
@@ -94,7 +96,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
 
 /// Does something that may break down. If it does, that is told on standard error once the terminal is as it was,
 /// without these secrets.
-fn guarded<T>(secrets: Vec<String>, work: impl FnOnce() -> T) -> Option<T> {
+fn guarded<T>(secrets: Secrets, work: impl FnOnce() -> T) -> Option<T> {
     let report = Report::begin(secrets);
     let done = std::panic::catch_unwind(AssertUnwindSafe(work));
     if done.is_err() {
@@ -511,7 +513,7 @@ pub(super) fn shown(folder: &Path, home: Option<&Path>) -> String {
 struct Report(Arc<Mutex<Option<String>>>);
 
 impl Report {
-    fn begin(secrets: Vec<String>) -> Self {
+    fn begin(secrets: Secrets) -> Self {
         let last = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last);
         std::panic::set_hook(Box::new(move |panic| {
@@ -522,10 +524,7 @@ impl Report {
                 .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
                 .unwrap_or("no reason was given");
             let place = panic.location().map_or(String::new(), |at| format!(" at {at}"));
-            let mut told = format!("{said}{place}");
-            for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
-                told = told.replace(secret.as_str(), "[hidden]");
-            }
+            let told = secrets.hide(&format!("{said}{place}")).into_owned();
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
         }));
         Report(last)
@@ -544,8 +543,6 @@ impl Report {
     }
 }
 
-/// Something shorter is no key, and would be found everywhere.
-const SHORTEST_SECRET: usize = 8;
 /// A report is no longer than this, in characters.
 const LONGEST_REPORT: usize = 4_000;
 

@@ -9,6 +9,7 @@ use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, count, flow, width};
 use crate::place::{Place, variable};
+use crate::secrets;
 use crate::settings::{Set, Settings};
 use crate::world;
 use codelet_agent::instructions;
@@ -17,7 +18,6 @@ use codelet_context::tokens::estimate_bytes;
 use codelet_network::TrustedBy;
 use codelet_providers::{Vendor, catalogue};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
-use codelet_tools::secrets::Secrets;
 use serde_json::json;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ pub fn run(args: &Doctor) -> Result<Exit, Failure> {
         Ok(mut settings) => {
             settings.heed(&variable);
             let mut points = points(&settings, &place, args.offline)?;
-            let secrets = Secrets::new(&world::secrets(&settings, &place));
+            let secrets = secrets::source(&settings, &place).now();
             for point in &mut points {
                 point.text = secrets.hide(&point.text).into_owned();
             }

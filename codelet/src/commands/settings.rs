@@ -7,14 +7,13 @@ use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, width};
 use crate::place::{Place, variable};
+use crate::secrets;
 use crate::settings::{self, From, NotifyBy, Set, Settings};
-use crate::world;
 use codelet_agent::session::SummaryBy;
 use codelet_context::policy::CompactAt;
 use codelet_network::{Named, NetworkError, TrustedBy};
 use codelet_providers::address;
 use codelet_terminal::render::Background;
-use codelet_tools::secrets::Secrets;
 
 /// Prints the settings as they hold in a folder. Keys are named, never shown.
 ///
@@ -26,7 +25,7 @@ pub fn run(args: &args::Place) -> Result<(), Failure> {
     settings.heed(&variable);
     let found = Found::look(&settings, &place)?;
     settings.notices.extend(found.notices.iter().cloned());
-    let secrets = Secrets::new(&world::secrets(&settings, &place));
+    let secrets = secrets::source(&settings, &place).now();
     let mut rows = rows(&settings, &place);
     rows.extend(hooks(&found, &settings, &place));
     for [_, value, _] in &mut rows {

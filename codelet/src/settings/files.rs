@@ -1,11 +1,12 @@
 //! Reads settings files, one over the other.
 
 use super::written::{self, MOST, Written};
-use super::{From, Places, Set, Settings, kept};
+use super::{From, LookUp, Places, Set, Settings, kept};
 use crate::exit::Failure;
 use crate::input;
 use crate::servers::ServerFile;
 use codelet_context::price::{self, PriceCard};
+use codelet_providers::address;
 use std::path::Path;
 
 impl Settings {
@@ -99,6 +100,17 @@ impl Settings {
         self.mcp.extend(written.mcp);
         Ok(())
     }
+}
+
+/// The keys in the user's settings file as it is now, of providers and of MCP servers; none where it is no settings file.
+pub fn secrets_in(path: &Path, variable: &LookUp<'_>) -> Vec<String> {
+    let Ok(Some(written)) = written::read(path) else {
+        return Vec::new();
+    };
+    let keys = written.keys.values().map(|key| key.reveal().to_owned());
+    let of_servers = written.mcp.values().flat_map(|server| server.secrets(variable));
+    let of_address = written.base_url.iter().flat_map(|url| address::secrets(url));
+    keys.chain(of_servers).chain(of_address).collect()
 }
 
 /// The price cards in a file; a path that is not absolute begins beside the settings file.

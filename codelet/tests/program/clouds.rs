@@ -207,7 +207,13 @@ fn vertex_works_by_a_service_account_and_by_a_users_login() {
         } else {
             "account.json"
         };
-        let server = Server::start(wire, curious(&format!("cat \"$HOME/{name}\"; env")).cloud(&cloud));
+        let server = Server::start(
+            wire,
+            curious(&format!(
+                "cat \"$HOME/{name}\"; env; y=ya; echo \"${{y}}29.a0-number-0001-of-the-tokens\""
+            ))
+            .cloud(&cloud),
+        );
         let (text, _) = file(&format!("{}/token", server.url()));
         let path = keep(&bench, name, &text);
         let url = server.url();
@@ -348,4 +354,85 @@ fn the_list_of_models_says_how_clouds_are_asked() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
+}
+
+#[test]
+fn a_file_of_keys_is_hidden_as_a_whole_also_once_a_program_has_renewed_it() {
+    const OTHER: &str = "other/profile/Secret/0123456789abcdefABC";
+    const OLD: &str = "OLDabcdefghijklmnopqrstuvwxyzabcdefghijk";
+    const RENEWED: &str = "renewed/Secret/Key/of/another/hour/98765";
+    const FROM_LOGIN: &str = "ya29.another-login-0123456789";
+    const OF_SETTINGS: &str = "sk-new-key-of-the-settings-0123456789";
+    const OF_SERVER: &str = "token-of-an-mcp-server-0123456789";
+    let bench = Bench::new();
+    aws(&bench);
+    let profiles = |work: &str, session: &str| {
+        format!(
+            "[work]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = {work}\naws_session_token = {session}\n\
+             [prod]\naws_access_key_id = AKIDOTHER\n aws_secret_access_key= {OTHER} ; ours\n#aws_secret_access_key = {OLD}\n"
+        )
+    };
+    keep(&bench, ".aws/credentials", &profiles(SECRET, SESSION));
+    keep(&bench, "next", &profiles(RENEWED, "renewed-session-token"));
+    keep(
+        &bench,
+        "next.json",
+        &json!({"type": "impersonated", "source": [{"refresh_token": FROM_LOGIN}]}).to_string(),
+    );
+    keep(
+        &bench,
+        "next.toml",
+        &format!(
+            "[keys]\nopenai = \"{OF_SETTINGS}\"\n[mcp.docs]\nurl = \"https://mcp.test/\"\nheaders = {{ X-Api-Key = \"{OF_SERVER}\" }}\n"
+        ),
+    );
+    let (server, _) = bedrock(Behaviour::replies([
+        Reply::call("Bash", json!({"command": "cd; cat .aws/credentials"})),
+        // What one call prints is a key by what the next one does, before either is sent.
+        Reply::call("Bash", json!({"command": "cd; cat next next.json"})).calls(
+            "Bash",
+            json!({"command": "cd; mkdir -p .config/gcloud; cp next .aws/credentials; cat next; \
+                cp next.json .config/gcloud/application_default_credentials.json; cat next.json; \
+                install -m 600 next.toml .config/codelet/settings.toml; cat next.toml; echo seen"}),
+        ),
+        Reply::call("Read", json!({"file_path": bench.home.join("next.json")})),
+        Reply::text(DONE),
+    ]));
+    let url = server.url();
+    // The cloud of this test knows no other keys.
+    let variables = [
+        ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url.as_str()),
+        ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("AWS_SECRET_ACCESS_KEY", SECRET),
+        ("AWS_SESSION_TOKEN", SESSION),
+        ("AWS_REGION", "eu-west-1"),
+    ];
+    let output = looked_around(&bench, &server, CLAUDE, &variables);
+    let last = String::from_utf8_lossy(&server.record().exchanges[3].request.body).into_owned();
+    assert!(last.contains("seen") && last.contains("AKIDOTHER"), "{last}");
+    hidden(
+        &output,
+        &server,
+        &[SECRET, SESSION, OTHER, OLD, RENEWED, FROM_LOGIN, OF_SETTINGS, OF_SERVER],
+    );
+}
+
+#[test]
+fn a_key_that_a_servers_header_takes_from_a_variable_of_any_name_is_hidden_and_no_commands() {
+    const KEY: &str = "hush-hush-key-of-docs-0123456789";
+    let bench = Bench::new();
+    bench.settings(
+        "[mcp.docs]\nurl = \"https://mcp.test/\"\nenabled = false\nheaders = { Authorization = \"Bearer ${DOCS}\" }\n",
+    );
+    let file = keep(&bench, "notes", &format!("docs: {KEY}\n"));
+    let server = Server::start(Wire::Anthropic, curious(&format!("cat {file}; env | grep ^DOCS; true")));
+    let output = bench
+        .asking(&server, Wire::Anthropic, &["-p", "Look.", "--permission", "all"])
+        .env("DOCS", KEY)
+        .output()
+        .unwrap();
+    ended(&output, 0);
+    hidden(&output, &server, &[KEY]);
+    let sent = String::from_utf8_lossy(&server.record().exchanges[1].request.body).into_owned();
+    assert!(sent.contains("docs: [secret]") && !sent.contains("DOCS="), "{sent}");
 }

@@ -3,7 +3,9 @@
 
 use crate::common::agent::{Bench, KEY, WIRES, name};
 use crate::common::{ended, stdout};
-use codelet_testkit::server::{Behaviour, Fault, Growth, Reply, Request, Server, Stop, Trouble, Window, Wire};
+use codelet_offline::check::check;
+use codelet_testkit::server::{Behaviour, Fault, Growth, Record, Reply, Request, Server, Stop, Trouble, Window, Wire};
+use codelet_transcript::Format;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -214,6 +216,7 @@ impl Long {
         assert_eq!(result["answer"], "All read.", "{label}");
         let record = server.record();
         assert_eq!(record.faults(), "", "{label}");
+        self.check_requests(&record);
         let steps = record
             .exchanges
             .iter()
@@ -264,6 +267,31 @@ impl Long {
             compactions.iter().filter_map(|c| c["ms"].as_f64()).fold(0.0, f64::max)
         );
         (sight, lines)
+    }
+
+    /// `codelet check` finds nothing in what was sent either: in the requests behind an edit, and in every sixth of the others.
+    fn check_requests(&self, record: &Record) {
+        let form = match self.wire {
+            Wire::Anthropic => Format::Anthropic,
+            Wire::Chat => Format::Openai,
+            Wire::Responses => Format::Responses,
+            Wire::Gemini => Format::Gemini,
+        };
+        let mut checked = 0;
+        for (number, exchange) in record.exchanges.iter().enumerate() {
+            let is_edited = matches!(exchange.growth, Growth::Breaks(_));
+            let body = &exchange.request.body;
+            if (is_edited || number % 6 == 0) && !body.is_empty() {
+                assert_eq!(
+                    check(body, Some(form)),
+                    Ok(Vec::new()),
+                    "{}: request {number}",
+                    self.label()
+                );
+                checked += 1;
+            }
+        }
+        assert!(checked >= self.steps / 6, "{}: {checked}", self.label());
     }
 
     /// What `Recall` gave back is what a result had said, and was in sight no more.

@@ -9,7 +9,6 @@ use codelet_testkit::server::{Reply, Server, Wire};
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use serde_json::json;
 use std::net::TcpListener;
-use std::path::PathBuf;
 
 /// Whether there is a sandbox here; a machine without one says so, and there is nothing to test.
 fn is_there() -> bool {
@@ -26,14 +25,6 @@ fn bash(command: &str) -> Reply {
     Reply::call("Bash", json!({"command": command}))
 }
 
-/// A folder that commands in the sandbox may not write to, and the user may.
-fn data(bench: &Bench) -> PathBuf {
-    let data = bench.home.with_file_name("data");
-    std::fs::create_dir(&data).unwrap();
-    std::fs::write(data.join("figures.csv"), "").unwrap();
-    data.canonicalize().unwrap()
-}
-
 /// The outputs that the model was sent with its last request.
 fn results(server: &Server) -> Vec<String> {
     let record = server.record();
@@ -45,31 +36,43 @@ fn results(server: &Server) -> Vec<String> {
         .collect()
 }
 
+/// A script that needs the network and then makes the file that it is told; somebody listens as long as this lives.
+fn script(bench: &Bench) -> TcpListener {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    bench.file(
+        "net.sh",
+        &format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo made > \"$1\"\n"),
+    );
+    listener
+}
+
 #[test]
-fn a_command_that_may_not_write_somewhere_is_run_again_with_that_folder_if_the_user_says_so() {
+fn a_command_that_has_no_network_is_run_again_with_it_if_the_user_says_so() {
     if !is_there() {
         return;
     }
     for (answer, is_made) in [("y", true), ("n", false)] {
         let bench = Bench::new();
-        bench.settings("allow = [\"touch *\"]\n");
-        let file = data(&bench).join("made");
-        let server = server([bash(&format!("touch {}", file.display())), Reply::text("Over.")]);
+        bench.settings("allow = [\"bash net.sh *\"]\n");
+        let _listens = script(&bench);
+        let server = server([bash("bash net.sh made"), Reply::text("Over.")]);
         let mut terminal = Terminal::start(&bench, &server, &[], SIZE);
         terminal.say("Make it.");
-        terminal.wait("The sandbox may have stopped this command. Run it again with write access to");
+        terminal.wait("The sandbox may have stopped this command. Run it again with network access?");
         terminal.see("[y] yes, once");
+        let file = bench.work.join("made");
         assert!(!file.exists());
         terminal.answer(answer);
         terminal.wait("Over.");
         assert_eq!(file.exists(), is_made, "{answer}");
         let told = &results(&server)[0];
         let expected = match is_made {
-            true => "[the first try failed in the sandbox; the user permitted this second one, with write access to ",
-            false => "]\n[not run again with write access to ",
+            true => "[the first try failed in the sandbox; the user permitted this second one, with network access]",
+            false => "]\n[not run again with network access",
         };
         assert!(told.contains(expected), "{told}");
-        assert_eq!(told.contains("Permission denied"), !is_made, "{told}");
+        assert_eq!(told.contains("/dev/tcp/"), !is_made, "{told}");
         assert_eq!(told.contains(": the user said no]"), !is_made, "{told}");
         leave(&mut terminal, &server);
     }
@@ -82,18 +85,18 @@ fn again_is_from_where_it_was_begun_and_the_shell_stays_where_it_ended() {
     }
     let bench = Bench::new();
     bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
-    let file = data(&bench).join("made");
     let server = server([
-        bash(&format!("mkdir -p sub && cd sub && touch {}", file.display())),
+        // A command decides what it prints.
+        bash("mkdir -p sub && cd sub && touch made '/nowhere/x: Could not resolve host'"),
         bash("pwd"),
         Reply::text("Over."),
     ]);
     let mut piped = Piped::start(&bench, &server, &[]);
     piped.say("Make it.");
-    piped.wait("Run it again with write access to");
+    piped.wait("Run it again with network access?");
     piped.say("y");
     piped.wait("Over.");
-    assert!(file.exists());
+    assert!(bench.work.join("sub/made").exists() && !bench.work.join("sub/sub").exists());
     let told = results(&server);
     assert!(told[0].contains("[now in sub;"), "{told:?}");
     assert!(told[1].trim_end().ends_with("/sub"), "{told:?}");
@@ -107,26 +110,26 @@ fn what_is_permitted_for_the_session_holds_for_such_commands_from_the_start() {
     }
     let bench = Bench::new();
     bench.settings("allow = [\"touch *\", \"mkdir *\"]\n");
-    let data = data(&bench);
-    let [one, two, three] = ["one.csv", "two.csv", "three"].map(|name| data.join(name));
     let server = server([
-        bash(&format!("touch {}", one.display())),
-        bash(&format!("touch {}", two.display())),
-        bash(&format!("mkdir {}", three.display())),
+        bash("touch '/nowhere/one: Could not resolve host'"),
+        bash("touch '/nowhere/two: Could not resolve host'"),
+        bash("mkdir '/nowhere/three: Could not resolve host'"),
         Reply::text("Over."),
     ]);
     let mut piped = Piped::start(&bench, &server, &[]);
     piped.say("Make them.");
-    piped.wait("Run it again with write access to");
+    piped.wait("Run it again with network access?");
     piped.say("a");
-    piped.wait("allowed in this session: touch * with write access to");
+    piped.wait("allowed in this session: touch * with network access");
     // Another command is another question.
-    piped.wait_for("Run it again with write access to", 2);
+    piped.wait_for("Run it again with network access?", 2);
     piped.say("n");
     piped.wait("Over.");
-    assert!(one.exists() && two.exists() && !three.exists());
     let told = results(&server);
-    assert!(!told[1].contains("first try"), "{told:?}");
+    assert!(
+        told[0].contains("first try") && !told[1].contains("first try"),
+        "{told:?}"
+    );
     leave(&mut piped, &server);
 }
 
@@ -220,13 +223,19 @@ fn where_nobody_can_be_asked_the_user_is_told_and_nothing_is_run_again() {
         return;
     }
     let bench = Bench::new();
-    let file = data(&bench).join("made");
-    let server = server([bash(&format!("touch {}", file.display())), Reply::text("Over.")]);
-    let output = bench.ask(&server, Wire::Anthropic, &["-p", "Make it.", "--allow", "touch *"]);
+    let _listens = script(&bench);
+    let server = server([bash("bash net.sh made"), Reply::text("Over.")]);
+    let output = bench.ask(
+        &server,
+        Wire::Anthropic,
+        &["-p", "Make it.", "--allow", "bash net.sh *"],
+    );
     ended(&output, 0);
     let told = stderr(&output);
-    assert!(told.contains("note: the sandbox may have stopped `touch "), "{told}");
-    assert!(told.contains("commands cannot write to "), "{told}");
-    assert!(!file.exists());
+    assert!(
+        told.contains("note: the sandbox may have stopped `bash net.sh made`: commands have no network"),
+        "{told}"
+    );
+    assert!(!bench.work.join("made").exists());
     assert!(!results(&server)[0].contains("run again"));
 }

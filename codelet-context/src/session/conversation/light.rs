@@ -10,7 +10,7 @@ use crate::compact::trim;
 use crate::message::tokens;
 use crate::message::view::View;
 use crate::message::{Message, Part};
-use crate::strategy::{self, Limits, thinking_prune};
+use crate::strategy::{self, thinking_prune};
 use crate::text::body::Body;
 use std::sync::Arc;
 
@@ -40,14 +40,9 @@ impl Conversation {
             if bulk.call(candidate.item) != Some(&result.call_id) {
                 continue;
             }
-            let why = if candidate.is_superseded {
-                trim::SUPERSEDED
-            } else {
-                trim::UNUSED
-            };
             let place = bulk.place(candidate.item);
             let left = |body: &Body| excerpts.of(place, body);
-            let mask = trim::masked(result, tool, why, left, &mut self.view.archive);
+            let mask = trim::masked(result, tool, left, &mut self.view.archive);
             let call = result.call_id.clone();
             self.economy.removed(candidate);
             if let Some(mask) = mask {
@@ -58,7 +53,7 @@ impl Conversation {
         }
         let under_way = self.view.messages.iter().rposition(|message| message.is_prompt());
         let finished = cut.from..under_way.unwrap_or(0).max(cut.from);
-        thinking_prune::drop_thinking(&mut self.view, finished, &Limits::default(), &mut Default::default());
+        thinking_prune::drop_thinking(&mut self.view, finished, &mut Default::default());
         self.note_removed(number, kept);
         let before = self.occupancy.next_request();
         let changed: Vec<(usize, Arc<Message>)> = (cut.from..)

@@ -323,3 +323,49 @@ fn many_changes_are_bounded_for_the_model_and_each_file_has_its_share() {
     );
     assert_eq!(bounded("", false), "[… and more changes]\n");
 }
+
+#[test]
+fn a_file_that_becomes_a_link_or_executable_is_told_as_git_tells_it() {
+    let (_folder, path) = repository();
+    fs::write(path.join("a.txt"), "one\ntwo\n").unwrap();
+    git(&path, &["commit", "-q", "-a", "-m", "second"]);
+    let executable = |name: &str| fs::set_permissions(path.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    let link = |target: &str, name: &str| {
+        let _ = fs::remove_file(path.join(name));
+        std::os::unix::fs::symlink(target, path.join(name)).unwrap();
+    };
+    link("/etc/passwd", "a.txt");
+    executable("b.txt");
+    fs::write(path.join("run"), "echo\n").unwrap();
+    executable("run");
+    link("b.txt", "new");
+    let modes = |commit: &Committable| -> Vec<String> {
+        let told = commit.files.iter().map(|file| {
+            let mode = file.mode.as_deref().unwrap_or("-");
+            format!("{} {}: {mode}", file.change.letter(), file.name)
+        });
+        told.collect()
+    };
+    let expected = [
+        "T a.txt: old mode 100644, new mode 120000 -> /etc/passwd",
+        "M b.txt: old mode 100644, new mode 100755",
+        "A new: new file mode 120000 -> b.txt",
+        "A run: new file mode 100755",
+    ];
+    let made = ["run", "new"].map(|name| path.join(name));
+    let shown = look(&path, &made).unwrap();
+    assert_eq!(modes(&shown), expected);
+    assert!(shown.diff.contains("new file mode 100755\n+echo"), "{}", shown.diff);
+    // What it leads to is told as it is staged, and another target makes another commit of it.
+    git(&path, &["add", "."]);
+    link("/etc/shadow", "a.txt");
+    let staged = look(&path, &[]).unwrap();
+    assert_eq!(modes(&staged), expected);
+    git(&path, &["commit", "-q", "-m", "third"]);
+    let shown = look(&path, &[]).unwrap();
+    assert_eq!(modes(&shown), ["M a.txt: mode 120000 -> /etc/shadow"]);
+    link("/etc/group", "a.txt");
+    let world = world(&path);
+    let refused = world.commit(&shown, &[], "Link", None).unwrap_err();
+    assert!(refused.starts_with(CHANGED_MEANWHILE), "{refused}");
+}

@@ -23,7 +23,7 @@ fn a_session_that_breaks_down() {
     if std::env::var_os(BREAKS_DOWN).is_none() {
         return;
     }
-    let lived = guarded(vec![SECRET.to_owned()], || {
+    let lived = guarded(Secrets::new(&[SECRET.to_owned()]), || {
         let model = Scripted::by(Profile::unknown("test/model"), |_| {
             panic!("no answer for {SECRET}\x1b[2J\nin this script")
         });
@@ -152,7 +152,7 @@ fn a_panic_leaves_the_terminal_as_it_was_and_a_report_without_secrets() {
 
     assert!(told.starts_with("internal error, this is a bug in codelet"), "{told}");
     assert!(
-        told.contains("no answer for [hidden]") && told.contains("chat/tests.rs"),
+        told.contains("no answer for [secret]") && told.contains("chat/tests.rs"),
         "{told}"
     );
     assert!(!told.contains(SECRET) && !told.contains('\x1b'), "{told}");

@@ -1,0 +1,40 @@
+/** What crosses the border as bytes. */
+
+import { CodeletError } from "./wrong.js";
+
+const encoder = new TextEncoder();
+
+/** The bytes of a text, or of the JSON of a value. */
+export function bytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  return encoder.encode(typeof value === "string" ? value : json(value));
+}
+
+/** The JSON of a value of a conversation. */
+export function json(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new CodeletError("ERR_ARGUMENT", `a conversation has to be JSON: ${(cause as Error).message}`, { cause });
+  }
+  if (text === undefined) {
+    throw new CodeletError("ERR_ARGUMENT", `expected messages, a request, or the text of a session; not ${typeof value}`);
+  }
+  return text;
+}
+
+/** What was removed, as `codelet compact --removed` writes it. */
+export function removedLines(removed: Readonly<Record<string, string>>): Uint8Array {
+  return bytes(
+    Object.entries(removed)
+      .map(([handle, content]) => `${json({ handle, content })}\n`)
+      .join(""),
+  );
+}
+
+/** A number of tokens or items that somebody asks for. */
+export function count(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new CodeletError("ERR_ARGUMENT", `${name} has to be a whole number from 0 on, not ${String(value)}`);
+}
