@@ -37,8 +37,8 @@ from .arrow import compact_batch
 
 _HOW, _FILES, _UNFINISHED = "_codelet.json", "_files.json", "_unfinished-"
 _COUNTS = ("rows", "failed", "tokens_before", "tokens_after")
-#: Bytes of a block of rows. Each worker holds some, since Ray reads eight ahead.
-_BLOCK = 8 << 20
+_BLOCK = 8 << 20  #: Bytes of a block of rows. Each worker holds some, since Ray reads eight ahead.
+_WORKERS = {"MIMALLOC_PURGE_DELAY": "0"}  #: What Arrow gives back goes to the system at once: a third less memory.
 
 
 class _Sink(ray.data.Datasink[dict[str, Any]]):
@@ -184,7 +184,7 @@ def main(argv: list[str] | None = None) -> int:
     args = vars(parser.parse_args(argv))
     address, workers = args.pop("address"), args.pop("workers")
     if not ray.is_initialized():
-        ray.init(**{"address": address} if address else {"address": "local", "num_cpus": workers, "include_dashboard": False})
+        ray.init(address or "local", runtime_env={"env_vars": _WORKERS}, **({} if address else {"num_cpus": workers, "include_dashboard": False}))
     job, began = Job(**args), time.monotonic()
     try:
         told = job.run()
