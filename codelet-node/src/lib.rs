@@ -262,7 +262,8 @@ pub fn replay(input: &[u8], options: ReplayOptions) -> Promised<String> {
                 .cloned()
                 .ok_or_else(|| Wrong::argument(format!("the prices of {model:?} are not known")))?,
         };
-        let policies = policies_of(&options.policies)?;
+        let policies = Policy::from_names(&options.policies).map_err(Wrong::argument)?;
+        let policies = Policy::played(&policies);
         let window = count(options.window)?;
         let recording = read(&input, &options.form, options.force)?;
         let format = recording.document.format;
@@ -275,24 +276,6 @@ pub fn replay(input: &[u8], options: ReplayOptions) -> Promised<String> {
         let played = Played::new(&session, format.name().to_owned(), &policies, &settings);
         Ok(json::played(&played).to_string())
     })
-}
-
-/// The policies of these names, after that of never editing; the usual ones for no name.
-fn policies_of(names: &[String]) -> Result<Vec<Policy>, Wrong> {
-    if names.is_empty() {
-        return Ok(Policy::USUAL.to_vec());
-    }
-    let mut asked = vec![Policy::Never];
-    for name in names {
-        let policy = Policy::from_name(name).ok_or_else(|| {
-            let known: Vec<_> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-            Wrong::argument(format!("{name:?} is no policy; known: {}", known.join(", ")))
-        })?;
-        if !asked.contains(&policy) {
-            asked.push(policy);
-        }
-    }
-    Ok(asked)
 }
 
 /// The text of a handle, or of a marker that names one, in lines of JSON as `codelet compact --removed` writes them.

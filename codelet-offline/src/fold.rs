@@ -102,7 +102,7 @@ impl<T> Fold<T> {
     pub fn draw<W>(
         &mut self,
         form: Format,
-        envelope: &Map<String, Value>,
+        envelope: impl FnOnce() -> Map<String, Value>,
         written: impl FnOnce(&[Message]) -> Vec<W>,
         made: impl Fn(W, &Archive) -> Option<T>,
     ) -> Option<usize> {
@@ -110,7 +110,7 @@ impl<T> Fold<T> {
         let pairs = self.drawn.iter().zip(view);
         let same = pairs.take_while(|(one, other)| Arc::ptr_eq(one, other)).count();
         if same < self.drawn.len() {
-            self.write(form, envelope, written, made);
+            self.write(form, &envelope(), written, made);
             return Some(same);
         }
         // What was appended, in order, is what was told last.

@@ -120,22 +120,9 @@ impl Play {
                 .cloned()
                 .ok_or_else(|| format!("the prices of {model:?} are not known"))?,
         };
-        let mut asked = vec![Policy::Never];
-        for name in policies {
-            let policy = Policy::from_name(name).ok_or_else(|| {
-                let known: Vec<_> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-                format!("{name:?} is no policy; known: {}", known.join(", "))
-            })?;
-            if !asked.contains(&policy) {
-                asked.push(policy);
-            }
-        }
-        if policies.is_empty() {
-            asked = Policy::USUAL.to_vec();
-        }
         Ok(Play {
             reading,
-            policies: asked,
+            policies: Policy::played(&Policy::from_names(policies)?),
             settings: Settings::new(window, card),
         })
     }

@@ -70,6 +70,35 @@ impl Policy {
         Policy::ALL.iter().copied().find(|policy| policy.name() == name)
     }
 
+    /// The policies of these names.
+    ///
+    /// # Errors
+    /// When one of them is none; the sentence names those that there are.
+    pub fn from_names(names: &[String]) -> Result<Vec<Policy>, String> {
+        let policy = |name: &String| {
+            Policy::from_name(name).ok_or_else(|| {
+                let known: Vec<_> = Policy::ALL.iter().map(|policy| policy.name()).collect();
+                format!("{name:?} is no policy; known: {}", known.join(", "))
+            })
+        };
+        names.iter().map(policy).collect()
+    }
+
+    /// Those that are played where these are asked for: each once, with the one that all are compared with in front; the usual ones where
+    /// none is.
+    pub fn played(asked: &[Policy]) -> Vec<Policy> {
+        if asked.is_empty() {
+            return Policy::USUAL.to_vec();
+        }
+        let mut policies = vec![Policy::Never];
+        for policy in asked {
+            if !policies.contains(policy) {
+                policies.push(*policy);
+            }
+        }
+        policies
+    }
+
     /// What it does, in a few words for a list.
     pub fn describe(self) -> &'static str {
         match self {

@@ -145,24 +145,12 @@ impl Fold {
     }
 
     fn draw(&mut self) {
-        let last = self.model_that_binds();
-        let envelope = Map::from_iter(last.map(|model| ("model".to_owned(), Value::from(model))));
+        let envelope = || {
+            let model = model_that_binds(&self.told, self.asks_to_drop);
+            Map::from_iter(model.map(|model| ("model".to_owned(), Value::from(model))))
+        };
         let made = |message, _: &Archive| Some(Arc::new(message));
-        self.fold.draw(Format::Anthropic, &envelope, write, made);
-    }
-
-    /// A model among those that have answered which refuses reasoning behind a changed message, where it is not asked to leave it
-    /// out itself.
-    fn model_that_binds(&self) -> Option<String> {
-        let origins = self.told.iter().rev().filter_map(|message| match &**message {
-            rig::Message::Assistant(turn) => turn.origin.as_ref(),
-            _ => None,
-        });
-        let is_asked = |origin: &&rig::Origin| self.asks_to_drop && origin.provider == ANTHROPIC;
-        let mut models = origins
-            .filter(|origin| !is_asked(origin))
-            .map(|origin| origin.model.as_str());
-        models.find(|model| vendor::binds_thinking(model)).map(str::to_owned)
+        self.fold.draw(Format::Anthropic, envelope, write, made);
     }
 
     /// What is to be sent.
@@ -208,6 +196,19 @@ impl Fold {
         let stands = |(number, shown): (usize, &Shown<_>)| matches!(shown, Shown::AsSaid(said) if *said == number);
         self.told.len() == shown.len() && shown.iter().enumerate().all(stands)
     }
+}
+
+/// A model among those that have answered which refuses reasoning behind a changed message, where it is not asked to leave it out itself.
+fn model_that_binds(told: &[Arc<rig::Message>], asks_to_drop: bool) -> Option<&str> {
+    let origins = told.iter().rev().filter_map(|message| match &**message {
+        rig::Message::Assistant(turn) => turn.origin.as_ref(),
+        _ => None,
+    });
+    let is_asked = |origin: &&rig::Origin| asks_to_drop && origin.provider == ANTHROPIC;
+    let mut models = origins
+        .filter(|origin| !is_asked(origin))
+        .map(|origin| origin.model.as_str());
+    models.find(|model| vendor::binds_thinking(model))
 }
 
 /// A turn that the provider failed, or that was broken off: rig keeps it and never sends it.

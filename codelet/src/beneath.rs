@@ -109,8 +109,7 @@ impl Beneath {
         Ok(file)
     }
 
-    /// Replaces a file of this folder itself by what `fill` writes, and hands over that file, open for more. With nothing to write it is
-    /// taken away.
+    /// Replaces a file of this folder itself by one with this text, and hands over that file, open for more.
     ///
     /// # Errors
     /// When it cannot be written.

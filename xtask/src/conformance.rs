@@ -27,8 +27,7 @@ pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let bin = match install(&target) {
         Ok(bin) => bin,
-        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
-        Err(Missing::Wrong(why)) => return Err(vec![why]),
+        Err(missing) => return missing.told(),
     };
     let codelet = program::as_tested(root).map_err(|error| vec![error])?;
     let adapter = format!("{}:Codelet", root.join("xtask/conformance/adapter.py").display());

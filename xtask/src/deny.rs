@@ -27,8 +27,7 @@ pub fn install(target: &Path) -> Result<PathBuf, Missing> {
 pub fn run(root: &Path) -> Result<String, Vec<String>> {
     let bin = match install(&program::target(root)) {
         Ok(bin) => bin,
-        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
-        Err(Missing::Wrong(why)) => return Err(vec![why]),
+        Err(missing) => return missing.told(),
     };
     let mut deny = Command::new(bin.join("cargo-deny"));
     deny.args(["check", "licenses", "bans", "sources"]);

@@ -92,8 +92,7 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     let folder = target.join(name);
     let modules = match npm::install(&folder, &packages) {
         Ok(modules) => modules,
-        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
-        Err(Missing::Wrong(why)) => return Err(vec![why]),
+        Err(missing) => return missing.told(),
     };
     let tested = || -> Result<String, String> {
         let this = Platform::this()?;
@@ -130,17 +129,24 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
 pub fn package(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let shipped = || -> Result<String, String> {
-        let modules = npm::install(&target.join("node"), &LIGHT).map_err(|missing| match missing {
-            Missing::Skipped(why) | Missing::Wrong(why) => why,
-        })?;
+        let modules = npm::install(&target.join("node"), &LIGHT).map_err(Missing::why)?;
         let mut cargo = Command::new("cargo");
-        cargo.args(["build", "--release", "--quiet", "-p", "codelet", "-p", "codelet-node"]);
+        cargo.args([
+            "build",
+            "--profile",
+            "dist",
+            "--quiet",
+            "-p",
+            "codelet",
+            "-p",
+            "codelet-node",
+        ]);
         output(cargo.current_dir(root))?;
         let built = Built {
-            program: target.join("release").join(format!("codelet{EXE_SUFFIX}")),
-            addon: addon_in(&target.join("release")),
+            program: target.join("dist").join(format!("codelet{EXE_SUFFIX}")),
+            addon: addon_in(&target.join("dist")),
         };
-        let packed = packed(root, &built, &modules, &target.join("npm/release"), PLATFORMS)?;
+        let packed = packed(root, &built, &modules, &target.join("npm/dist"), PLATFORMS)?;
         let packed: Vec<String> = packed.iter().map(|file| file.display().to_string()).collect();
         Ok(packed.join("\n"))
     };

@@ -37,8 +37,7 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     };
     let bin = match installed {
         Ok(bin) => bin,
-        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
-        Err(Missing::Wrong(why)) => return Err(vec![why]),
+        Err(missing) => return missing.told(),
     };
     let tested = || -> Result<String, String> {
         let codelet = program::as_tested(root)?;
@@ -77,9 +76,7 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
 pub fn wheel(root: &Path) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let shipped = || -> Result<String, String> {
-        let bin = install(&target).map_err(|missing| match missing {
-            Missing::Skipped(why) | Missing::Wrong(why) => why,
-        })?;
+        let bin = install(&target).map_err(Missing::why)?;
         output(
             Command::new("cargo")
                 .args(["build", "--profile", "dist", "--quiet", "-p", "codelet"])

@@ -7,8 +7,8 @@ mod server;
 mod small;
 
 use crate::program;
+use crate::venv::Missing;
 use agent::Agent;
-pub use fetch::Missing;
 use server::{Fault, Server};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -95,10 +95,8 @@ pub fn run(root: &Path, is_large: bool) -> Result<String, Vec<String>> {
     let began = Instant::now();
     let target = program::target(root);
     let folder = target.join("real-model");
-    match fetch::fetch(&folder, is_large) {
-        Ok(()) => {}
-        Err(Missing::Skipped(why)) => return Ok(format!("skipped: {why}")),
-        Err(Missing::Wrong(why)) => return Err(broken(why)),
+    if let Err(missing) = fetch::fetch(&folder, is_large) {
+        return missing.told();
     }
     // Packaged for one kind of processor: what it dies of on another says nothing of the agent.
     match Server::start(&folder, fetch::SMALL_MODEL, &[]).and_then(Server::loaded) {

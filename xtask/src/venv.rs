@@ -11,6 +11,25 @@ pub enum Missing {
     Wrong(String),
 }
 
+impl Missing {
+    /// What a chore ends with that cannot go on without: a line, or a fault.
+    ///
+    /// # Errors
+    /// Where what came is not what it should be.
+    pub fn told(self) -> Result<String, Vec<String>> {
+        match self {
+            Missing::Skipped(why) => Ok(format!("skipped: {why}")),
+            Missing::Wrong(why) => Err(vec![why]),
+        }
+    }
+
+    /// Why, where it makes no difference: what is to be shipped is not skipped.
+    pub fn why(self) -> String {
+        let (Missing::Skipped(why) | Missing::Wrong(why)) = self;
+        why
+    }
+}
+
 /// What goes into an environment.
 pub struct Packages {
     /// For messages: what cannot be had.

@@ -123,4 +123,16 @@ mod tests {
         assert!(rank("it is in src/date.rs") > rank("it is in the file"));
         assert!(rank("port 8080 answers") > rank("the port answers"));
     }
+
+    #[test]
+    fn a_long_text_is_taken_apart_at_lines_and_sentences() {
+        assert_eq!(pieces(" one. two \n"), ["one. two"]);
+        assert_eq!(pieces("\n"), [""; 0]);
+        let line = "Mind the names of the files. ".repeat(20);
+        let text = format!("Mend it.\n\n{line}\n{}", "x".repeat(700));
+        let found = pieces(&text);
+        assert_eq!(found[0], "Mend it.");
+        let squeezed: String = found.concat().split_whitespace().collect();
+        assert_eq!(squeezed, text.split_whitespace().collect::<String>());
+    }
 }

