@@ -170,7 +170,11 @@ impl Pinned {
         };
         match done {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
-            other => other.map_err(|error| told(&self.path, &error)),
+            other => other.map_err(|error| match error.kind() {
+                // It was there when it was pinned.
+                ErrorKind::NotFound => Failure::at(self.path.display(), "its folder was removed"),
+                _ => Failure::io(&self.path, &error),
+            }),
         }
     }
 

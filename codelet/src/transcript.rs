@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Finds the file before a run that may take hours, and before any command runs that could put something else in its
@@ -54,6 +54,59 @@ fn text(session: &Session) -> Result<String, Failure> {
     codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))
 }
 
+/// The file that a user names for a whole session.
+pub struct Transcript {
+    pinned: Arc<Pinned>,
+    home: Option<PathBuf>,
+    /// Where commands may write.
+    fenced: Vec<PathBuf>,
+}
+
+impl Transcript {
+    /// Finds the file before the session begins, as [`pin`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find(path: &Path, place: &Place) -> Result<Self, Failure> {
+        Ok(Transcript {
+            pinned: Arc::new(pin(path, place)?),
+            home: place.home.clone(),
+            fenced: world::written_by_commands(place),
+        })
+    }
+
+    /// Keeps it as the session goes on.
+    pub fn kept(&self) -> Box<Kept> {
+        Box::new(Kept::new(Arc::clone(&self.pinned)))
+    }
+
+    /// Whether it is a pipe, of which nobody can go on later.
+    pub fn is_stream(&self) -> bool {
+        self.pinned.is_stream()
+    }
+
+    /// Writes the whole history at the end of the session. A command may have removed the folder by then, and nobody can be asked for
+    /// another one: a new file in the user's home takes it, and the error names that.
+    ///
+    /// # Errors
+    /// When it is not written where the user wanted it.
+    pub fn end(&self, session: &Session) -> Result<(), Failure> {
+        let done = write(&self.pinned, session);
+        let (Err(Failure::Told(why)), true, Some(home)) = (&done, self.pinned.is_replaced(), &self.home) else {
+            return done;
+        };
+        let spare = home.join(format!("codelet-transcript-{:016x}.json", fastrand::u64(..)));
+        let spared = Output::named(&spare)
+            .pin(Access::OwnerOnly, &self.fenced)
+            .and_then(|spare| write(&spare, session));
+        Err(Failure::Told(match spared {
+            Ok(()) => format!("{why}; the conversation was saved as {} instead", spare.display()),
+            Err(Failure::Told(also)) => format!("{why}; the conversation was not saved in your home either: {also}"),
+            Err(Failure::PipeClosed) => why.clone(),
+        }))
+    }
+}
+
 /// Keeps the file as the session goes on, so that whatever ends the process, what was said until then is in it. Each time the end of the
 /// file is written anew from where it differs, in one go, so that it is a whole request all the time.
 pub struct Kept {
@@ -69,8 +122,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// In this place.
-    pub fn new(pinned: Arc<Pinned>) -> Self {
+    fn new(pinned: Arc<Pinned>) -> Self {
         Kept {
             pinned,
             file: None,

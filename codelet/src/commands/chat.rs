@@ -6,15 +6,15 @@ use crate::exit::{Exit, Failure, words};
 use crate::fallback::Standby;
 use crate::hooks::{self, Hook, runner::Runner};
 use crate::live_page::Page;
-use crate::output::Pinned;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::secrets;
 use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::takeover::{self, Recorded};
 use crate::toolset::Toolset;
+use crate::transcript::Transcript;
 use crate::world::Equipment;
-use crate::{input, loading, local, opening, pictures, transcript, worktree, world};
+use crate::{input, loading, local, opening, pictures, worktree, world};
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
@@ -72,7 +72,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
     let transcript = chat
         .transcript
         .as_ref()
-        .map(|path| transcript::pin(path, &place).map(Arc::new))
+        .map(|path| Transcript::find(path, &place))
         .transpose()?;
     let recorded = chat
         .from
@@ -111,7 +111,7 @@ fn live(
     place: &Place,
     opening: Option<String>,
     hooks: Vec<Hook>,
-    (transcript, recorded): (Option<&Arc<Pinned>>, Option<Recorded>),
+    (transcript, recorded): (Option<&Transcript>, Option<Recorded>),
 ) -> Result<ExitCode, Failure> {
     let runtime = once::runtime()?;
     super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
@@ -177,10 +177,8 @@ fn live(
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
             begun.notices.extend([taken.told].into_iter().chain(compacted));
         }
-        if let Some(pinned) = transcript {
-            begun
-                .session
-                .kept_by(Box::new(transcript::Kept::new(Arc::clone(pinned))));
+        if let Some(transcript) = transcript {
+            begun.session.kept_by(transcript.kept());
         }
         begun
     };
@@ -202,9 +200,9 @@ fn live(
         codelet_tools::end_all();
     }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
-    if let Some(pinned) = transcript {
-        transcript::write(pinned, &lived.session)?;
-        if let Some(file) = chat.transcript.as_deref().filter(|_| !pinned.is_stream()) {
+    if let Some(transcript) = transcript {
+        transcript.end(&lived.session)?;
+        if let Some(file) = chat.transcript.as_deref().filter(|_| !transcript.is_stream()) {
             let file = codelet_agent::spelling::spell(file.as_os_str());
             let _ = writeln!(std::io::stderr(), "To continue this session: codelet --from {file}");
         }

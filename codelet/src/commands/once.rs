@@ -6,7 +6,6 @@ use crate::fallback::Standby;
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::hooks::{self, runner::Runner};
 use crate::incoming::Incoming;
-use crate::output::Pinned;
 use crate::paint::{Ink, Look, clean};
 use crate::pictures::Pictures;
 use crate::place::{Place, variable};
@@ -14,7 +13,8 @@ use crate::progress::Progress;
 use crate::schema::Schema;
 use crate::settings::{From, Settings};
 use crate::toolset::Toolset;
-use crate::{input, loading, pictures, takeover, transcript, worktree, world};
+use crate::transcript::Transcript;
+use crate::{input, loading, pictures, takeover, worktree, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Model, Profile};
@@ -92,7 +92,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     let transcript = chat
         .transcript
         .as_ref()
-        .map(|path| transcript::pin(path, &place).map(Arc::new))
+        .map(|path| Transcript::find(path, &place))
         .transpose()?;
     let recorded = chat
         .from
@@ -163,8 +163,8 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
             front.on(Event::Compacted { reason, notice });
         }
     }
-    if let Some(pinned) = &transcript {
-        session.kept_by(Box::new(transcript::Kept::new(Arc::clone(pinned))));
+    if let Some(transcript) = &transcript {
+        session.kept_by(transcript.kept());
     }
     let with_schema = |text: String| match &schema {
         Some(schema) => schema.asked_with(&text),
@@ -179,7 +179,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         transcript,
         began,
     };
-    let transcript = transcript.as_deref();
+    let transcript = transcript.as_ref();
     let done = match said {
         Some(prompt) => {
             let asked = asked(prompt, transcript);
@@ -246,7 +246,7 @@ pub struct Asked<'a> {
     /// In which form it is printed what comes of it.
     pub output: OutputForm,
     /// Where the conversation is written.
-    pub transcript: Option<&'a Pinned>,
+    pub transcript: Option<&'a Transcript>,
     /// When the process began.
     pub began: Instant,
 }
@@ -282,7 +282,7 @@ pub fn carry(
     // Nobody waits for a file to read the answer. The other forms tell the status, in which the file has a say.
     let first = (output == OutputForm::Text).then(|| finish(front, exit));
     let written = match transcript {
-        Some(pinned) => transcript::write(pinned, session),
+        Some(transcript) => transcript.end(session),
         None => Ok(()),
     };
     let printed = first.unwrap_or_else(|| match &written {
@@ -348,8 +348,12 @@ fn carry_each<'a>(
 }
 
 /// How a session ends that is over, once its transcript is written.
-fn and_written(done: Result<Exit, Failure>, transcript: Option<&Pinned>, session: &Session) -> Result<Exit, Failure> {
-    match transcript.map_or(Ok(()), |pinned| transcript::write(pinned, session)) {
+fn and_written(
+    done: Result<Exit, Failure>,
+    transcript: Option<&Transcript>,
+    session: &Session,
+) -> Result<Exit, Failure> {
+    match transcript.map_or(Ok(()), |transcript| transcript.end(session)) {
         Err(failure) if matches!(done, Ok(Exit::Done)) => Err(failure),
         Err(Failure::Told(problem)) => {
             crate::tell("error", Ink::Red, &problem);

@@ -384,6 +384,45 @@ fn the_status_in_the_result_is_the_one_that_the_process_ends_with() {
     }
 }
 
+#[test]
+fn a_transcript_whose_folder_a_command_removed_is_saved_in_the_users_home() {
+    for (command, why) in [
+        ("rm -r out", "out/t.json: its folder was removed"),
+        (
+            "mv out away; rm -r away; ln -s elsewhere out",
+            "out/t.json: its folder was removed",
+        ),
+        (
+            "rm out/t.json; mkdir out/t.json",
+            "out/t.json: is a folder, expected a file",
+        ),
+    ] {
+        for is_chat in [false, true] {
+            let bench = Bench::new();
+            bench.file("out/a.txt", "words\n");
+            bench.file("elsewhere/a.txt", "words\n");
+            let replies = [Reply::call("Bash", json!({"command": command})), Reply::text("Gone.")];
+            let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+            let args = ["--permission", "all", "--transcript", "out/t.json"];
+            let output = match is_chat {
+                true => session(&bench, &server, Wire::Anthropic, &args, "Remove it.\nexit\n"),
+                false => bench.ask(&server, Wire::Anthropic, &[&["-p", "Remove it."][..], &args].concat()),
+            };
+            ended(&output, 2);
+            let told = stderr(&output);
+            let (_, instead) = told
+                .split_once(&format!("error: {why}; the conversation was saved as "))
+                .unwrap_or_else(|| panic!("{command}: {told}"));
+            let saved = std::path::Path::new(instead.trim_end().strip_suffix(" instead").unwrap());
+            assert!(saved.starts_with(&bench.home), "{told}");
+            assert!(std::fs::read_to_string(saved).unwrap().contains("Gone."));
+            let mode = std::os::unix::fs::PermissionsExt::mode(&saved.metadata().unwrap().permissions());
+            assert_eq!(mode & 0o777, 0o600);
+            assert_eq!(bench.work.join("elsewhere").read_dir().unwrap().count(), 1);
+        }
+    }
+}
+
 /// A session in lines in which these lines are said.
 fn session(bench: &Bench, server: &Server, wire: Wire, args: &[&str], said: &str) -> std::process::Output {
     let mut command = bench.asking(server, wire, &[&["--plain"], args].concat());
