@@ -1,103 +1,96 @@
 //! First inputs for the fuzzers: the fixtures and small files of each form for the readers, spelt conversations for the rest.
 
 use codelet_testkit::Prng;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
-/// Fuzz targets that read a file or a text.
-const READERS: &[&str] = &[
-    "shape",
-    "read_any",
-    "read_anthropic",
-    "read_openai",
-    "read_responses",
-    "read_gemini",
-    "read_claude_code",
-    "read_codex",
-    "read_opencode",
-    "read_pi",
-    "read_copilot",
-    "read_qwen_code",
-    "read_mini_swe_agent",
-    "read_swe_agent",
-    "read_corpus",
-    "read_form",
-];
-/// Fuzz targets that read a file behind the two bytes of a target: a budget of 930 tokens.
-const FILES: &[&str] = &["compact_file"];
-const BUDGET: [u8; 2] = [2, 30];
-/// Fuzz targets that take a conversation spelt in bytes.
-const CONVERSATIONS: &[&str] = &["compact", "apply_all"];
 /// A larger seed would slow every input made from it.
 const MOST: u64 = 64 << 10;
+/// What stands before a file for `compact_file`: a budget of 930 tokens.
+const BUDGET: [u8; 2] = [2, 30];
+/// Fuzz targets that take a conversation spelt in bytes.
+const CONVERSATIONS: [&str; 2] = ["compact", "apply_all"];
 
-/// Fuzz targets that take the small files of every form, not only those of their own.
-const ANY: &[&str] = &["read_any", "read_form", "compact_file"];
+/// A first input: the form that it is in, where it is known, its name, and what it holds.
+struct Seed {
+    form: Option<String>,
+    name: String,
+    bytes: Vec<u8>,
+}
 
-/// Writes `fuzz/corpus/TARGET/*`.
+/// Writes `fuzz/corpus/TARGET/*`, and for each form `fuzz/corpus/read/FORM/*`.
 pub fn write(root: &Path) -> Result<String, Vec<String>> {
+    write_all(root).map_err(|error| vec![format!("fuzz/corpus: {error}")])
+}
+
+fn write_all(root: &Path) -> std::io::Result<String> {
+    let seeds = seeds(root)?;
+    let forms = codelet_transcript::Format::ALL.iter().map(|form| form.name());
     let mut written = 0;
-    let io = |error: std::io::Error| vec![format!("fuzz/corpus: {error}")];
-    let small = small(root).map_err(io)?;
-    for target in READERS.iter().chain(FILES) {
-        let folder = root.join("fuzz/corpus").join(target);
-        std::fs::create_dir_all(&folder).map_err(io)?;
-        for entry in std::fs::read_dir(root.join("fixtures")).map_err(io)? {
-            let entry = entry.map_err(io)?;
-            let meta = entry.metadata().map_err(io)?;
-            let is_text = entry.path().extension().is_some_and(|kind| kind == "md");
-            if meta.is_file() && meta.len() <= MOST && !is_text {
-                let mut seed = std::fs::read(entry.path()).map_err(io)?;
-                if FILES.contains(target) {
-                    seed.splice(0..0, BUDGET);
-                }
-                std::fs::write(folder.join(entry.file_name()), seed).map_err(io)?;
-                written += 1;
-            }
-        }
-        for (form, name, path) in &small {
-            if form == target || ANY.contains(target) {
-                let mut seed = std::fs::read(path).map_err(io)?;
-                if FILES.contains(target) {
-                    seed.splice(0..0, BUDGET);
-                }
-                std::fs::write(folder.join(format!("{form}-{name}")), seed).map_err(io)?;
-                written += 1;
-            }
+    let mut put = |folder: &str, name: &str, bytes: &[u8]| {
+        let folder = root.join("fuzz/corpus").join(folder);
+        fs::create_dir_all(&folder)?;
+        written += 1;
+        fs::write(folder.join(name), bytes)
+    };
+    for form in forms.filter(|form| *form != "shape") {
+        for seed in seeds
+            .iter()
+            .filter(|seed| seed.form.as_deref().is_none_or(|of| of == form))
+        {
+            put(&format!("read/{form}"), &seed.name, &seed.bytes)?;
         }
     }
+    for seed in &seeds {
+        if seed.form.as_deref() == Some("shape") {
+            put("shape", &seed.name, &seed.bytes)?;
+            continue;
+        }
+        put("read/any", &seed.name, &seed.bytes)?;
+        put("compact_file", &seed.name, &[&BUDGET, &seed.bytes[..]].concat())?;
+    }
     for target in CONVERSATIONS {
-        let folder = root.join("fuzz/corpus").join(target);
-        std::fs::create_dir_all(&folder).map_err(io)?;
         for seed in 0..64 {
             let mut prng = Prng::new(seed);
             let length = 16 << (seed % 6);
             let bytes: Vec<u8> = (0..length).map(|_| prng.next_u64() as u8).collect();
-            std::fs::write(folder.join(format!("seed-{seed}")), bytes).map_err(io)?;
-            written += 1;
+            put(target, &format!("seed-{seed}"), &bytes)?;
         }
     }
     Ok(format!("{written} seeds written"))
 }
 
-/// The files of `fuzz/seeds/TARGET/`: target, name and path.
-fn small(root: &Path) -> std::io::Result<Vec<(String, String, PathBuf)>> {
+/// The fixtures, which any form may meet, the files of `fuzz/seeds/FORM/`, and the small session of each form that the tests read.
+fn seeds(root: &Path) -> std::io::Result<Vec<Seed>> {
     let mut all = Vec::new();
-    for folder in std::fs::read_dir(root.join("fuzz/seeds"))? {
-        let folder = folder?;
-        for file in std::fs::read_dir(folder.path())? {
-            let file = file?;
-            let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-            all.push((name(&folder), name(&file), file.path()));
+    let mut add = |folder: &Path, form: &dyn Fn(&Path) -> Option<String>| {
+        for file in fs::read_dir(folder)? {
+            let path = file?.path();
+            let is_text = path.extension().is_some_and(|kind| kind == "md") && form(&path).is_none();
+            let meta = fs::metadata(&path)?;
+            if !meta.is_file() || meta.len() > MOST || is_text {
+                continue;
+            }
+            let form = form(&path);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = form
+                .iter()
+                .map(|form| format!("{form}-"))
+                .chain([name.into_owned()])
+                .collect();
+            let bytes = fs::read(&path)?;
+            all.push(Seed { form, name, bytes });
         }
-    }
-    // One small session of each form.
-    for file in std::fs::read_dir(root.join("codelet-transcript/tests/forms"))? {
-        let file = file?;
-        all.push((
-            "forms".to_owned(),
-            file.file_name().to_string_lossy().into_owned(),
-            file.path(),
-        ));
+        Ok::<(), std::io::Error>(())
+    };
+    let words = |name: Option<&std::ffi::OsStr>| name.map(|name| name.to_string_lossy().into_owned());
+    add(&root.join("fixtures"), &|_| None)?;
+    add(&root.join("codelet-transcript/tests/forms"), &|path| {
+        words(path.file_stem())
+    })?;
+    for folder in fs::read_dir(root.join("fuzz/seeds"))? {
+        let folder = folder?;
+        add(&folder.path(), &|_| words(Some(&folder.file_name())))?;
     }
     Ok(all)
 }

@@ -1,7 +1,0 @@
-//! Any bytes, read as `opencode`.
-#![no_main]
-
-use codelet_transcript::Format;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| codelet_fuzz::reads(bytes, Some(Format::Opencode)));
