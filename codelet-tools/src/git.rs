@@ -18,6 +18,7 @@ use crate::scratch::Scratch;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -296,7 +297,8 @@ impl Git {
             directory: self.directory.clone(),
             held: None,
             input: None,
-            errors: None,
+            // They quote what the repository names, which may be lines of any file, and none of it is an answer.
+            errors: Some(Stdio::null()),
             environment: self.environment.clone(),
             handed: Vec::new(),
             sandbox: Some(Sandbox::new([])),

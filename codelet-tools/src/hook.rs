@@ -104,7 +104,7 @@ fn ran(desk: &Desk, command: Command, stopped: &PipeReader) -> Result<Ended, Str
     // What can write nothing in the workspace changes nothing there.
     let may_change = command.is_free || desk.permission() > Permission::Read;
     let mut program = program(desk, &command)?;
-    program.errors = Some(printed);
+    program.errors = Some(printed.into());
     let errors = Errors::begin(errors).map_err(|error| files::reason(&error))?;
     let mut output = Kept::default();
     let left = Left::default();

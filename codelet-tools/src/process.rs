@@ -43,7 +43,7 @@ pub(crate) struct Program {
     /// What it reads as its input; nothing where there is none.
     pub input: Option<OwnedFd>,
     /// Where its errors go; else to its output.
-    pub errors: Option<PipeWriter>,
+    pub errors: Option<Stdio>,
     /// Descriptors that it gets besides its input and outputs. It gets no others.
     pub handed: Vec<FdMapping>,
     pub sandbox: Option<Sandbox>,
@@ -234,7 +234,7 @@ fn start(program: Program, mark: &str, output: PipeWriter) -> Result<(Pid, Optio
         .envs(program.environment)
         .stdin(program.input.map_or_else(Stdio::null, Stdio::from))
         .stderr(match program.errors {
-            Some(errors) => Stdio::from(errors),
+            Some(errors) => errors,
             None => Stdio::from(output.try_clone()?),
         })
         .stdout(output);

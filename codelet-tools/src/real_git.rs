@@ -47,10 +47,15 @@ const ELSEWHERE: [&str; 9] = [
     "GIT_LITERAL_PATHSPECS",
 ];
 
+/// Git never fetches what a repository lacks: settings could name a program for that, and none is stronger than these.
+const OFFLINE: [(&str, &str); 2] = [("GIT_ALLOW_PROTOCOL", "none"), ("GIT_NO_LAZY_FETCH", "1")];
+
 /// Git with the settings of the repository, at its root.
 pub(crate) struct RealGit<'a> {
     pub desk: &'a Desk,
     pub root: &'a Path,
+    /// Whether it may fetch what the repository lacks, with the programs that the repository names for that.
+    pub fetches: bool,
     /// Closed at the other end when nobody waits for it any more.
     pub stop: Option<&'a PipeReader>,
 }
@@ -89,7 +94,11 @@ impl RealGit<'_> {
     /// Asks git what starts no program and changes nothing.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Ran, String> {
         let arguments = arguments.iter().map(OsString::from).collect();
-        self.start(arguments, None, Vec::new(), Some(Sandbox::new([])), ASKED)
+        let offline = RealGit {
+            fetches: false,
+            ..*self
+        };
+        offline.start(arguments, None, Vec::new(), Some(Sandbox::new([])), ASKED)
     }
 
     /// Runs git, with this as its input, and where there are pathspecs with a file of them.
@@ -129,6 +138,10 @@ impl RealGit<'_> {
     ) -> Result<Ran, String> {
         let mut environment = bash::environment(self.desk, sandbox.as_ref(), self.root);
         environment.retain(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere));
+        if !self.fetches {
+            environment.retain(|(name, _)| !OFFLINE.iter().any(|(offline, _)| name == offline));
+            environment.extend(OFFLINE.map(|(name, value)| (name.into(), value.into())));
+        }
         let widest = self.desk.widest();
         let folders = program_folders(&environment, git::USUAL, &widest);
         let found = git::program(folders, self.root, &widest);

@@ -39,6 +39,30 @@ const PARAMETERS: &[&str] = &["PWD", "SIG", "SIGNATURE"];
 const SCHEMES: &[&str] = &["bearer", "basic", "token"];
 /// What is in addresses that take whatever is sent to them, so that whoever knows one may send.
 const WEBHOOKS: &[&str] = &["://hooks.", "/webhook", ".webhook."];
+/// How tokens begin that their makers have marked, so that they are found wherever they should not be.
+const MARKED: &[&str] = &[
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "hf_",
+    "npm_",
+    "pypi-",
+    "dop_v1_",
+    "ya29.",
+    // A token of JSON, in base 64.
+    "eyJ",
+];
+/// What opens the key in a file of one (RFC 7468), whatever its kind is called.
+const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 /// Words of the names of keys that are everybody's, or that open nothing.
 const OPEN_KEYS: &[&str] = &[
     "PUBLIC",
@@ -142,7 +166,18 @@ pub fn is_secret_name(name: &str) -> bool {
 /// value.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let is_place = value.starts_with(['/', '~', '.']) && joined(name).contains("CREDENTIAL");
-    (is_secret_name(name) && !is_place) || is_several(name, value) || credential(value).is_some()
+    (is_secret_name(name) && !is_place)
+        || is_several(name, value)
+        || is_session(name, value)
+        || credential(value).is_some()
+}
+
+/// Whether it is what keeps somebody logged in (`BW_SESSION`), and no name of a desktop and no address.
+fn is_session(name: &str, value: &str) -> bool {
+    let words = words(name);
+    let is_about = words.last().is_some_and(|last| ABOUT.contains(&last.as_str()));
+    let is_named = !is_about && words.iter().any(|word| word == "SESSION");
+    is_named && is_made_by_machine(value) && !value.contains(['/', ':', ' '])
 }
 
 /// Whether these are tokens that let somebody in, and no number of those that a model reads.
@@ -160,6 +195,8 @@ pub fn credential(value: &str) -> Option<&str> {
         .or_else(|| parameter(value))
         .or_else(|| value.split(['\n', '"', '\'', '=', ',']).find_map(sent))
         .or_else(|| of_json(value))
+        .or_else(|| value.contains(PRIVATE_KEY).then_some(value))
+        .or_else(|| value.split(apart).find(|word| is_marked(word)))
         .or_else(|| {
             WEBHOOKS
                 .iter()
@@ -167,6 +204,16 @@ pub fn credential(value: &str) -> Option<&str> {
                 .then_some(value)
         })
         .filter(|found| !found.is_empty())
+}
+
+/// What stands between a token and what is around it.
+fn apart(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | ';' | ':' | '/' | '@' | '?' | '&')
+}
+
+/// Whether this is a token by how it begins.
+fn is_marked(word: &str) -> bool {
+    is_made_by_machine(word) && MARKED.iter().any(|mark| word.starts_with(mark))
 }
 
 /// The first string of a JSON object that is a secret by its key.
@@ -865,6 +912,14 @@ mod tests {
             ("TOKENS", "4"),
             ("XCURSOR_SIZE", "24"),
             ("DATABASE", "app"),
+            ("DESKTOP_SESSION", "plasma"),
+            (
+                "SESSION_MANAGER",
+                "local/host:@/tmp/.ICE-unix/1234,unix/host:/tmp/.ICE-unix/1234",
+            ),
+            ("TERM_SESSION_ID", "0B0E2B7F-4A3D-4C35-9B61-1A2B3C4D5E6F"),
+            ("npm_config_user_agent", "npm/11.19.1 node/v20.20.2 linux x64"),
+            ("REQUIREMENTS", "sk-learn"),
         ] {
             assert!(!is_secret(name, value), "{name}");
         }
@@ -873,6 +928,15 @@ mod tests {
             ("BEARER", "x"),
             ("SIGNING_KEY_BASE64", "x"),
             ("JWT_PEM", "x"),
+            ("BW_SESSION", "Zm9vYmFyMDEyMzQ1Njc4OWFiY2RlZg0123=="),
+            ("OP_SESSION_my", "opsession0123456789abcXYZ"),
+            ("STRIPE", "sk_live_0123456789abcdefghij"),
+            (
+                "DEPLOY",
+                "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----",
+            ),
+            ("NPMRC", "//registry.example/:_auth=npm_0123456789abcdefghij"),
+            ("ROLE", "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYSJ9.abcdef0123456789"),
         ] {
             assert!(is_secret(name, value), "{name}");
         }

@@ -542,6 +542,26 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_git_complains_of_is_no_part_of_what_it_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (repo, kept) = (base.join("repo"), base.join(".netrc"));
+        std::fs::create_dir(&repo).unwrap();
+        std::fs::write(&kept, "login me password hunter2\n").unwrap();
+        git(&repo, &["init", "-q"]);
+        std::fs::write(repo.join("f.txt"), "one\n").unwrap();
+        git(&repo, &["add", "."]);
+        git(&repo, &["commit", "-qm", "first"]);
+        std::os::unix::fs::symlink(&kept, repo.join(".git/objects/info/alternates")).unwrap();
+        std::fs::write(repo.join("f.txt"), "two\n").unwrap();
+        let told = world(&repo).repository(None).unwrap();
+        assert!(told.contains("   M f.txt\nlast commits:\n"), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+        let shown = world(&repo).uncommitted(None, None).unwrap();
+        assert!(!format!("{shown:?}").contains("hunter2"));
+    }
+
+    #[test]
     fn a_branch_is_compared_with_its_upstream_and_ignored_files_are_not_told() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();

@@ -17,15 +17,8 @@ use std::time::Duration;
 
 /// How long each look may take in all.
 const TIME: Duration = Duration::from_secs(10);
-/// Switched off while a tree is made: hooks, submodules, and whatever git would fetch.
-const QUIET: [&str; 6] = [
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "submodule.recurse=false",
-    "-c",
-    "protocol.allow=never",
-];
+/// Switched off while a tree is made: hooks and submodules.
+const QUIET: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
 /// Settings that name a program which fills in or takes out what files hold.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
 
@@ -75,6 +68,7 @@ impl Worktree {
             git: RealGit {
                 desk: &desk,
                 root: &root,
+                fetches: false,
                 stop: None,
             },
         };
@@ -273,25 +267,45 @@ impl Maker<'_> {
         let shown = path
             .to_str()
             .ok_or("the folder for working trees has a name that is no text")?;
-        let mut arguments: Vec<String> = QUIET.map(str::to_owned).to_vec();
-        for filter in self.filters()? {
-            let value = if filter.ends_with(".required") { "false" } else { "" };
-            arguments.extend(["-c".to_owned(), format!("{filter}={value}")]);
-        }
-        arguments.extend(["worktree", "add", "--quiet"].map(str::to_owned));
-        // Its folder is gone, and git still knows it.
-        arguments.extend(is_registered.then(|| "--force".to_owned()));
-        match is_branch {
-            true => arguments.extend([shown.to_owned(), name.to_owned()]),
-            // Nothing of a remote's of that name, and no upstream.
-            false => arguments.extend(["--no-track", "-b", name, shown, "HEAD"].map(str::to_owned)),
-        }
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let common = repository.common().canonicalize();
         let common = common.map_err(|error| crate::files::reason(&error))?;
-        let sandbox = (self.desk.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common]));
-        let made = self.git.run(&arguments, None, None, sandbox)?;
-        made.succeeded("git could not make the working tree").map(|_| ())
+        let sandbox =
+            || (self.desk.permission() != Permission::All).then(|| Sandbox::new([trees.to_owned(), common.clone()]));
+        let run = |git: &RealGit<'_>, arguments: &[&str]| {
+            let made = git.run(&[&QUIET, arguments].concat(), None, None, sandbox())?;
+            made.succeeded("git could not make the working tree").map(|_| ())
+        };
+        let mut add = vec!["worktree", "add", "--quiet", "--no-checkout"];
+        // Its folder is gone, and git still knows it.
+        add.extend(is_registered.then_some("--force"));
+        match is_branch {
+            true => add.extend([shown, name]),
+            // Nothing of a remote's of that name, and no upstream.
+            false => add.extend(["--no-track", "-b", name, shown, "HEAD"]),
+        }
+        run(&self.git, &add)?;
+        // Settings may hold in the new tree alone, so they are looked up there before a file is written.
+        let within = Maker {
+            desk: self.desk,
+            git: RealGit { root: path, ..self.git },
+        };
+        let filled = within.filters().and_then(|filters| {
+            let off = filters.iter().flat_map(|filter| {
+                let value = if filter.ends_with(".required") { "false" } else { "" };
+                ["-c".to_owned(), format!("{filter}={value}")]
+            });
+            let off: Vec<String> = off.collect();
+            let mut fill: Vec<&str> = off.iter().map(String::as_str).collect();
+            fill.extend(["reset", "--hard", "--quiet"]);
+            run(&within.git, &fill)
+        });
+        if filled.is_err() {
+            let _ = run(&self.git, &["worktree", "remove", "--force", shown]);
+            if !is_branch {
+                let _ = run(&self.git, &["branch", "--quiet", "-D", name]);
+            }
+        }
+        filled
     }
 
     /// The filters that the repository's own settings name. Those of the user's are the user's choice.

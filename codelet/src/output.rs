@@ -90,6 +90,8 @@ enum Target {
     /// A file that is replaced or made.
     Named {
         folder: OwnedFd,
+        /// By which name the folder was found, without links.
+        at: PathBuf,
         name: OsString,
         /// Of the file that stood there at first.
         permissions: Option<Permissions>,
@@ -116,7 +118,8 @@ impl Target {
             Some(found) if found.permissions().readonly() => return Err(ErrorKind::PermissionDenied.into()),
             _ => {}
         }
-        let (folder, name) = (open_plainly(folder, FOLDER, Mode::empty())?, name.to_owned());
+        let (at, name) = (folder.to_owned(), name.to_owned());
+        let folder = open_plainly(&at, FOLDER, Mode::empty())?;
         // In a folder that takes no new files, an existing one may still be written to.
         let takes_no_new = rustix::fs::accessat(&folder, ".", rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)
             .is_err_and(|error| error == rustix::io::Errno::ACCESS);
@@ -126,6 +129,7 @@ impl Target {
         let permissions = found.map(|found| found.permissions());
         Ok(Target::Named {
             folder,
+            at,
             name,
             permissions,
         })
@@ -166,16 +170,22 @@ impl Pinned {
                 folder,
                 name,
                 permissions,
+                ..
             } => replace(folder, name, permissions.as_ref(), self.access, fill),
         };
         match done {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
             other => other.map_err(|error| match error.kind() {
                 // It was there when it was pinned.
-                ErrorKind::NotFound => Failure::at(self.path.display(), "its folder was removed"),
+                ErrorKind::NotFound => self.failed("its folder was removed"),
                 _ => Failure::io(&self.path, &error),
             }),
         }
+    }
+
+    /// That this place did not take it, and why.
+    pub fn failed(&self, why: &str) -> Failure {
+        Failure::at(self.path.display(), why)
     }
 
     /// An empty file of its own in the place of whatever stands there now, to be written bit by bit; none where it is no file. What is
@@ -188,6 +198,7 @@ impl Pinned {
             folder,
             name,
             permissions,
+            ..
         } = &self.target
         else {
             return Ok(None);
@@ -232,6 +243,17 @@ impl Pinned {
             *permissions = permissions.take().map(|_| Permissions::from_mode(0o600));
         }
         self
+    }
+
+    /// Whether its name still leads to the folder that was found: another one may have it by now, or nothing.
+    pub fn is_in_place(&self) -> bool {
+        let Target::Named { folder, at, .. } = &self.target else {
+            return true;
+        };
+        match (rustix::fs::lstat(at), rustix::fs::fstat(folder)) {
+            (Ok(named), Ok(held)) => (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino),
+            _ => false,
+        }
     }
 
     /// Whether there is something by its name now.
@@ -504,10 +526,11 @@ mod tests {
         assert_eq!(place.names(), ["out", "run.json"]);
         // The folder was moved, and a link to another one put in its place.
         let (pinned, other) = (place.pin("out/t.json").unwrap(), place.work.with_file_name("other"));
+        assert!(pinned.is_in_place());
         fs::create_dir(&other).unwrap();
         fs::rename(place.work.join("out"), place.work.join("moved")).unwrap();
         symlink(&other, place.work.join("out")).unwrap();
-        assert!(write(&pinned));
+        assert!(!pinned.is_in_place() && write(&pinned));
         assert_eq!(other.read_dir().unwrap().count(), 0);
         assert_eq!(fs::read(place.work.join("moved/t.json")).unwrap(), b"new");
         // It is gone.

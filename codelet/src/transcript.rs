@@ -85,13 +85,16 @@ impl Transcript {
         self.pinned.is_stream()
     }
 
-    /// Writes the whole history at the end of the session. A command may have removed the folder by then, and nobody can be asked for
-    /// another one: a new file in the user's home takes it, and the error names that.
+    /// Writes the whole history at the end of the session. A command may have moved or removed the folder by then, and nobody can be
+    /// asked for another one: a new file in the user's home takes it, and the error names that.
     ///
     /// # Errors
     /// When it is not written where the user wanted it.
     pub fn end(&self, session: &Session) -> Result<(), Failure> {
-        let done = write(&self.pinned, session);
+        let done = write(&self.pinned, session).and_then(|()| match self.pinned.is_in_place() {
+            true => Ok(()),
+            false => Err(self.pinned.failed("its folder was moved")),
+        });
         let (Err(Failure::Told(why)), true, Some(home)) = (&done, self.pinned.is_replaced(), &self.home) else {
             return done;
         };

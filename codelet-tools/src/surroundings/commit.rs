@@ -119,6 +119,7 @@ impl World {
         let real = RealGit {
             desk: &self.reach.0,
             root: &root,
+            fetches: false,
             stop,
         };
         self.tell(&real, &mut commit)?;
@@ -313,6 +314,8 @@ impl World {
         let real = RealGit {
             desk,
             root: &root,
+            // Hooks and filters are the user's wish here, and so is what a partial clone lacks.
+            fetches: true,
             stop,
         };
         let watched = Left::default();

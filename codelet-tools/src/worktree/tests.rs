@@ -204,4 +204,53 @@ fn nothing_that_a_repository_names_is_started() {
             .contains("a filter with an odd name")
     );
     assert!(!ran.exists());
+    // Nothing of it is left.
+    assert!(!scene.path("app.worktrees/y").exists());
+    assert!(!says(&app, &["branch"]).contains('y') && !says(&app, &["worktree", "list"]).contains("/y"));
+}
+
+#[test]
+fn settings_that_hold_in_the_new_tree_alone_start_nothing_either() {
+    for condition in ["onbranch:x", "gitdir:**/worktrees/**"] {
+        let scene = Scene::new();
+        let (app, ran) = (scene.path("app"), scene.path("ran"));
+        let touch = format!("touch {};cat", ran.display());
+        let filter = format!("[filter \"evil\"]\nsmudge = \"{touch}\"\n");
+        fs::write(app.join(".git/more"), filter).unwrap();
+        git(&app, &["config", &format!("includeIf.{condition}.path"), "more"]);
+        fs::write(app.join(".git/info/attributes"), "*.txt filter=evil\n").unwrap();
+        let tree = scene.enter("app", "x").unwrap();
+        assert_eq!(fs::read_to_string(tree.path.join("src/a.txt")).unwrap(), "one\n");
+        assert!(!ran.exists(), "{condition}");
+        // Whoever fills one without care does start it.
+        fs::remove_file(tree.path.join("src/a.txt")).unwrap();
+        says(&tree.path, &["reset", "--hard"]);
+        assert!(ran.exists(), "{condition}");
+    }
+}
+
+#[test]
+fn what_a_repository_lacks_is_not_fetched_for_a_tree() {
+    let scene = Scene::new();
+    let (app, ran) = (scene.path("app"), scene.path("app/ran"));
+    let blob = says(&app, &["rev-parse", "HEAD:src/a.txt"]);
+    let (folder, rest) = blob.trim().split_at(2);
+    fs::remove_file(app.join(".git/objects").join(folder).join(rest)).unwrap();
+    let touch = format!("touch {};false", ran.display());
+    let program = app.join(".git/program");
+    fs::write(&program, format!("#!/bin/sh\n{touch}\n")).unwrap();
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for (name, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("protocol.ext.allow", "always"),
+        ("remote.origin.url", &format!("ext::{} x", program.display())),
+    ] {
+        git(&app, &["config", name, value]);
+    }
+    assert!(scene.enter("app", "x").is_err());
+    assert!(!ran.exists() && !scene.path("app.worktrees/x").exists());
+    says(&app, &["cat-file", "-p", blob.trim()]);
+    assert!(ran.exists());
 }

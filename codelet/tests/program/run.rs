@@ -385,7 +385,7 @@ fn the_status_in_the_result_is_the_one_that_the_process_ends_with() {
 }
 
 #[test]
-fn a_transcript_whose_folder_a_command_removed_is_saved_in_the_users_home() {
+fn a_transcript_whose_folder_a_command_moved_or_removed_is_saved_in_the_users_home() {
     for (command, why) in [
         ("rm -r out", "out/t.json: its folder was removed"),
         (
