@@ -21,8 +21,6 @@ const PROJECT: &str = "allow_in_project";
 const REJECT: &str = "reject";
 /// Characters of what always would permit.
 const PATTERN: usize = 200;
-/// The most of a command or of parameters that is shown, in bytes; a question says what it leaves out.
-const SHOWN: usize = 64 * 1024;
 /// Characters of a sentence, with the names that stand in it.
 const SENTENCE: usize = 1_000;
 
@@ -218,14 +216,9 @@ fn shown(fact: &Fact<'_>, base: &Path) -> Vec<ToolCallContent> {
     }
 }
 
-/// A text to its last character, or to where it says how much it leaves out.
+/// A text to its last character: what is not shown must not be permitted.
 fn exactly(text: &str, language: &str) -> ToolCallContent {
-    let cut = text.floor_char_boundary(SHOWN);
-    let left = match text.len() - cut {
-        0 => String::new(),
-        left => format!("\n[{left} more bytes are not shown]"),
-    };
-    text_block(fenced(&clean(&format!("{}{left}", &text[..cut])), language)).into()
+    text_block(fenced(&clean(text), language)).into()
 }
 
 /// A sentence on one line, in which nothing is hidden or turned into something else as Markdown would.

@@ -17,9 +17,9 @@ const TABLE: &[(Owner, &str)] = &[
         Owner::Obeyed("gives instructions to agents"),
         "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .agents .claude .codex .gemini .opencode .cursor \
          .cursorrules .windsurf .windsurfrules .clinerules .roo .roorules .kiro .junie .continue .goosehints .aider.conf.yml .rules \
-         qwen.md .qwen warp.md .roomodes .kilocode .amazonq .augment .trae .agent .factory .crush.json crush.json opencode.json \
+         qwen.md .qwen warp.md crush.md .pi .openhands .continuerc.json .augment-guidelines .roomodes .kilocode .amazonq .augment .trae .agent .factory .crush.json crush.json opencode.json \
          opencode.jsonc \
-         .github/copilot-instructions.md .github/instructions .github/prompts .github/agents .github/chatmodes .github/skills",
+         .github/copilot-instructions.md .github/instructions .github/prompts .github/agents .github/chatmodes .github/skills .github/hooks",
     ),
     (
         Owner::Obeyed("sets which programs agents start"),
@@ -27,7 +27,7 @@ const TABLE: &[(Owner, &str)] = &[
     ),
     (
         Owner::Obeyed("is applied by editors that open the directory"),
-        ".vscode *.code-workspace .idea .run .zed .fleet .helix .vs .exrc .nvimrc .nvim.lua .vimrc .lvimrc .dir-locals.el \
+        ".vscode *.code-workspace .idea .run .zed .fleet .helix .vs .vim .exrc .nvimrc .nvim.lua .lazy.lua .vimrc .lvimrc .dir-locals.el \
          .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml .theia *.sublime-project .idx .replit .devfile.yaml",
     ),
     (
@@ -51,7 +51,7 @@ const TABLE: &[(Owner, &str)] = &[
          .gitlab-ci.yaml .gitlab-ci .gitlab/ci .circleci .ci jenkinsfile jenkinsfile.* *.jenkinsfile .travis.yml .drone.yml .drone.yaml \
          .woodpecker .woodpecker.yml .woodpecker.yaml azure-pipelines*.yml azure-pipelines*.yaml .azure-pipelines .azuredevops \
          bitbucket-pipelines.yml appveyor.yml .appveyor.yml .buildkite .cirrus.yml .cirrus.star .semaphore .teamcity .tekton .builds \
-         .build.yml buildspec*.yml cloudbuild*.yaml .readthedocs.yml .readthedocs.yaml wercker.yml \
+         .build.yml buildspec*.yml cloudbuild*.yaml .readthedocs.yml .readthedocs.yaml wercker.yml .github/dependabot.yml .github/dependabot.yaml renovate.json renovate.json5 .renovaterc .renovaterc.json \
          codemagic.yaml bitrise.yml netlify.toml",
     ),
     (
@@ -216,6 +216,9 @@ mod tests {
             ".codelet",
             ".git/hooks/pre-commit",
             ".vscode/tasks.json",
+            ".pi/extensions/a.ts",
+            ".vim/coc-settings.json",
+            ".github/hooks/a.json",
             "web/.vscode/launch.json",
             "a.code-workspace",
             ".idea/runConfigurations/a.xml",

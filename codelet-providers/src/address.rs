@@ -26,13 +26,24 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// An address as it may be shown: without a user and password before the host, and without what stands behind the path,
 /// which may be a key.
 pub fn shown(address: &str) -> String {
+    fn path(address: &str) -> &str {
+        address.split(['?', '#']).next().unwrap_or_default()
+    }
     let address = address.trim();
-    let address = address.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let mark = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{mark}{host}{path}")
+    match Url::parse(address) {
+        Ok(url) if url.username().is_empty() && url.password().is_none() => path(address).to_owned(),
+        Ok(mut url) => {
+            // Only an address without a host takes none, and that has none.
+            let _ = (url.set_username(""), url.set_password(None));
+            path(url.as_str()).to_owned()
+        }
+        // Whatever it is, a password ends somewhere before the last of these.
+        Err(_) => match (address.rsplit_once('@'), address.split_once("://")) {
+            (Some((_, host)), Some((scheme, _))) => format!("{scheme}://{}", path(host)),
+            (Some((_, host)), None) => path(host).to_owned(),
+            (None, _) => path(address).to_owned(),
+        },
+    }
 }
 
 /// What lets somebody in at an address, in every form in which it goes over the line: user and password, or a user alone, which
@@ -216,6 +227,10 @@ mod tests {
             ),
             ("https://me:sec@ret@gate.example/a@b#x", "https://gate.example/a@b"),
             ("gate.example", "gate.example"),
+            ("http:/me:secret@gate.example/v1", "http://gate.example/v1"),
+            ("http://me:s/ecret@127.0.0.1:9", "http://127.0.0.1:9"),
+            ("http://me:s?ecret@127.0.0.1:9/v1?key=x", "http://127.0.0.1:9/v1"),
+            ("//me:secret@127.0.0.1:9", "127.0.0.1:9"),
         ] {
             assert_eq!(shown(given), expected);
         }

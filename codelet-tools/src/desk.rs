@@ -35,14 +35,18 @@ pub(crate) fn program_folders(
     usual: &str,
     sandbox: &Sandbox,
 ) -> impl Iterator<Item = PathBuf> {
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or_else(|| OsString::from(usual), |(_, value)| value.clone());
+    let path = search_path(environment).unwrap_or_else(|| usual.into());
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let absolute = folders.into_iter().filter(|folder| folder.is_absolute());
     // As it leads now: a link on the way may be a command's to change.
     absolute
         .filter_map(|folder| folder.canonicalize().ok())
         .filter(|folder| !sandbox.writes(folder))
+}
+
+fn search_path(environment: &[(OsString, OsString)]) -> Option<OsString> {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.map(|(_, value)| value.clone())
 }
 
 /// Paths, looks at files, and settings.
@@ -82,7 +86,11 @@ impl Desk {
             copies: Arc::default(),
             permission: Arc::new(Mutex::new(options.permission)),
             sees_images: AtomicBool::new(options.sees_images),
-            owned: Arc::new(Owned::new(paths.root(), options.home.as_deref(), &options.settings).with(&options.added)),
+            owned: Arc::new(
+                Owned::new(paths.root(), options.home.as_deref(), &options.settings)
+                    .with(&options.added)
+                    .keeping_programs(&search_path(&options.env).unwrap_or_default()),
+            ),
             paths,
             options,
             caches: Arc::default(),
@@ -212,22 +220,36 @@ impl Desk {
         program_folders(&self.options.env, PATH, sandbox)
     }
 
+    /// `PATH` without the folders that commands in the sandbox can put programs into.
+    pub(crate) fn safe_path(&self) -> OsString {
+        let sandbox = self.widest();
+        // Folders came from such a list, so they make one again.
+        std::env::join_paths(self.program_folders(&sandbox)).unwrap_or_default()
+    }
+
     /// A folder for files that no command in the sandbox is to find or change.
     ///
     /// # Errors
     /// Says why there is none.
     pub(crate) fn scratch(&self) -> Result<Scratch, String> {
+        self.within_private(|private| {
+            scratch::clear(private);
+            Scratch::new(private)
+        })
+    }
+
+    /// What is made in the first folder of the user's that no command in the sandbox can change.
+    ///
+    /// # Errors
+    /// Says why there is no such folder, or why it cannot be made there.
+    pub(crate) fn within_private<T>(&self, make: impl Fn(&Path) -> std::io::Result<T>) -> Result<T, String> {
         let sandbox = self.widest();
         let mut why =
             "neither XDG_RUNTIME_DIR, XDG_CACHE_HOME nor HOME names a folder of yours that commands cannot change"
                 .to_owned();
         for folder in &self.options.private {
-            let made = scratch::private(folder, &sandbox).map(|private| {
-                scratch::clear(&private);
-                Scratch::new(&private)
-            });
-            match made {
-                Some(Ok(scratch)) => return Ok(scratch),
+            match scratch::private(folder, &sandbox).map(|private| make(&private)) {
+                Some(Ok(made)) => return Ok(made),
                 Some(Err(error)) => why = format!("{}: {}", folder.display(), files::reason(&error)),
                 None => {}
             }

@@ -237,6 +237,9 @@ fn replaced(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, 
     let refused = |refusal: Refusal, shown: &[u8], old: &str| match refusal {
         Refusal::NotFound => near::explain(&text::decode(shown).text, old),
         Refusal::Several(lines) => several(&lines),
+        Refusal::TooLarge(times) => format!(
+            "old_string occurs {times} times, and with that much in place of each the file would become larger than 10 MiB"
+        ),
     };
     let Some(masked) = Masked::of(bytes, secrets) else {
         return replace::replace(bytes, old, new, *all).map_err(|refusal| refused(refusal, bytes, old));

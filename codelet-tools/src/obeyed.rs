@@ -55,10 +55,12 @@ impl Obeyed {
     pub(crate) fn note_repository(&mut self, folder: &Path) {
         self.note(folder.join("config"));
         self.note(folder.join("config.worktree"));
-        let rebase = folder.join("rebase-merge/git-rebase-todo");
-        // A rebase that waits is no news; one that will run something is.
-        if beginning(&rebase).is_some_and(|steps| steps.split(|byte| *byte == b'\n').any(runs)) {
-            self.note(rebase);
+        // A rebase or a row of picks that waits is no news; one that will run something is.
+        for (steps, starts) in WAITING {
+            let steps = folder.join(steps);
+            if beginning(&steps).is_some_and(|text| text.split(|byte| *byte == b'\n').any(starts)) {
+                self.note(steps);
+            }
         }
         // A template's samples are not run.
         let hooks = self.within(&folder.join("hooks"), |path| {
@@ -180,6 +182,26 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// Where git keeps what it is still to do, and whether a line there has it start a program.
+const WAITING: [(&str, fn(&[u8]) -> bool); 4] = [
+    ("rebase-merge/git-rebase-todo", runs),
+    ("sequencer/todo", runs),
+    ("rebase-merge/strategy", |name| !is_gits_strategy(name)),
+    ("sequencer/opts", |line| {
+        let mut parts = line.splitn(2, |byte| *byte == b'=');
+        let name = parts.next().unwrap_or_default().trim_ascii();
+        name.eq_ignore_ascii_case(b"strategy") && !is_gits_strategy(parts.next().unwrap_or_default())
+    }),
+];
+
+/// Whether git merges in this way itself; for another name it starts a program of it.
+fn is_gits_strategy(name: &[u8]) -> bool {
+    matches!(
+        name.trim_ascii(),
+        b"" | b"ort" | b"recursive" | b"octopus" | b"ours" | b"resolve" | b"subtree"
+    )
+}
+
 /// Whether a step of a rebase starts a program.
 fn runs(step: &[u8]) -> bool {
     let word = step.split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
@@ -236,6 +258,21 @@ mod tests {
         assert_eq!(changed(), [] as [PathBuf; 0]);
         std::fs::write(&steps, "pick 1234567 One\n  exec ./evil\n").unwrap();
         assert_eq!(changed(), [steps]);
+        for (file, harmless, evil) in [
+            ("rebase-merge/strategy", "ort\n", "x/evil\n"),
+            (
+                "sequencer/opts",
+                "[options]\n\tstrategy = ours\n",
+                "[options]\n\tStrategy=x/evil\n",
+            ),
+        ] {
+            let file = git.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, harmless).unwrap();
+            assert_eq!(changed(), [] as [PathBuf; 0]);
+            std::fs::write(&file, evil).unwrap();
+            assert_eq!(changed(), [file]);
+        }
         // What is hidden is told, too.
         std::fs::write(git.join("modules/libs/HEAD"), "").unwrap();
         assert!(changed().contains(&git.join("modules/libs/far/two/config")));

@@ -7,6 +7,7 @@ use crate::path::{self, pieces};
 use codelet_agent::orders;
 use codelet_agent::tool::Owner;
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub(crate) struct Owned {
     settings: Vec<PathBuf>,
     /// The home, if the workspace holds it.
     home: Option<PathBuf>,
-    /// What dot files of such a home lead to, where they are links.
+    /// What is kept of such a home beside its dot files: what they lead to, where they are links, and where its programs are.
     dotted: Vec<PathBuf>,
     /// Where commits of the workspace are kept, if not in it.
     pub committed: Committed,
@@ -53,6 +54,17 @@ impl Owned {
     /// These folders, which are named without links, may be changed as the workspace is, with the same exceptions.
     pub(crate) fn with(mut self, added: &[PathBuf]) -> Self {
         self.added = added.to_vec();
+        self
+    }
+
+    /// The folders of this `PATH` that lie in a home which is the workspace, or lies in it, are kept as its dot files are: whatever is
+    /// put there runs by its name.
+    pub(crate) fn keeping_programs(mut self, path: &OsStr) -> Self {
+        if let Some(home) = &self.home {
+            let folders = std::env::split_paths(path).filter_map(|folder| folder.canonicalize().ok());
+            self.dotted
+                .extend(folders.filter(|folder| folder.starts_with(home) && folder != home));
+        }
         self
     }
 
@@ -252,6 +264,28 @@ mod tests {
 
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn where_programs_of_a_home_are_is_kept_as_its_dot_files_are() {
+        let (_folder, home) = home();
+        let bin = home.join("go/bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::create_dir_all(home.join("go/src")).unwrap();
+        let path = std::env::join_paths([Path::new("/usr/bin"), &bin, &home.join("none"), &home]).unwrap();
+        let owned = Owned::new(&home, Some(&home), &[]).keeping_programs(&path);
+        assert_eq!(owned.owner(&bin.join("git")), Some(Owner::Home));
+        assert_eq!(owned.owner(&home.join("go/src/a.go")), None);
+        let writable = owned.writable();
+        assert!(writable.contains(&home.join("go/src")) && !writable.iter().any(|folder| bin.starts_with(folder)));
+        // In a workspace within a home it is the workspace's own.
+        let go = home.join("go");
+        assert_eq!(
+            Owned::new(&go, Some(&home), &[])
+                .keeping_programs(&path)
+                .owner(&bin.join("a")),
+            None
+        );
+    }
 
     fn home() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();

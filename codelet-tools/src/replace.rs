@@ -1,5 +1,6 @@
 //! Replacing a text in a file byte for byte, whatever its lines end in.
 
+use crate::files::LARGEST;
 use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub(crate) enum Refusal {
     NotFound,
     /// It occurs in these lines.
     Several(Vec<usize>),
+    /// It occurs so often that the file would become larger than one may be.
+    TooLarge(usize),
 }
 
 /// Replaces the one occurrence, or all of them. Texts given with `\n` also match lines that end in `\r\n`, and what is
@@ -100,6 +103,10 @@ impl Lines<'_> {
         // What is the same at both ends of the texts stays as it stands in the file.
         let (head, tail) = common(old.as_bytes(), new.as_bytes());
         let middle = &new[head..new.len() - tail];
+        let most = bytes.len().saturating_add(middle.len().saturating_mul(found.len()));
+        if found.len() > 1 && most as u64 > LARGEST && middle.len() > old.len() - head - tail {
+            return Err(Refusal::TooLarge(found.len()));
+        }
         let mut done = Replaced {
             bytes: Vec::with_capacity(bytes.len() + new.len()),
             shown: None,
@@ -268,6 +275,10 @@ mod tests {
         assert_eq!(several("x\ny\nx\nx\n", "x"), Refusal::Several(vec![1, 3, 4]));
         assert_eq!(several("aaa", "aa"), Refusal::Several(vec![1, 1]));
         assert_eq!(several("a", "b"), Refusal::NotFound);
+        // Two megabytes would become sixteen gigabytes.
+        let many = replace("a".repeat(2 << 20).as_bytes(), "a", &"b".repeat(8000), true);
+        assert_eq!(many.unwrap_err(), Refusal::TooLarge(2 << 20));
+        assert!(replace("ab".repeat(6 << 20).as_bytes(), "ab", "b", true).is_ok());
         let done = replace(b"aaa", "aa", "b", true).unwrap();
         assert_eq!(done.bytes, b"ba");
         assert_eq!(done.places.len(), 1);
@@ -329,6 +340,7 @@ mod tests {
                 }
                 Err(Refusal::Several(places)) => prop_assert!(places.len() > 1),
                 Err(Refusal::NotFound) => prop_assert!(false, "it is there"),
+                Err(Refusal::TooLarge(_)) => prop_assert!(false, "it is small"),
             }
         }
 

@@ -44,6 +44,7 @@ use exit::{Exit, Failure};
 use paint::{Ink, Look};
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Bytes of stack: as many as most systems give a program. `ulimit -s` may give fewer.
@@ -52,6 +53,8 @@ const STACK: usize = 8 * 1024 * 1024;
 fn main() -> ExitCode {
     let began = Instant::now();
     codelet_tools::sandbox::hand_on_nothing();
+    // A file that may grow no further (`ulimit -f`) is an error of the write, not the end of the program in the middle of it.
+    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
     let main = std::thread::Builder::new().name("codelet".to_owned()).stack_size(STACK);
     let done = main.spawn(move || menu(began)).map(|main| main.join());
     match done {

@@ -33,7 +33,7 @@ pub struct ServerFile {
     /// Variables of its environment; `${NAME}` stands for one of ours.
     #[serde(default)]
     env: BTreeMap<String, Key>,
-    /// Where it works; the session's directory where nobody says.
+    /// Where it works, seen from the session's directory; where nobody says, a folder apart, with nothing of a project's in it.
     directory: Option<PathBuf>,
     /// The address of a server that runs already.
     url: Option<Key>,
@@ -206,7 +206,7 @@ impl ServerFile {
     fn server(
         &self,
         name: &str,
-        directory: &Path,
+        (directory, apart): (&Path, &dyn Fn() -> Result<PathBuf, String>),
         environment: &[(OsString, OsString)],
         look_up: &LookUp,
     ) -> Result<Server, String> {
@@ -227,10 +227,10 @@ impl ServerFile {
                     command: command.clone(),
                     arguments: self.args.clone(),
                     environment,
-                    directory: self
-                        .directory
-                        .as_ref()
-                        .map_or(directory.to_owned(), |own| directory.join(own)),
+                    directory: match &self.directory {
+                        Some(own) => directory.join(own),
+                        None => apart().map_err(|why| format!("it has no `directory`, and {why}"))?,
+                    },
                 }
             }
             (None, url) => Reach::Http {
@@ -320,11 +320,11 @@ impl Named {
     }
 }
 
-/// The servers of the settings, for a session in this directory and with this environment. `look_up` finds the variables
-/// that the settings name.
+/// The servers of the settings, for a session in this directory and with this environment; `apart` makes the folder of those that name
+/// none. `look_up` finds the variables that the settings name.
 pub fn named(
     files: &BTreeMap<String, ServerFile>,
-    directory: &Path,
+    (directory, apart): (&Path, &dyn Fn() -> Result<PathBuf, String>),
     environment: &[(OsString, OsString)],
     look_up: &LookUp<'_>,
 ) -> Named {
@@ -335,7 +335,7 @@ pub fn named(
         notices: Vec::new(),
     };
     for (name, file) in files.iter().filter(|(_, file)| file.is_enabled()) {
-        match file.server(name, directory, environment, look_up) {
+        match file.server(name, (directory, apart), environment, look_up) {
             Ok(server) => {
                 named.notices.extend(in_the_clear(name, &server));
                 named.servers.push(server);
@@ -423,15 +423,22 @@ mod tests {
 
     #[test]
     fn a_program_gets_the_clean_environment_and_what_it_is_given() {
-        let files = [(
-            "a".to_owned(),
-            file("command = \"x\"\nenv = { API = \"${TOKEN}\", HOME = \"/h\" }"),
-        )];
+        let files = [
+            (
+                "a".to_owned(),
+                file("command = \"x\"\nenv = { API = \"${TOKEN}\", HOME = \"/h\" }"),
+            ),
+            ("b".to_owned(), file("command = \"x\"\ndirectory = \"sub\"")),
+        ];
         let environment = [("HOME", "/old"), ("PATH", "/bin")].map(|(name, value)| (name.into(), value.into()));
-        let named = named(&files.into(), Path::new("/work"), &environment, &variables);
-        let Reach::Program {
-            environment, directory, ..
-        } = &named.servers[0].reach
+        let apart = || Ok("/apart".into());
+        let named = named(&files.into(), (Path::new("/work"), &apart), &environment, &variables);
+        let [
+            Reach::Program {
+                environment, directory, ..
+            },
+            Reach::Program { directory: within, .. },
+        ] = [&named.servers[0].reach, &named.servers[1].reach]
         else {
             panic!()
         };
@@ -440,7 +447,10 @@ mod tests {
             environment[..],
             expected.map(|(name, value)| (name.into(), value.into()))
         );
-        assert_eq!(directory, Path::new("/work"));
+        assert_eq!(
+            (directory.as_path(), within.as_path()),
+            (Path::new("/apart"), Path::new("/work/sub"))
+        );
     }
 
     #[test]
@@ -453,7 +463,8 @@ mod tests {
             ("b".to_owned(), file("command = \"x\"\nenabled = false")),
             ("c".to_owned(), file("url = \"https://x\"\nca = \"/no/such.pem\"")),
         ];
-        let named = named(&files.into(), Path::new("/"), &[], &variables);
+        let apart = || Err("nobody asks".to_owned());
+        let named = named(&files.into(), (Path::new("/"), &apart), &[], &variables);
         assert!(named.servers.is_empty());
         assert_eq!(
             named.told(),

@@ -141,13 +141,8 @@ impl Kept {
         }
         // A pipe or a device has the whole at the end.
         let Some(file) = &self.file else { return Ok(()) };
-        let same = self
-            .text
-            .bytes()
-            .zip(text.bytes())
-            .take_while(|(old, new)| old == new)
-            .count();
-        let written = file.write_all_at(&text.as_bytes()[same..], same as u64);
+        let (same, end) = changed(&self.text, &text);
+        let written = file.write_all_at(&end, same as u64);
         if let Err(error) = written {
             // It ends as it did.
             let _ = file.write_all_at(&self.text.as_bytes()[same..], same as u64);
@@ -160,6 +155,16 @@ impl Kept {
         self.text = text;
         Ok(())
     }
+}
+
+/// From where a text differs from the one before it, and what takes the place of that: at its end blanks for what was longer, which is cut
+/// off later, since a process can end between any two calls.
+fn changed(old: &str, new: &str) -> (usize, Vec<u8>) {
+    let pairs = old.bytes().zip(new.bytes());
+    let same = pairs.take_while(|(old, new)| old == new).count();
+    let mut end = new.as_bytes()[same..].to_vec();
+    end.resize(end.len().max(old.len() - same), b' ');
+    (same, end)
 }
 
 impl Keep for Kept {
@@ -180,5 +185,36 @@ impl Keep for Kept {
         Some(format!(
             "cannot write the transcript: {why}; it is tried once more at the end"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_a_whole_request_before_it_is_cut_to_its_length() {
+        let texts = [
+            "{\"a\": [\"under way\"]}\n",
+            "{\"a\": [\"one\"]}\n",
+            "{\"a\": [\"one\", \"two and three\"]}\n",
+        ];
+        let mut file = Vec::new();
+        for pair in [
+            ["", texts[0]],
+            [texts[0], texts[1]],
+            [texts[1], texts[2]],
+            [texts[2], texts[1]],
+        ] {
+            let (same, end) = changed(pair[0], pair[1]);
+            file.truncate(pair[0].len());
+            file.truncate(same);
+            file.extend(end);
+            assert!(file.len() >= pair[0].len());
+            let read: Value = serde_json::from_slice(&file).unwrap();
+            assert_eq!(read, serde_json::from_str::<Value>(pair[1]).unwrap());
+        }
     }
 }

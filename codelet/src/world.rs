@@ -335,8 +335,9 @@ pub fn named_servers(
     sees_images: bool,
 ) -> (Named, codelet_mcp::Options) {
     let options = options(settings, place, sees_images);
-    let environment = codelet_tools::environment(&options);
-    let named = servers::named(files, &place.directory, &environment, &variable);
+    let environment = codelet_tools::environment_apart(&options);
+    let apart = || codelet_tools::folder_apart(&options, "servers");
+    let named = servers::named(files, (&place.directory, &apart), &environment, &variable);
     let options = codelet_mcp::Options {
         secrets: named.secrets.clone(),
         session_secrets: Some(Arc::new(move || options.secrets.now().reveal())),

@@ -15,11 +15,18 @@ pub(super) fn is_blank(c: char) -> bool {
 /// The commands of a line; `None` where a part of it cannot be judged. A command without words is one that no pattern may
 /// match.
 pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
+    let commands = split_with_pipes(line)?;
+    Some(commands.into_iter().map(|(command, _)| command).collect())
+}
+
+/// The same, and which of them read what the one before prints.
+pub(super) fn split_with_pipes(line: &str) -> Option<Vec<(Vec<Word>, bool)>> {
     // Some shells use them to mark what they have quoted, and nobody sees them.
     if line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n')) {
         return None;
     }
     let mut commands = Vec::new();
+    let mut is_fed = false;
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
     // What ends the texts that begin with the next line.
@@ -84,16 +91,21 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
                 if chars.next() != Some('&') {
                     return None;
                 }
-                end(&mut commands, &mut words, &mut word)?;
+                end(&mut commands, &mut words, &mut word, is_fed)?;
+                is_fed = false;
             }
             '|' => {
-                let _ = chars.next_if_eq(&'|');
-                end(&mut commands, &mut words, &mut word)?;
+                let is_pipe = chars.next_if_eq(&'|').is_none();
+                end(&mut commands, &mut words, &mut word, is_fed)?;
+                is_fed = is_pipe;
             }
             ';' | '\n' => {
-                if end(&mut commands, &mut words, &mut word).is_none() && c == ';' {
+                let ended = end(&mut commands, &mut words, &mut word, is_fed);
+                if ended.is_none() && c == ';' {
                     return None;
                 }
+                // A pipe may end a line.
+                is_fed &= ended.is_none();
                 while c == '\n'
                     && let Some(document) = documents.pop_front()
                 {
@@ -110,7 +122,7 @@ pub(super) fn split(line: &str) -> Option<Vec<Vec<Word>>> {
         return None;
     }
     // A line may end in `;` or a line end, so nothing need stand there.
-    let _ = end(&mut commands, &mut words, &mut word);
+    let _ = end(&mut commands, &mut words, &mut word, is_fed);
     Some(commands)
 }
 
@@ -210,7 +222,12 @@ fn redirection(chars: &mut Peekable<Chars<'_>>) -> Option<String> {
 }
 
 /// A command ends here; `None` if there is none.
-fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<Word>) -> Option<()> {
+fn end(
+    commands: &mut Vec<(Vec<Word>, bool)>,
+    words: &mut Vec<Word>,
+    word: &mut Option<Word>,
+    is_fed: bool,
+) -> Option<()> {
     words.extend(word.take());
     let command = std::mem::take(words);
     command.first()?;
@@ -224,7 +241,7 @@ fn end(commands: &mut Vec<Vec<Word>>, words: &mut Vec<Word>, word: &mut Option<W
         .first()
         .is_some_and(|first| first.text.contains('=') || (first.is_wild && first.text != "["))
         || builtin::is_unbounded(run);
-    commands.push(if is_open { Vec::new() } else { command });
+    commands.push((if is_open { Vec::new() } else { command }, is_fed));
     Some(())
 }
 

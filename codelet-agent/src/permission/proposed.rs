@@ -1,6 +1,6 @@
 //! The patterns that are proposed to be kept for a project: a person reads and changes them before they hold.
 
-use super::line::split;
+use super::line::{split, split_with_pipes};
 use super::looks;
 use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls};
 use super::word::{Word, is_among};
@@ -126,13 +126,17 @@ pub(crate) fn patterns(text: &str, needs: &[Need]) -> Result<Vec<String>, &'stat
     }
 }
 
-/// The commands of a line as they are, where a pattern can say them: plain words, none of which means more in a pattern.
+/// The commands of a line as they are, where a pattern can say them: plain words, none of which means more in a pattern. What a command
+/// is given to read is no part of that, and may be a program.
 fn exactly(line: &str) -> Option<Vec<String>> {
     let is_plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_graphic() && c != '*');
     let mut patterns = Vec::new();
-    for words in split(line)? {
+    for (words, is_fed) in split_with_pipes(line)? {
         if looks::below(&words).is_some() || looks::only_looks(&words, false) {
             continue;
+        }
+        if is_fed || words.iter().any(Word::is_document) {
+            return None;
         }
         let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         if words.is_empty() || !words.iter().all(|word| is_plain(word)) {
@@ -168,6 +172,7 @@ mod tests {
             ("gcc -c a.c && cargo test", "gcc -c a.c && cargo test"),
             ("git log --output=x", "git log --output=x"),
             ("bash scripts/run.sh", "bash scripts/run.sh"),
+            ("cat a.txt | grep x || ./run.sh", "./run.sh"),
         ] {
             assert_eq!(proposal(&run(line)).as_deref(), Some(proposed), "{line}");
         }
@@ -203,6 +208,11 @@ mod tests {
             "echo x > y",
             "python3 a.py\u{202e}",
             "python3 a.py && tee AGENTS.md",
+            "bash <<'EOF'\necho hi\nEOF",
+            "python3 - <<'EOF'\nprint(1)\nEOF",
+            "cat <<'EOF' | sh\necho hi\nEOF",
+            "cat a.txt | sh",
+            "cat a.txt |\nsh",
             &long,
         ] {
             assert_eq!(proposal(&run(line)), None, "{line}");

@@ -36,6 +36,10 @@ impl Word {
         }
     }
 
+    pub(super) fn is_document(&self) -> bool {
+        self.is_quoted && self.text == "<<"
+    }
+
     pub(super) fn is_number(&self) -> bool {
         !self.is_quoted && !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
     }

@@ -26,7 +26,7 @@ use codelet_agent::run::{Ending, Limits};
 use codelet_agent::session::{Parts, Prompt, Session};
 use codelet_providers::{address, catalogue};
 use codelet_text::near;
-use rustix::process::{Resource, Signal, getrlimit};
+use rustix::process::{Resource, getrlimit};
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -232,9 +232,6 @@ pub fn runtime() -> Result<Runtime, Failure> {
             let _entered = built.enter();
             let _ = signal(SignalKind::child());
         }
-        // A file that may grow no further (`ulimit -f`) is an error of the write, not the end of the program in the middle of it.
-        let _entered = built.enter();
-        let _ = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
     }
     Ok(built)
 }
