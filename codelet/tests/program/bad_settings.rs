@@ -417,3 +417,22 @@ fn a_system_that_gives_too_little_is_told_or_does_no_harm() {
     let small_stack = limited("ulimit -s 64");
     ended(&small_stack, 3);
 }
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_of_the_write_and_leaves_nothing() {
+    let bench = Bench::new();
+    bench.file("long.json", &crate::common::request_text(200));
+    let program = env!("CARGO_BIN_EXE_codelet");
+    // In blocks of 512 bytes or of 1024, by the shell.
+    let line = format!("ulimit -f 8 && '{program}' compact long.json --budget 20k -o out.json");
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &line]).current_dir(&bench.work).output().unwrap();
+    refused(&output, &["out.json", "file too large"]);
+    let left: Vec<_> = bench
+        .work
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["long.json"]);
+}
