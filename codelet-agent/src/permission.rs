@@ -436,6 +436,9 @@ mod tests {
             ("git push *", "git -c a.b=c push"),
             ("git push *", "/usr/bin/git push"),
             ("git push *", "exec git push"),
+            ("git push *", "bash -c 'git push x'"),
+            ("git push *", "timeout 9 /bin/sh -ec \"cd a; git push\""),
+            ("git push *", "sh -c git\\ push"),
             ("git push *", "timeout 9 env A=b git push"),
             ("git push *", "git >x push o m"),
             ("git push *", "git <<< x push o m"),
@@ -452,6 +455,8 @@ mod tests {
         }
         for (pattern, line) in [
             ("git push *", "git pull"),
+            ("git push *", "git commit -m 'git push later'"),
+            ("git push *", "bash -c 'git pull'"),
             ("git push *", "echo git; push"),
             ("git push *", "git log --grep push"),
             ("git push *", "git commit -m push"),

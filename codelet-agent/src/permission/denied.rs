@@ -17,10 +17,23 @@ fn denies_words(pattern: &str, line: &str) -> bool {
     match split(line) {
         Some(commands) => commands.iter().any(|words| match words.is_empty() {
             true => may_hold(pattern, line),
-            false => (0..words.len()).any(|first| denies_from(pattern, &words[first..])),
+            false => {
+                (0..words.len()).any(|first| denies_from(pattern, &words[first..])) || denies_line_of(pattern, words)
+            }
         }),
         None => may_hold(pattern, line),
     }
+}
+
+/// Shells, which take a line as one of their words.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "fish"];
+
+/// Whether a pattern denies a line that a command gives to a shell (`bash -c 'git push'`).
+fn denies_line_of(pattern: &str, words: &[Word]) -> bool {
+    let is_shell = |word: &Word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
+    let shell = words.iter().position(is_shell);
+    // Each is shorter than the line that it is a word of, so there is an end to it.
+    shell.is_some_and(|shell| words[shell + 1..].iter().any(|word| denies(pattern, &word.text)))
 }
 
 /// Whether a pattern denies the command that begins with the first of these words.
