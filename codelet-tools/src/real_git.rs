@@ -47,14 +47,15 @@ const ELSEWHERE: [&str; 9] = [
     "GIT_LITERAL_PATHSPECS",
 ];
 
-/// Git never fetches what a repository lacks: settings could name a program for that, and none is stronger than these.
-const OFFLINE: [(&str, &str); 2] = [("GIT_ALLOW_PROTOCOL", "none"), ("GIT_NO_LAZY_FETCH", "1")];
+/// What a repository lacks is not fetched unasked: its settings could name a program for that, and none is stronger than these.
+const NO_LAZY_FETCH: (&str, &str) = ("GIT_NO_LAZY_FETCH", "1");
+const NO_FETCH: (&str, &str) = ("GIT_ALLOW_PROTOCOL", "none");
 
 /// Git with the settings of the repository, at its root.
 pub(crate) struct RealGit<'a> {
     pub desk: &'a Desk,
     pub root: &'a Path,
-    /// Whether it may fetch what the repository lacks, with the programs that the repository names for that.
+    /// Whether what it starts may fetch: hooks that the user has agreed to.
     pub fetches: bool,
     /// Closed at the other end when nobody waits for it any more.
     pub stop: Option<&'a PipeReader>,
@@ -138,9 +139,10 @@ impl RealGit<'_> {
     ) -> Result<Ran, String> {
         let mut environment = bash::environment(self.desk, sandbox.as_ref(), self.root);
         environment.retain(|(name, _)| !ELSEWHERE.iter().any(|elsewhere| name == elsewhere));
-        if !self.fetches {
-            environment.retain(|(name, _)| !OFFLINE.iter().any(|(offline, _)| name == offline));
-            environment.extend(OFFLINE.map(|(name, value)| (name.into(), value.into())));
+        let own = [Some(NO_LAZY_FETCH), (!self.fetches).then_some(NO_FETCH)];
+        for (name, value) in own.into_iter().flatten() {
+            environment.retain(|(known, _)| known != name);
+            environment.push((name.into(), value.into()));
         }
         let widest = self.desk.widest();
         let folders = program_folders(&environment, git::USUAL, &widest);

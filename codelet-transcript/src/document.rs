@@ -43,6 +43,11 @@ pub enum Warning {
         /// Counted from 1.
         line: usize,
     },
+    /// The file breaks off in the middle.
+    BrokenOff {
+        /// Bytes behind the last whole entry.
+        lost: usize,
+    },
     /// Lines that are not one whole entry each: several on a line, or parts of one.
     BrokenLines {
         /// The first of them, counted from 1.
@@ -130,6 +135,7 @@ impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Warning::CutLastLine { line } => write!(f, "line {line} is incomplete and was skipped (still being written?)"),
+            Warning::BrokenOff { lost } => write!(f, "the file breaks off; its last {lost} bytes could not be read"),
             Warning::BrokenLines { first, count: 1, lost } => {
                 write!(f, "line {first} is not one whole entry; {}", Lost(*lost))
             }

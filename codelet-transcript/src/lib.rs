@@ -45,6 +45,7 @@ mod atif;
 mod attachment;
 mod blocks;
 mod branch;
+mod broken_off;
 mod claude_code;
 mod claude_stream;
 mod cline;
@@ -141,6 +142,7 @@ pub use skim::has_more_values;
 
 use bytes::Bytes;
 use node::Node;
+use share::Share;
 use std::borrow::Cow;
 
 /// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
@@ -157,6 +159,29 @@ pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError>
 /// # Errors
 /// As for [`read`].
 pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
+    record_whole(bytes, format).or_else(|error| {
+        let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_whole).ok_or(error)?;
+        let share = Share {
+            all: bytes.len(),
+            missed: lost,
+        };
+        share.check(recording.document.format)?;
+        recording.document.warnings.insert(0, Warning::BrokenOff { lost });
+        Ok(recording)
+    })
+}
+
+/// What stands before the place at which a file breaks off, and how many bytes are lost; none where it does not, or there is nothing.
+fn as_far_as_it_goes(
+    bytes: &[u8],
+    format: Option<Format>,
+    read: impl Fn(&[u8], Option<Format>) -> Result<Recording, ReadError>,
+) -> Option<(Recording, usize)> {
+    let (mended, lost) = broken_off::closed(bytes)?;
+    Some((read(&mended, format).ok()?, lost))
+}
+
+fn record_whole(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
     match format {
         Some(format) => {
             let recording = record_as(bytes, format).map_err(|error| asked::blame(bytes, format, error))?;
@@ -172,6 +197,14 @@ pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadErr
 /// # Errors
 /// When nothing can be read of it.
 pub fn record_anyway(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
+    record_all(bytes, format).or_else(|error| {
+        let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_all).ok_or(error)?;
+        recording.document.warnings.insert(0, Warning::BrokenOff { lost });
+        Ok(recording)
+    })
+}
+
+fn record_all(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
     let found = || detect(bytes).ok_or_else(|| source::unknown(bytes));
     let format = format.map_or_else(found, Ok)?;
     let recording = read_as(bytes, format)?;

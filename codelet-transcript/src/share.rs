@@ -1,9 +1,11 @@
 //! How much of what is said in a file was understood, in bytes. Readers only say which entries they could not read.
 
-use crate::Warning;
 use crate::take::Fields;
+use crate::{Format, ReadError, Warning};
 use serde_json::Value;
 
+/// Of the bytes of what is said, one in so many may be missed.
+const MOST_MISSED: usize = 10;
 /// How deep in an entry its words stand at most.
 const DEPTH: usize = 6;
 
@@ -21,6 +23,18 @@ impl Share {
     pub(crate) fn warning(self) -> Option<Warning> {
         let Share { all, missed } = self;
         (missed > 0).then_some(Warning::Missed { missed, all })
+    }
+
+    /// Checks that enough of it was understood.
+    ///
+    /// # Errors
+    /// When it was not.
+    pub(crate) fn check(self, format: Format) -> Result<(), ReadError> {
+        let Share { all, missed } = self;
+        match missed.saturating_mul(MOST_MISSED) > all {
+            true => Err(ReadError::TooLittle { format, missed, all }),
+            false => Ok(()),
+        }
     }
 }
 

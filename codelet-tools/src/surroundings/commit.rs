@@ -314,7 +314,7 @@ impl World {
         let real = RealGit {
             desk,
             root: &root,
-            // Hooks and filters are the user's wish here, and so is what a partial clone lacks.
+            // Hooks are the user's wish here.
             fetches: true,
             stop,
         };
