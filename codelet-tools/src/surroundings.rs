@@ -371,6 +371,22 @@ pub(crate) mod tests {
         assert!(done.status.success(), "{done:?}");
     }
 
+    /// Has git fetch what a repository lacks by a program that leaves this file behind.
+    pub(crate) fn fetching(repository: &Path, mark: &Path) {
+        let program = repository.join(".git/program");
+        std::fs::write(&program, format!("#!/bin/sh\ntouch {}\nfalse\n", mark.display())).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        for (name, value) in [
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("protocol.ext.allow", "always"),
+            ("remote.origin.url", &format!("ext::{} x", program.display())),
+        ] {
+            git(repository, &["config", name, value]);
+        }
+    }
+
     #[test]
     fn what_is_in_a_repositorys_folder_is_gits_under_any_name_of_that() {
         let folder = tempfile::tempdir().unwrap();

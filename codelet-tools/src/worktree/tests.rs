@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::surroundings::tests::git;
+use crate::surroundings::tests::{fetching, git};
 use std::fs;
 use std::process::Command;
 
@@ -236,19 +236,7 @@ fn what_a_repository_lacks_is_not_fetched_for_a_tree() {
     let blob = says(&app, &["rev-parse", "HEAD:src/a.txt"]);
     let (folder, rest) = blob.trim().split_at(2);
     fs::remove_file(app.join(".git/objects").join(folder).join(rest)).unwrap();
-    let touch = format!("touch {};false", ran.display());
-    let program = app.join(".git/program");
-    fs::write(&program, format!("#!/bin/sh\n{touch}\n")).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    for (name, value) in [
-        ("core.repositoryFormatVersion", "1"),
-        ("extensions.partialClone", "origin"),
-        ("remote.origin.promisor", "true"),
-        ("protocol.ext.allow", "always"),
-        ("remote.origin.url", &format!("ext::{} x", program.display())),
-    ] {
-        git(&app, &["config", name, value]);
-    }
+    fetching(&app, &ran);
     assert!(scene.enter("app", "x").is_err());
     assert!(!ran.exists() && !scene.path("app.worktrees/x").exists());
     says(&app, &["cat-file", "-p", blob.trim()]);

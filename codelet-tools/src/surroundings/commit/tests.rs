@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::super::tests::{git, world};
+use super::super::tests::{fetching, git, world};
 use super::*;
 use std::fs;
 use std::process::Command;
@@ -175,6 +175,27 @@ fn a_hostile_repository_starts_nothing_before_the_user_has_agreed_and_then_in_th
     assert!(path.join("hooked").exists() && !outside.exists());
     assert!(made.output.contains("checked"), "{made:?}");
     assert_eq!(says(&path, &["log", "-1", "--format=%s"]), "Two\n");
+}
+
+#[test]
+fn what_a_repository_lacks_is_not_fetched_for_a_commit() {
+    for lacking in ["HEAD:sub", "HEAD:sub/c.txt", "HEAD:b.txt"] {
+        let (folder, path) = repository();
+        let ran = folder.path().join("ran");
+        fs::create_dir(path.join("sub")).unwrap();
+        fs::write(path.join("sub/c.txt"), "c\n").unwrap();
+        git(&path, &["add", "."]);
+        git(&path, &["commit", "-q", "-m", "second"]);
+        let object = says(&path, &["rev-parse", lacking]);
+        let (directory, rest) = object.trim().split_at(2);
+        fs::remove_file(path.join(".git/objects").join(directory).join(rest)).unwrap();
+        fetching(&path, &ran);
+        fs::write(path.join("a.txt"), "two\n").unwrap();
+        let _ = commit(&path, &[], "Third");
+        assert!(!ran.exists(), "{lacking}");
+        says(&path, &["cat-file", "-p", object.trim()]);
+        assert!(ran.exists(), "{lacking}");
+    }
 }
 
 #[test]
