@@ -15,9 +15,9 @@ pub(crate) mod draft;
 mod fate;
 mod fold;
 mod mended;
-pub mod notice;
+pub(crate) mod notice;
 mod offered;
-pub mod reminder;
+pub(crate) mod reminder;
 mod result;
 mod room;
 pub(crate) mod select;
@@ -31,7 +31,7 @@ pub(crate) use division::{Cut, Rise};
 pub(crate) use fold::is_fold;
 pub(crate) use room::UNSEEN_SHARE;
 
-pub use crate::history::Size;
+pub use crate::history::course::Size;
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};

@@ -2,10 +2,8 @@
 //! done. It has no opinion about what a program's output means; the one exception is a test run without a status of its own (`says_passed`).
 
 pub mod anchor;
-mod check;
-mod facts;
+pub(crate) mod check;
+pub mod facts;
 mod gathered;
 
-pub use check::{Check, CheckKind};
-pub use facts::{CheckRun, Decision, Facts, FileFact};
 pub(crate) use gathered::Evidence;

@@ -1,10 +1,10 @@
 //! Everything that was ever said, in order. It only grows.
 
 pub(crate) mod course;
+use crate::evidence::Evidence;
 use crate::evidence::anchor::{self, Anchor, LONG_TURN};
-use crate::evidence::{Evidence, Facts};
+use crate::evidence::facts::Facts;
 use crate::history::course::Course;
-pub use crate::history::course::Size;
 pub(crate) use crate::history::course::{is_earlier_summary, stands};
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};

@@ -119,7 +119,7 @@ pub use serde_json;
 
 mod budget;
 pub mod compact;
-pub mod evidence;
+mod evidence;
 pub mod history;
 pub mod message;
 pub mod ranking;
@@ -129,9 +129,80 @@ mod summary;
 mod text;
 
 pub use budget::{breaks, economics, occupancy, policy, price, tracker, usage};
-pub use compact::{notice, reminder};
-pub use evidence::anchor;
-pub use message::{command, cut, exchange, note, pin, recall, refusal, todo, tokens, turn, validate, view};
+pub use evidence::{anchor, facts};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
 pub use text::body;
+
+/// Names for people that hold nothing that could pose as more.
+pub mod cut {
+    pub use crate::message::cut::plain_name;
+}
+
+/// Which result answers which call.
+pub mod exchange {
+    pub use crate::message::exchange::Calls;
+}
+
+/// What the model wrote down, a line each, when something was decided, found out or given up.
+pub mod note {
+    pub use crate::message::note::{Note, NoteKind, Notes};
+}
+
+/// The notice: what the user is told of a compaction, on one line, with warnings below it.
+pub mod notice {
+    pub use crate::compact::notice::{NOTHING, Notice, smaller, took};
+}
+
+/// What the user wants to stay, whatever is compacted; and the notes that the user wants gone.
+pub mod pin {
+    pub use crate::message::pin::Pin;
+}
+
+/// The archive that keeps what was removed, and the handles under which it is read back.
+pub mod recall {
+    pub use crate::message::recall::{Archive, Handle, Removed};
+}
+
+/// Calls that were not permitted: who has refused them, and what the user said beside no.
+///
+/// Whoever reads a recording, or runs a session, sets [`ToolResult::refusal`](crate::message::ToolResult::refusal) from a field of
+/// the harness. What a tool prints decides nothing: a page, a file or a program can be worded like any refusal.
+pub mod refusal {
+    pub use crate::message::refusal::{NOT_RUN, PREFACE, Refusal, answer, by_user, is_posed, told_in, words_in};
+}
+
+/// What the model is told beside the conversation, one current text of each kind.
+pub mod reminder {
+    pub use crate::compact::reminder::{current, escape, render, update};
+}
+
+/// The list of what is to be done, as the calls that keep it say.
+pub mod todo {
+    pub use crate::message::todo::{TodoItem, TodoList, TodoState, is_whole};
+}
+
+/// How much things weigh: estimates, before a provider has counted.
+pub mod tokens {
+    pub use crate::message::tokens::{PART_TOKENS, Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
+}
+
+/// Turns and steps: ranges of the history, never copies of it.
+pub mod turn {
+    pub use crate::message::turn::{Step, Turn, turns};
+}
+
+/// The rules of four vendors for a request, checked on the view that it would be written from.
+///
+/// A writer merges adjacent messages of the user where its vendor demands it, hoists the system prompt and leaves out
+/// thinking that is not its vendor's, and the ids of calls are spelled for a vendor before they are written, so none of
+/// these is a violation here. That parameters are an object is certain by their type. Rules are those which the vendors
+/// state, or answer with a refusal.
+pub mod validate {
+    pub use crate::message::validate::{Vendor, Violation, validate};
+}
+
+/// What would be sent to the model: a view of the history.
+pub mod view {
+    pub use crate::message::view::View;
+}

@@ -28,7 +28,7 @@ pub struct Rules {
 
 impl Rules {
     /// The rules of a price card, for the lifetime that it is used with.
-    pub fn of(card: &PriceCard) -> Self {
+    pub(crate) fn of(card: &PriceCard) -> Self {
         Rules {
             marks: card.marks.map(|marks| marks as usize),
             minimum: card.minimum,
@@ -54,9 +54,9 @@ pub struct Bill {
     /// The prompt's three counts; no output.
     pub usage: Usage,
     /// Tokens of the prompt that a later request may find.
-    pub kept: Tokens,
+    pub(crate) kept: Tokens,
     /// The time since the last request was longer than entries live.
-    pub is_cold: bool,
+    pub(crate) is_cold: bool,
 }
 
 impl Cache {
@@ -69,13 +69,8 @@ impl Cache {
         }
     }
 
-    /// The rules.
-    pub fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
     /// Whether what the last request left has expired at this time.
-    pub fn is_cold(&self, now: u64) -> bool {
+    pub(crate) fn is_cold(&self, now: u64) -> bool {
         self.last
             .is_some_and(|last| now.saturating_sub(last) > self.rules.lives)
     }

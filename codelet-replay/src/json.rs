@@ -1,12 +1,11 @@
 //! Results as JSON.
 
-use crate::run::{Run, Step, Sums};
+use crate::run::Sums;
 use crate::totals::{Checked, Played, Total};
-use codelet_context::inspect::Kind;
 use serde_json::{Map, Value, json};
 
 /// The sums of a run.
-pub fn sums(sums: &Sums) -> Value {
+fn sums(sums: &Sums) -> Value {
     let dollars = sums.dollars;
     json!({
         "requests": sums.steps,
@@ -92,43 +91,5 @@ pub fn checked(checked: &Checked) -> Value {
         "told": errors(checked.told),
         "warm_heads": checked.warm_heads,
         "lost": checked.lost,
-    })
-}
-
-/// A run, step by step.
-pub fn run(run: &Run) -> Value {
-    json!({
-        "policy": run.policy.name(),
-        "sums": sums(&run.sums()),
-        "refused": run.refused.map(|refused| json!({ "request": refused.step + 1, "tokens": refused.tokens })),
-        "steps": run.steps.iter().map(step).collect::<Vec<_>>(),
-    })
-}
-
-fn step(step: &Step) -> Value {
-    let mut occupancy: Map<String, Value> = Map::new();
-    occupancy.insert("fixed".to_owned(), step.occupancy.fixed.into());
-    for kind in Kind::ALL {
-        let tokens = step.occupancy.of(kind);
-        if tokens > 0 {
-            occupancy.insert(kind.name().to_owned(), tokens.into());
-        }
-    }
-    json!({
-        "reply": step.reply,
-        "began": step.began,
-        "occupancy": occupancy,
-        "tokens": {
-            "fresh": step.usage.fresh, "read": step.usage.cache_read, "write": step.usage.cache_write,
-            "output": step.usage.output,
-        },
-        "dollars": {
-            "fresh": step.dollars.fresh, "read": step.dollars.read, "write": step.dollars.write,
-            "output": step.dollars.output, "refetch": step.refetch,
-        },
-        "broken": step.broken.map(|broken| json!({ "cause": broken.cause.name(), "lost": broken.lost })),
-        "edit": step.edit.map(|edit| json!({ "reason": edit.reason, "before": edit.before, "after": edit.after })),
-        "referred": step.referred,
-        "shown": step.shown,
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Session`](session::Session) is a recording cut into its requests. [`play`](play::play) takes it through a
 //! [`Policy`](policy::Policy): before each request the policy may edit what has been sent, the [`cache`] says what of the
-//! result is read and what is written, a price card what that costs, and [`mod@reference`] whether what the reply then
+//! result is read and what is written, a price card what that costs, and the run whether what the reply then
 //! referred to was still shown. The outcome is a [`Run`](run::Run) with a [`Step`](run::Step) for each request.
 //! [`report`] makes a page of it; [`totals`] puts many sessions together; [`check`] compares the cache model with what was billed.
 //!
@@ -35,11 +35,11 @@ mod names;
 pub mod play;
 pub mod policy;
 pub mod prompt;
-pub mod reference;
+mod reference;
 pub mod report;
 pub mod run;
 pub mod session;
 mod seven;
-pub mod sketch;
-pub mod stats;
+mod sketch;
+mod stats;
 pub mod totals;

@@ -100,7 +100,7 @@ impl Policy {
     }
 
     /// What it does, in a few words for a list.
-    pub fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Policy::Never => "edit nothing until the context window is full",
             Policy::Seven => "apply all seven strategies before every request",
@@ -184,7 +184,7 @@ impl Settings {
 
     /// What a model's tokens were billed at: by the user's own cards, or by the built-in ones. Where neither knows it, by
     /// `card` if that is one of the user's own; an unknown model is never taken for another one.
-    pub fn price_of(&self, model: Option<&str>) -> Option<&PriceCard> {
+    pub(crate) fn price_of(&self, model: Option<&str>) -> Option<&PriceCard> {
         let named = model.and_then(|model| price::among(&self.own, model).or_else(|| price::find(model)));
         named.or_else(|| (!self.own.is_empty()).then_some(&self.card))
     }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// Beside the messages: tools, and a system prompt that was not recorded.
-    pub fixed: Tokens,
+    pub(crate) fixed: Tokens,
     kinds: [Tokens; Kind::ALL.len()],
 }
 
 impl Occupancy {
     /// The tokens of one kind.
-    pub fn of(&self, kind: Kind) -> Tokens {
+    pub(crate) fn of(&self, kind: Kind) -> Tokens {
         self.kinds[kind as usize]
     }
 
@@ -27,7 +27,7 @@ impl Occupancy {
     }
 
     /// The same shares of so many tokens. What is lost by rounding is counted to the largest.
-    pub fn scaled_to(&self, tokens: Tokens) -> Occupancy {
+    pub(crate) fn scaled_to(&self, tokens: Tokens) -> Occupancy {
         let total = u128::from(self.total());
         if total == 0 {
             return Occupancy { fixed: tokens, ..*self };
@@ -75,7 +75,7 @@ pub struct Change {
     /// How many messages at the front are the same.
     pub kept: usize,
     /// Those that stood behind them.
-    pub gone: Vec<Arc<Message>>,
+    pub(crate) gone: Vec<Arc<Message>>,
 }
 
 impl Prompt {
@@ -159,7 +159,7 @@ impl Prompt {
     }
 
     /// How many places stand up to the end of the system prompt.
-    pub fn system_places(&self) -> usize {
+    pub(crate) fn system_places(&self) -> usize {
         self.places_before(self.system)
     }
 
@@ -168,18 +168,13 @@ impl Prompt {
         self.places.len()
     }
 
-    /// Whether there is nothing in it, which is never so: see [`Prompt::new`].
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
     /// The tokens of all of it.
     pub fn tokens(&self) -> Tokens {
         self.places.last().map_or(0, |place| place.end)
     }
 
     /// The tokens up to and with the place of this index.
-    pub fn tokens_to(&self, place: usize) -> Tokens {
+    pub(crate) fn tokens_to(&self, place: usize) -> Tokens {
         self.places.get(place).map_or_else(|| self.tokens(), |place| place.end)
     }
 

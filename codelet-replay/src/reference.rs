@@ -24,20 +24,20 @@ const IN_CALL: u32 = 3;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
     /// The item.
-    pub item: u32,
+    pub(crate) item: u32,
     /// How much it counts.
-    pub weight: u32,
+    pub(crate) weight: u32,
     /// Where it was said last before: message and part.
-    pub source: (u32, u32),
+    pub(crate) source: (u32, u32),
     /// What that part weighs, in tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 /// The references of a conversation, and which messages hold what they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct References {
     /// Of each request.
-    pub by_request: Vec<Vec<Reference>>,
+    pub(crate) by_request: Vec<Vec<Reference>>,
     /// The items of each message, only those that are ever referred to.
     by_message: Vec<Vec<u32>>,
     /// The same, by where the message lies in memory.
@@ -50,7 +50,7 @@ type Said = Vec<(u64, u32, bool)>;
 
 impl References {
     /// Finds them.
-    pub fn of(session: &Session) -> Self {
+    pub(crate) fn of(session: &Session) -> Self {
         let said: Vec<Said> = session.messages.iter().map(|message| names_of(message)).collect();
         let mut in_messages: HashMap<u64, u32> = HashMap::new();
         let mut in_system: HashSet<u64> = HashSet::new();
@@ -122,7 +122,7 @@ impl References {
     }
 
     /// Calls `each` with every item in a message that is ever referred to.
-    pub fn for_each(&self, message: &Arc<Message>, mut each: impl FnMut(u32)) {
+    pub(crate) fn for_each(&self, message: &Arc<Message>, mut each: impl FnMut(u32)) {
         match self.by_place.get(&(Arc::as_ptr(message) as usize)) {
             Some(&index) => self.by_message[index as usize].iter().copied().for_each(each),
             None => self.numbered(&names_of(message)).into_iter().for_each(&mut each),
@@ -130,7 +130,7 @@ impl References {
     }
 
     /// How many items are ever referred to.
-    pub fn item_count(&self) -> usize {
+    pub(crate) fn item_count(&self) -> usize {
         self.numbers.len()
     }
 }

@@ -12,13 +12,13 @@ use std::ops::Add;
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Dollars {
     /// Prompt tokens without a cache.
-    pub fresh: f64,
+    pub(crate) fresh: f64,
     /// Prompt tokens read from the cache.
     pub read: f64,
     /// Prompt tokens written to the cache.
     pub write: f64,
     /// Replies.
-    pub output: f64,
+    pub(crate) output: f64,
 }
 
 impl Dollars {
@@ -32,7 +32,7 @@ impl Dollars {
     }
 
     /// The same where so many tokens were written for an hour, whatever the card's own lifetime is.
-    pub fn with(card: &PriceCard, usage: Usage, hour: Tokens) -> Self {
+    pub(crate) fn with(card: &PriceCard, usage: Usage, hour: Tokens) -> Self {
         let hour = hour.min(usage.cache_write);
         // The tier depends on the whole prompt, so the parts are priced as shares of it.
         let (prompt, output) = card
@@ -94,7 +94,7 @@ pub enum Cause {
 
 impl Cause {
     /// The cause's name in reports.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Cause::Planned => "planned",
             Cause::Cold => "cold",
@@ -117,7 +117,7 @@ pub struct Broken {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edited {
     /// Why: a reason of the engine, or the policy's rule.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
     /// Tokens of the request without the edit.
     pub before: Tokens,
     /// Tokens of it with the edit.
@@ -128,9 +128,9 @@ pub struct Edited {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
     /// The index of the reply among the session's messages.
-    pub reply: usize,
+    pub(crate) reply: usize,
     /// When the request began, in milliseconds since 1970-01-01 UTC, where that was recorded.
-    pub began: Option<u64>,
+    pub(crate) began: Option<u64>,
     /// What filled the window, in tokens.
     pub occupancy: Occupancy,
     /// What was sent and answered, in tokens.
@@ -163,7 +163,7 @@ pub struct Refused {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
     /// The policy.
-    pub policy: Policy,
+    pub(crate) policy: Policy,
     /// Its requests, in order.
     pub steps: Vec<Step>,
     /// The request that did not fit, and behind which there are no more.
@@ -200,9 +200,9 @@ pub struct Sums {
     /// The fullest request, in tokens.
     pub peak: Tokens,
     /// The weight of what replies refer to.
-    pub referred: u64,
+    pub(crate) referred: u64,
     /// The weight of that part of it that was shown.
-    pub shown: u64,
+    shown: u64,
 }
 
 impl Sums {
@@ -217,7 +217,7 @@ impl Sums {
     }
 
     /// The mean of the requests' sizes, in tokens.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.usage.prompt() as f64 / self.steps.max(1) as f64
     }
 
@@ -230,7 +230,7 @@ impl Sums {
     }
 
     /// Both together.
-    pub fn plus(self, other: &Sums) -> Sums {
+    pub(crate) fn plus(self, other: &Sums) -> Sums {
         Sums {
             steps: self.steps.saturating_add(other.steps),
             usage: self.usage.plus(other.usage),

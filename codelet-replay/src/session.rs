@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// What a byte estimate is multiplied with where no bill says better. Of 25 recorded sessions with bills, the 19 of Claude
 /// Code show 1.45 in the median (half of them 1.40 to 1.50), the six of Codex and pi 1.31 (1.02 to 1.52); this lies between.
 /// It moves all policies of a session alike.
-pub const USUAL_RATIO: f64 = 1.35;
+const USUAL_RATIO: f64 = 1.35;
 /// What stands in every request beside the recorded messages where no bill tells, in tokens: system prompt and tools
 /// of common agents weigh 900 to 28,900.
-pub const USUAL_FIXED: Tokens = 12_000;
+const USUAL_FIXED: Tokens = 12_000;
 /// A ratio outside of this tells of something that was sent and not recorded, and not of how text is counted.
 const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
 /// So many tokens may stand in a request beside what was recorded. A bill of more than this and a token for each recorded
@@ -35,13 +35,13 @@ pub struct Request {
     /// What was billed.
     pub billed: Option<Billed>,
     /// What the reply weighs, where that is known and need not be estimated, in tokens.
-    pub reply_tokens: Option<Tokens>,
+    pub(crate) reply_tokens: Option<Tokens>,
     /// The model, where it was recorded.
-    pub model: Option<Arc<str>>,
+    pub(crate) model: Option<Arc<str>>,
     /// The recording agent compacted the conversation before this request.
     pub after_compaction: bool,
     /// The recording tells that the model was asked not to think.
-    pub without_thinking: bool,
+    pub(crate) without_thinking: bool,
 }
 
 /// A recorded conversation, ready to be played.

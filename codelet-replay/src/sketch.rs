@@ -34,7 +34,7 @@ pub struct Sketch(BTreeSet<u64>);
 
 impl Sketch {
     /// Of what was said in a session, and what its tools have printed.
-    pub fn of(session: &Session) -> Self {
+    pub(crate) fn of(session: &Session) -> Self {
         let mut kept = BTreeSet::new();
         for text in session.messages.iter().flat_map(|message| texts(message)) {
             let beginning: String = letters(text).take(READ).map(char::from).collect();
@@ -50,7 +50,7 @@ impl Sketch {
     }
 
     /// Whether more than half of what both hold is the same. Of conversations that say next to nothing, nobody knows.
-    pub fn is_same(&self, other: &Sketch) -> bool {
+    pub(crate) fn is_same(&self, other: &Sketch) -> bool {
         let both: BTreeSet<u64> = self.0.union(&other.0).copied().take(KEPT).collect();
         let shared = both
             .iter()

@@ -6,7 +6,7 @@ const DRAWS: usize = 1_000;
 const SEED: u64 = 0x5eed_c0de_1e7a_11ed;
 
 /// The value below which this share (0 to 1) of the values lies, by the nearest rank; none of no values.
-pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+pub(crate) fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
@@ -15,7 +15,7 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
 
 /// The 95 % interval of the ratio of two sums over sessions, by drawing as many sessions as there are with replacement;
 /// none where the lower sum is nothing, and none of a single session, which can only be drawn again.
-pub fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+pub(crate) fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     if pairs.len() < 2 {
         return None;
     }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Played {
     /// What it is called.
-    pub name: String,
+    pub(crate) name: String,
     /// The file that it was read from, as it was named; empty where there is none.
     pub file: String,
     /// The agent or the collection that it comes from.
@@ -37,7 +37,7 @@ pub struct Played {
     /// The cache model against what was billed, where that was recorded.
     pub check: Option<Check>,
     /// By what it is known where another file holds it too.
-    pub sketch: Sketch,
+    sketch: Sketch,
 }
 
 impl Played {
@@ -63,7 +63,7 @@ impl Played {
     }
 
     /// The sums under a policy, unless the session ended early under it.
-    pub fn whole(&self, policy: Policy) -> Option<&Sums> {
+    pub(crate) fn whole(&self, policy: Policy) -> Option<&Sums> {
         let mut all = self.sums.iter().filter(|(_, sums)| sums.overflows == 0);
         all.find(|(of, _)| *of == policy).map(|(_, sums)| sums)
     }
@@ -81,7 +81,7 @@ impl Played {
 }
 
 /// The models that a session names and whose price nobody knows.
-pub fn unknown(session: &Session, settings: &Settings) -> Vec<String> {
+pub(crate) fn unknown(session: &Session, settings: &Settings) -> Vec<String> {
     let models = session.models().into_iter().map(|(name, _)| name);
     let unknown = models.filter(|name| settings.price_of(Some(name)).is_none());
     unknown.map(str::to_owned).collect()

@@ -9,9 +9,9 @@ use std::ops::Range;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Earlier {
     /// The name of the other file, or an id that its name ends with.
-    pub name: String,
+    name: String,
     /// How much of that file it is, in bytes from its beginning; all of it where nothing says so.
-    pub bytes: Option<usize>,
+    bytes: Option<usize>,
     /// The line that says so.
     line: Range<usize>,
 }

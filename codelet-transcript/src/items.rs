@@ -13,15 +13,12 @@ use codelet_context::message::Message;
 use serde_json::Value;
 use std::ops::Range;
 
-/// A message, and how many items it was read from.
-pub type Gathered = (Message, usize);
-
-/// Reads items that follow one another in the list of a request: the messages that they are, in order. `first` of the list's items
-/// stand before these. What calls and answers say of one another is read within these items alone.
+/// Reads items that follow one another in the list of a request: the messages that they are, in order, each with how many items it was
+/// read from. `first` of the list's items stand before these. What calls and answers say of one another is read within these items alone.
 ///
 /// # Errors
 /// When an item is none of the format, or the format is none of a request.
-pub fn read_items(items: &[&[u8]], first: usize, format: Format) -> Result<Vec<Gathered>, ReadError> {
+pub fn read_items(items: &[&[u8]], first: usize, format: Format) -> Result<Vec<(Message, usize)>, ReadError> {
     let expected = "an item of a request";
     // Together they are the text that an error names a line of.
     let list = [b"[", items.join(&b",\n"[..]).as_slice(), b"]"].concat();

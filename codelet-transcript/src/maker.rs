@@ -25,7 +25,7 @@ pub struct Maker {
 
 impl Maker {
     /// Who made this reply; `None` where nobody noted it.
-    pub fn of(reply: &Message) -> Option<Maker> {
+    fn of(reply: &Message) -> Option<Maker> {
         let (form, model) = reply.extra.get(MAKER)?.as_str()?.split_once(' ')?;
         Some(Maker {
             form: Format::from_name(form)?,

@@ -52,12 +52,12 @@ mod text;
 mod write;
 
 pub use parse::{ShapeError, parse};
-pub use write::{WIDTH, exact, line, part_line, write, write_at};
+pub use write::{exact, line, part_line, write, write_at};
 
 use codelet_context::message::ReminderKind;
 
 /// What stands in the answer of a call that never finished.
-pub const INTERRUPTED: &str = "[interrupted]";
+const INTERRUPTED: &str = "[interrupted]";
 
 /// The reminders by their name in a line.
 const REMINDERS: [(&str, ReminderKind); 5] = [

@@ -63,7 +63,7 @@ impl Default for Occupancy {
 
 impl Occupancy {
     /// An empty window.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Occupancy {
             counted: 0,
             output: None,
@@ -122,7 +122,7 @@ impl Occupancy {
 
     /// The conversation was rebuilt and is estimated at this much, system prompt and tool definitions included. What the
     /// reports have shown about estimates still holds.
-    pub fn rebuilt(&mut self, estimate: Tokens) {
+    pub(crate) fn rebuilt(&mut self, estimate: Tokens) {
         self.rebuilt_as(estimate, self.weigh(estimate));
     }
 
@@ -138,7 +138,7 @@ impl Occupancy {
     }
 
     /// So many tokens of the window, by the caller's estimate, were taken out of what was counted.
-    pub fn removed(&mut self, tokens: Tokens) {
+    pub(crate) fn removed(&mut self, tokens: Tokens) {
         self.whole = self.whole.saturating_sub((tokens as f64 / self.slope()) as Tokens);
         let rest = tokens.saturating_sub(self.counted);
         self.counted = self.counted.saturating_sub(tokens);
@@ -159,23 +159,23 @@ impl Occupancy {
     }
 
     /// Whether a report has come since the last edit, if there was one.
-    pub fn is_counted(&self) -> bool {
+    pub(crate) fn is_counted(&self) -> bool {
         self.rebuilt.is_none() && !self.is_trimmed
     }
 
     /// How many tokens an estimated token has been worth in this session's reports.
-    pub fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.shown / self.estimated
     }
 
     /// An estimate, as this session's reports say it should have been.
-    pub fn scale(&self, estimate: Tokens) -> Tokens {
+    pub(crate) fn scale(&self, estimate: Tokens) -> Tokens {
         (estimate as f64 * self.ratio()).ceil() as Tokens
     }
 
     /// What a whole request of this estimate fills the window with: one that holds what this session's requests have in common,
     /// and beside it more or less of what the last one holds, counted as that was.
-    pub fn weigh(&self, estimate: Tokens) -> Tokens {
+    pub(crate) fn weigh(&self, estimate: Tokens) -> Tokens {
         let Some(base) = self.base else {
             return self.scale(estimate);
         };
@@ -188,7 +188,7 @@ impl Occupancy {
     }
 
     /// The estimate of a whole request that fills the window with so many tokens.
-    pub fn estimate_of(&self, tokens: Tokens) -> Tokens {
+    pub(crate) fn estimate_of(&self, tokens: Tokens) -> Tokens {
         let Some(base) = self.base else {
             return (tokens as f64 / self.ratio()) as Tokens;
         };
@@ -199,7 +199,7 @@ impl Occupancy {
     }
 
     /// How many tokens an estimated token of the next request is worth, beyond what all requests have in common.
-    pub fn slope(&self) -> f64 {
+    pub(crate) fn slope(&self) -> f64 {
         let (counted, estimate) = self.base.map_or((0, 0), |base| (base.counted, base.estimate));
         let tokens = self.next_request().saturating_sub(counted) as f64;
         let estimate = self.whole.saturating_sub(estimate) as f64;

@@ -93,7 +93,7 @@ impl CompactionConfig {
     }
 
     /// The effective tokens that may be reached but not passed.
-    pub fn threshold(&self) -> Tokens {
+    fn threshold(&self) -> Tokens {
         // A float product such as 0.9 × window may fall a hair short of the whole number that is meant.
         (self.window() as f64 * self.threshold_percent + 1e-6) as Tokens
     }

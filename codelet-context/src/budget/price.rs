@@ -232,11 +232,11 @@ pub fn usual() -> PriceCard {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadFigure {
     /// The card's name.
-    pub card: Arc<str>,
+    card: Arc<str>,
     /// The figure.
-    pub found: String,
+    found: String,
     /// What was expected.
-    pub expected: &'static str,
+    expected: &'static str,
 }
 
 impl fmt::Display for BadFigure {

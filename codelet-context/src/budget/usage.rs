@@ -108,11 +108,6 @@ impl Reported {
         self.reasoning = later.reasoning.or(self.reasoning);
     }
 
-    /// Whether anything was reported at all.
-    pub fn is_empty(&self) -> bool {
-        *self == Reported::default()
-    }
-
     /// The usage, where the prompt count leaves out both cache counts. What was not reported counts as nothing.
     pub fn exclusive(&self) -> Usage {
         Usage::from_exclusive(
@@ -198,7 +193,6 @@ mod tests {
     #[test]
     fn an_interrupted_answer_still_counts_what_was_reported() {
         let mut reported = Reported::default();
-        assert!(reported.is_empty());
         reported.update(Reported {
             prompt: Some(900),
             output: Some(3),

@@ -8,9 +8,9 @@ use std::fmt;
 use std::time::Duration;
 
 /// How the notice of a compaction that did something begins.
-pub const DONE: &str = "Context compacted:";
+const DONE: &str = "Context compacted:";
 /// How the notice of a light edit begins.
-pub const TRIMMED: &str = "Context trimmed:";
+const TRIMMED: &str = "Context trimmed:";
 /// How that of a compaction with nothing to do begins.
 pub const NOTHING: &str = "Nothing to compact:";
 /// How the user takes a compaction back.
@@ -43,7 +43,7 @@ pub struct Notice {
 
 impl Notice {
     /// The notice of a compaction that stands alone, in the compaction's own figures.
-    pub fn of(done: &Compaction) -> Self {
+    pub(crate) fn of(done: &Compaction) -> Self {
         Notice {
             changed: done.changed,
             before: done.before.tokens,

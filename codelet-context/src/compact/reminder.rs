@@ -126,7 +126,7 @@ pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> O
 /// Leaves one reminder of each kind, the current one, in its place: instructions and environment where the first of
 /// their kind stood, the others just before the newest prompt. To be called at an edit point only. What goes is kept in
 /// the view's archive. Doing it twice is doing it once; a view in which nothing is out of place stays as it is.
-pub fn settle(view: &mut View) {
+pub(crate) fn settle(view: &mut View) {
     for kind in ReminderKind::ALL {
         let places = places(&view.messages, kind);
         let Some(&(message, part)) = places.last() else {

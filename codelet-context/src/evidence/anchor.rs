@@ -49,7 +49,7 @@ impl AnchorKind {
     }
 
     /// How sure an anchor of this kind is, 0 to 1.
-    pub fn confidence(self) -> f64 {
+    fn confidence(self) -> f64 {
         match self {
             AnchorKind::ErrorResolution => 0.95,
             AnchorKind::TaskCompletion => 0.92,
@@ -58,7 +58,7 @@ impl AnchorKind {
     }
 
     /// How much an anchor of this kind matters, 0 to 1.
-    pub fn weight(self) -> f64 {
+    fn weight(self) -> f64 {
         match self {
             AnchorKind::ErrorResolution => 0.9,
             AnchorKind::TaskCompletion => 0.8,

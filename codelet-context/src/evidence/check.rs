@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 /// What a command is run for whose last run tells how things stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub enum CheckKind {
+pub(crate) enum CheckKind {
     /// It runs tests.
     Test,
     /// It builds.
@@ -23,7 +23,7 @@ pub enum CheckKind {
 
 impl CheckKind {
     /// All kinds.
-    pub const ALL: [CheckKind; 6] = [
+    const ALL: [CheckKind; 6] = [
         CheckKind::Test,
         CheckKind::Build,
         CheckKind::Lint,
@@ -33,7 +33,7 @@ impl CheckKind {
     ];
 
     /// The kind's name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             CheckKind::Test => "test",
             CheckKind::Build => "build",
@@ -52,13 +52,13 @@ impl CheckKind {
 
 /// A check in a command line: its last command of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Check {
+pub(crate) struct Check {
     /// What it looks at.
-    pub kind: CheckKind,
+    pub(crate) kind: CheckKind,
     /// The line ends with status 0 only if the check does: only `&&` stands behind it.
-    pub succeeds_with_line: bool,
+    pub(crate) succeeds_with_line: bool,
     /// The line fails only if the check does: it is the last command, and what stands before it cannot keep it from running.
-    pub fails_with_line: bool,
+    pub(crate) fails_with_line: bool,
     /// Its place in the last pipe of the line, and how many commands that has.
     in_pipe: Option<(usize, usize)>,
 }

@@ -38,24 +38,24 @@ pub struct FileFact {
     /// A tool has changed it, and it was there afterwards.
     pub is_changed: bool,
     /// The same since the last commit.
-    pub is_uncommitted: bool,
+    pub(crate) is_uncommitted: bool,
 }
 
 /// A run of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckRun {
     /// What it looks at.
-    pub kind: CheckKind,
+    pub(crate) kind: CheckKind,
     /// The command line.
     pub command: Arc<str>,
     /// The recorded status: its own, or else that of the line.
     pub success: Option<bool>,
     /// It is the check's own; else it is that of what stands behind it, as in `cargo test | tail`.
-    pub is_own: bool,
+    pub(crate) is_own: bool,
     /// The message with what it printed, and its part.
-    pub place: (usize, usize),
+    pub(crate) place: (usize, usize),
     /// Changes of files since.
-    pub changes_since: usize,
+    pub(crate) changes_since: usize,
 }
 
 /// What the user decided when asked, or of a call that was to be made.

@@ -31,11 +31,6 @@ impl Names {
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|names| names.iter().map(|name| &**name))
     }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
 }
 
 /// The parts that tools play.
@@ -126,7 +121,7 @@ impl Action {
     }
 
     /// Whether making the call again can only bring a newer look at the same thing.
-    pub fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         matches!(self.kind, ActionKind::Read | ActionKind::Search)
     }
 }

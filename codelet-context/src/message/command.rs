@@ -10,7 +10,7 @@ pub struct CommandLine(Arc<Box<str>>);
 
 impl CommandLine {
     /// A command line as the call gives it.
-    pub fn new(line: &str) -> Self {
+    pub(crate) fn new(line: &str) -> Self {
         CommandLine(Arc::new(line.into()))
     }
 

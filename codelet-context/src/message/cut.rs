@@ -12,7 +12,7 @@ const LONGEST_HANDLE: usize = 16;
 
 /// The marker for something removed: what it was, its size, why it is not shown, and the handle that restores it, as in
 /// `[Read output, 12,345 bytes, same as a newer one · recall k3f9a2]`. Nothing is ever recognised by this text.
-pub fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
+pub(crate) fn marker(what: &str, bytes: usize, why: &str, handle: &Handle) -> String {
     let (what, bytes) = (plain_name(what), grouped(bytes));
     format!("[{what}, {bytes} bytes, {why} · recall {}]", handle.as_str())
 }
@@ -35,7 +35,7 @@ pub fn plain_name(name: &str) -> String {
 
 /// The first `head` and the last `tail` bytes at most, moved inwards to whole lines, or to whole characters where a line
 /// takes more than half of the room. `None` where nothing would lie between them.
-pub fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
+pub(crate) fn ends(text: &str, head: usize, tail: usize) -> Option<(&str, &str)> {
     if text.len() <= head.saturating_add(tail) {
         return None;
     }

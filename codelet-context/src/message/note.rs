@@ -14,11 +14,11 @@ const SUBJECT: usize = 60;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Note {
     /// What it tells.
-    pub kind: NoteKind,
+    kind: NoteKind,
     /// What it is about; empty where nothing is named. Of the notes on one subject the newest holds.
-    pub subject: Arc<str>,
+    subject: Arc<str>,
     /// Its words.
-    pub text: Arc<str>,
+    text: Arc<str>,
 }
 
 /// What a note tells.
@@ -92,7 +92,7 @@ impl Notes {
     }
 
     /// Those that hold, oldest first: without what is said again or superseded later, and without these.
-    pub fn standing(&self, dropped: &[Note]) -> Vec<&Note> {
+    pub(crate) fn standing(&self, dropped: &[Note]) -> Vec<&Note> {
         let mut said = HashSet::new();
         let newest = self.0.iter().rev().filter(|note| {
             let about = if note.subject.is_empty() {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The values of an object, and behind them those of the objects in it: many tools wrap what they are asked, or what they
 /// answer, in an object of its own.
-pub fn values_within(object: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+pub(crate) fn values_within(object: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let inner = object.values().filter_map(Value::as_object).flat_map(Map::values);
     object.values().chain(inner)
 }

@@ -12,7 +12,7 @@ pub struct Handle(Arc<str>);
 
 impl Handle {
     /// A handle as somebody typed it; whether anything is kept under it is the archive's to say.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Handle(Arc::from(name))
     }
 
@@ -153,7 +153,7 @@ impl Archive {
 
     /// Lets go of the bytes under a handle, for which there is no room any more: a word about that stands in their place. What was
     /// cloned from here keeps them. Says no to a handle under which nothing is kept.
-    pub fn forget(&mut self, handle: &str, told: &str) -> bool {
+    pub(crate) fn forget(&mut self, handle: &str, told: &str) -> bool {
         for shelf in &mut self.shelves {
             let Some(&at) = shelf.by_handle.get(handle) else {
                 continue;

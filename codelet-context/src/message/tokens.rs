@@ -11,7 +11,7 @@ pub const PART_TOKENS: Tokens = 5;
 /// The bytes of text that a token is taken for before a provider has counted: what is usual for English prose. Code and the
 /// tokenizers of some vendors have fewer (`docs/replay.md` has what bills say); [`occupancy`](crate::budget::occupancy) learns by
 /// how much in each session.
-pub const BYTES_PER_TOKEN: usize = 4;
+const BYTES_PER_TOKEN: usize = 4;
 
 /// The estimate for this many bytes of text: a quarter, rounded up (0→0, 1→1, 4→1, 5→2).
 pub fn estimate_bytes(bytes: usize) -> Tokens {

@@ -41,7 +41,7 @@ pub fn turns(messages: &[Arc<Message>]) -> Vec<Turn> {
 /// A step begins at a reply. Assistant messages in a row are one reply, because nothing was said in between that the
 /// model could have replied to: some sources write each part of a reply as a message. Anything between them, even a
 /// reminder, was sent with a request of its own and parts them. What stands before the first reply is in no step.
-pub fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
+pub(crate) fn steps(messages: &[Arc<Message>], range: Range<usize>) -> Vec<Step> {
     let end = range.end.min(messages.len());
     let mut steps: Vec<Step> = Vec::new();
     let mut after_reply = false;

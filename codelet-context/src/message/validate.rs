@@ -34,7 +34,7 @@ impl Vendor {
     ];
 
     /// The name in messages to people.
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Vendor::Anthropic => "Anthropic",
             Vendor::OpenaiChat => "OpenAI (Chat Completions)",

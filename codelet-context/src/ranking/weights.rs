@@ -29,7 +29,7 @@ static BUILT_IN: LazyLock<Weights> =
 
 impl Weights {
     /// The weights of a text of lines `name value`, where `#` begins a comment. A feature that is not named weighs nothing.
-    pub fn parse(text: &str) -> Result<Weights, WeightsError> {
+    fn parse(text: &str) -> Result<Weights, WeightsError> {
         let mut values = [0.0; FEATURES.len()];
         for (line, words) in (1..).zip(text.lines()) {
             let words = words.split('#').next().unwrap_or("").trim();
@@ -57,7 +57,7 @@ impl Weights {
     }
 
     /// Those that the engine uses where nobody gives others.
-    pub fn built_in() -> &'static Weights {
+    pub(crate) fn built_in() -> &'static Weights {
         &BUILT_IN
     }
 }

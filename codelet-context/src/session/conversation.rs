@@ -21,7 +21,7 @@ use crate::budget::policy::{CompactionConfig, Guard, Stuck};
 use crate::budget::tracker::{TokenState, TokenTracker};
 use crate::budget::usage::Usage;
 use crate::compact::{Archived, Cut, Size};
-use crate::evidence::Facts;
+use crate::evidence::facts::Facts;
 use crate::history::History;
 use crate::message::cut;
 use crate::message::note::Note;

@@ -460,7 +460,7 @@ fn part_label(part: &Part) -> String {
 }
 
 /// The first line that says something, without control characters, cut where no screen would show more.
-pub fn one_line(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
     on_one_line(line).take(LABEL_CHARS).collect()
 }

@@ -8,15 +8,15 @@ use crate::text::body::Body;
 use crate::text::hash::QuickMap;
 
 /// The name in reports.
-pub const NAME: &str = "dedup";
+pub(crate) const NAME: &str = "dedup";
 
 /// Outputs shorter than this are not worth a pointer, in bytes: that takes some 70 of them, and whoever needs the text has to
 /// look elsewhere for it. Nor are they worth telling of as repeated.
-pub const SMALLEST: usize = 256;
+pub(crate) const SMALLEST: usize = 256;
 
 /// Points each block of an output, text or picture, at the newest equal one, whichever tool it came from. Equal means
 /// byte for byte; the hash only finds candidates.
-pub fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn point_to_the_newest_copy(view: &mut View, _: &Limits) -> StrategyCount {
     const WHY: &str = "same as a newer one";
     let View { messages, archive } = view;
     let mut newest: QuickMap<(bool, u64), Body> =

@@ -14,7 +14,7 @@ use codelet_text::codes;
 use std::borrow::Cow;
 
 /// The name in reports.
-pub const NAME: &str = "lingua";
+pub(crate) const NAME: &str = "lingua";
 
 /// Less than this is not worth a marker, in bytes.
 const LEAST_SAVING: usize = 128;
@@ -27,7 +27,7 @@ const WHY: &str = "terminal codes and alike lines left out";
 
 /// Shows outputs squeezed, with a marker at the end. What a call read from a file stands as it is: that is the file's text,
 /// and an edit has to match it.
-pub fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn count_alike_lines(view: &mut View, _: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let mut edits = Vec::new();
     for answer in answers(messages) {

@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The last turns that are recent to the engine: a selection keeps them as a block, and strategies leave them as they are.
-pub const RECENT_TURNS: usize = 3;
+pub(crate) const RECENT_TURNS: usize = 3;
 
 pub(crate) use order::Order;
 
-pub mod dedup;
-pub mod lingua;
+pub(crate) mod dedup;
+pub(crate) mod lingua;
 mod order;
-pub mod pairing;
-pub mod snippet;
+pub(crate) mod pairing;
+pub(crate) mod snippet;
 mod status;
-pub mod streaming_llm;
-pub mod thinking_prune;
-pub mod tool_call_dedup;
+pub(crate) mod streaming_llm;
+pub(crate) mod thinking_prune;
+pub(crate) mod tool_call_dedup;
 
 /// One rewrite of a view.
 pub struct Strategy {
@@ -37,7 +37,7 @@ pub struct Strategy {
     /// Does it, and counts what it did.
     pub apply: fn(&mut View, &Limits) -> StrategyCount,
     /// It leaves the messages that there are, and takes nothing but thinking out of them: a compaction runs it over what it keeps.
-    pub within_messages: bool,
+    pub(crate) within_messages: bool,
 }
 
 /// The strategies in the order in which they run.
@@ -134,7 +134,7 @@ impl StrategyCount {
 
 impl StrategyStats {
     /// Adds what a strategy did.
-    pub fn add(&mut self, name: &'static str, count: StrategyCount) {
+    pub(crate) fn add(&mut self, name: &'static str, count: StrategyCount) {
         if name == dedup::NAME || name == tool_call_dedup::NAME {
             self.dedup_hits += count.hits;
         }

@@ -35,7 +35,7 @@ pub const NAME: &str = "pairing";
 const STEM: usize = 20;
 
 /// What answers a call that was never answered.
-pub const INTERRUPTED: &str = "[interrupted]";
+const INTERRUPTED: &str = "[interrupted]";
 /// What a failed result says that said nothing.
 const SILENT: &str = "[no output]";
 /// What the user's side says before an assistant who speaks first.
@@ -44,7 +44,7 @@ pub(crate) const OPENING: &str = "[The conversation begins here.]";
 pub(crate) const CLOSING: &str = "[Go on.]";
 
 /// Mends whatever a vendor would refuse.
-pub fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn answer_every_call(view: &mut View, _: &Limits) -> StrategyCount {
     mend(view).0
 }
 

@@ -6,17 +6,17 @@ use crate::message::cut;
 use crate::message::view::View;
 
 /// The name in reports.
-pub const NAME: &str = "snippet";
+pub(crate) const NAME: &str = "snippet";
 
 /// Outputs shorter than this stay whole, in bytes.
-pub const SMALLEST: usize = 4_096;
+const SMALLEST: usize = 4_096;
 
 /// What stays at either end, in bytes.
-pub const END: usize = 1_024;
+const END: usize = 1_024;
 
 /// Cuts each long text of an output in the middle, at lines. One whose alike lines are merely counted is cut from its
 /// original, so that there is one marker and one handle.
-pub fn keep_head_and_tail(view: &mut View, limits: &Limits) -> StrategyCount {
+pub(crate) fn keep_head_and_tail(view: &mut View, limits: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let old = &messages[..recent_window(messages, limits)];
     let mut edits = Vec::new();

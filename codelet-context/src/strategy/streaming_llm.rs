@@ -31,7 +31,7 @@ const PREVIEW: usize = 120;
 
 /// Leaves out steps before the recent window until the view fits the budget. Without a budget, or within it, nothing is
 /// done.
-pub fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
+pub(crate) fn leave_out_old_steps(view: &mut View, limits: &Limits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let Some(budget) = limits.budget else { return count };
     let total: Tokens = view

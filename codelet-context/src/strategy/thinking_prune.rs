@@ -19,10 +19,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The name in reports.
-pub const NAME: &str = "thinking_prune";
+pub(crate) const NAME: &str = "thinking_prune";
 
 /// Drops thinking before the turn under way. A message that says nothing else keeps it.
-pub fn drop_thinking_of_finished_turns(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn drop_thinking_of_finished_turns(view: &mut View, _: &Limits) -> StrategyCount {
     let mut count = StrategyCount::default();
     let mut start = 0;
     // Each turn ends the range before it; the newest one is under way.

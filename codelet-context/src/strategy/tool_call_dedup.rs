@@ -10,12 +10,12 @@ use crate::text::body::Body;
 use crate::text::hash::ByHash;
 
 /// The name in reports.
-pub const NAME: &str = "tool_call_dedup";
+pub(crate) const NAME: &str = "tool_call_dedup";
 
 /// Points each answer to a read-only call at the newest answer to the same call, where that shows most of what this one
 /// does, or is another answer to the same question; `showing` is the judge. Only an answer that is there whole and did
 /// not fail counts; each block becomes a pointer of its own, so that its handle restores exactly it.
-pub fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount {
+pub(crate) fn point_to_the_newest_answer(view: &mut View, _: &Limits) -> StrategyCount {
     let View { messages, archive } = view;
     let answers = answers(messages);
     // Only answers to the same question are compared, and most questions are asked once.

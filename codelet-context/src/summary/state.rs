@@ -1,6 +1,7 @@
 //! What stands around a record: before it what the user pinned, behind it how things stand and what comes next. Everything is quoted or recorded; nothing is concluded.
 
-use crate::evidence::{CheckKind, CheckRun, Facts, FileFact};
+use crate::evidence::check::CheckKind;
+use crate::evidence::facts::{CheckRun, Facts, FileFact};
 use crate::message::harness;
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};

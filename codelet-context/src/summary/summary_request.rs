@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most that the words of the answer may be, in tokens.
-pub const MAX_OUTPUT: Tokens = 1_024;
+const MAX_OUTPUT: Tokens = 1_024;
 /// How long to wait before each try.
-pub const DELAYS: [Duration; 3] = [
+const DELAYS: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_millis(1_000),
     Duration::from_millis(2_000),
@@ -46,7 +46,7 @@ pub struct SummaryRequest {
 
 impl SummaryRequest {
     /// The request for a summary of this view: the view as it stands, and the instruction behind it.
-    pub fn new(view: &View) -> Self {
+    pub(crate) fn new(view: &View) -> Self {
         let mut messages = view.messages.clone();
         messages.push(Arc::new(Message::new(
             Role::User,

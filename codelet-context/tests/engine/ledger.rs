@@ -2,7 +2,7 @@
 
 use crate::caching::{OVERHEAD, Provider, output, stale, under};
 use crate::common::{answers, result, run, says};
-use codelet_context::breaks::{Break, Cause, totals};
+use codelet_context::breaks::{Break, Cause};
 use codelet_context::conversation::{Conversation, Report, Signals};
 use codelet_context::economics::{Economics, Preset};
 use codelet_context::message::Message;
@@ -76,7 +76,7 @@ fn breaks_stay_on_record_when_the_user_begins_anew_or_asks_another_model() {
     third.begin_behind(&second);
     fourth.begin_behind(&third);
     assert_eq!(causes(&fourth), causes(&third));
-    assert_eq!(totals(fourth.breaks()).anew, 3);
+    assert_eq!(causes(&fourth), [Cause::Model, Cause::Cleared, Cause::Cleared]);
 }
 
 #[test]

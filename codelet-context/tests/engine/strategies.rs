@@ -3,8 +3,7 @@
 use crate::common::*;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use codelet_context::strategy::{
-    Limits, PIPELINE, StrategyCount, apply_all, apply_with, bytes, named, pairing, prepare, recent_window,
-    streaming_llm,
+    Limits, PIPELINE, StrategyCount, apply_all, apply_with, bytes, named, prepare, recent_window,
 };
 use codelet_context::tokens;
 use codelet_context::view::View;
@@ -616,7 +615,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 
 /// Whether a strategy adds or drops whole messages.
 fn moves(name: &str) -> bool {
-    matches!(name, pairing::NAME | streaming_llm::NAME)
+    matches!(name, "pairing" | "streaming_llm")
 }
 
 fn all(view: &mut View, limits: &Limits) -> i64 {
@@ -630,7 +629,7 @@ proptest! {
     fn any_strategy_holds_on_a_session(view in session(), limits in limits()) {
         for strategy in PIPELINE {
             let run = |view: &mut View, limits: &Limits| (strategy.apply)(view, limits).bytes_saved;
-            holds(view.clone(), &limits, run, strategy.name == pairing::NAME, !moves(strategy.name))
+            holds(view.clone(), &limits, run, strategy.name == "pairing", !moves(strategy.name))
                 .map_err(|error| TestCaseError::fail(format!("{}: {error}", strategy.name)))?;
         }
     }
@@ -639,7 +638,7 @@ proptest! {
     fn any_strategy_holds_on_anything(view in anything(), limits in limits()) {
         for strategy in PIPELINE {
             let run = |view: &mut View, limits: &Limits| (strategy.apply)(view, limits).bytes_saved;
-            holds(view.clone(), &limits, run, strategy.name == pairing::NAME, !moves(strategy.name))
+            holds(view.clone(), &limits, run, strategy.name == "pairing", !moves(strategy.name))
                 .map_err(|error| TestCaseError::fail(format!("{}: {error}", strategy.name)))?;
         }
     }

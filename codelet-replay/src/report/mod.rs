@@ -48,31 +48,31 @@ pub struct Report {
     /// The model, where it is known.
     pub model: Option<String>,
     /// The session is under way: the first course is what happened, the others what a simulation says.
-    pub is_live: bool,
+    is_live: bool,
     /// Window, prices, and what is read again.
     pub settings: Settings,
     /// The price of the model is known; where not, dollars are left out of the words.
-    pub is_priced: bool,
+    is_priced: bool,
     /// How long it took from the first request to the last, in milliseconds.
-    pub lasted: Option<u64>,
+    lasted: Option<u64>,
     /// What became of the session, and what would have become of it under each policy.
     pub courses: Vec<Course>,
     /// The course that is shown first.
     pub first: usize,
     /// What was said, whole.
-    pub contents: Inspection,
+    contents: Inspection,
     /// What an estimate of `contents` is multiplied with to be tokens of the window.
-    pub ratio: f64,
+    ratio: f64,
     /// Requests after each message of `contents`.
-    pub ages: Vec<u64>,
+    ages: Vec<u64>,
     /// Under which handles parts can be read back, by message and part.
     pub handles: HashMap<(usize, usize), String>,
     /// The cache model against what was billed.
-    pub check: Option<Check>,
+    check: Option<Check>,
     /// Models that the recording names and whose price nobody knows.
-    pub unknown: Vec<String>,
+    unknown: Vec<String>,
     /// The recording says what requests were billed.
-    pub has_bills: bool,
+    has_bills: bool,
     /// Several sessions together, with their number.
     pub together: Option<(usize, Vec<Total>)>,
     /// Requests that left nothing in the conversation: for summaries, and idle ones.
@@ -89,9 +89,9 @@ pub struct Course {
     /// Its name.
     pub name: String,
     /// What it does, in a few words.
-    pub about: String,
+    about: String,
     /// It is what a provider billed, and not what a simulation says.
-    pub is_billed: bool,
+    is_billed: bool,
     /// The requests.
     pub run: Run,
     /// Its edits.
@@ -113,9 +113,9 @@ pub struct Edit {
     /// Why.
     pub reason: &'static str,
     /// Tokens of the request without it.
-    pub before: Tokens,
+    before: Tokens,
     /// Tokens with it.
-    pub after: Tokens,
+    after: Tokens,
     /// What writing to the cache again what stands behind it cost, in dollars; predicted, of a live session.
     pub cost: f64,
     /// What that did cost by the provider's report, where there is one, in dollars.

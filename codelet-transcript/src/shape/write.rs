@@ -6,7 +6,7 @@ use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinkin
 use codelet_text::short::grouped;
 
 /// Columns of a line for people, where nobody knows better.
-pub const WIDTH: usize = 120;
+pub(crate) const WIDTH: usize = 120;
 
 /// Columns below which a part of a message is not worth showing.
 const LEAST: usize = 24;

@@ -271,8 +271,7 @@ fn play(
         return Err(at(&"contains no model reply, so there is nothing to replay"));
     }
     let source = source.unwrap_or_else(|| format.name().to_owned());
-    Ok(Played {
-        file: format!("{}{number}", file.display()),
-        ..Played::new(&session, source, policies, settings)
-    })
+    let mut played = Played::new(&session, source, policies, settings);
+    played.file = format!("{}{number}", file.display());
+    Ok(played)
 }

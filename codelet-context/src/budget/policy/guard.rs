@@ -35,22 +35,22 @@ pub enum Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stuck {
     /// Tokens before the last compaction.
-    pub before: Tokens,
+    pub(crate) before: Tokens,
     /// Tokens after it.
-    pub after: Tokens,
+    pub(crate) after: Tokens,
     /// The occupancy that triggers a compaction.
-    pub trigger: Tokens,
+    pub(crate) trigger: Tokens,
     /// What takes the most room of that which stays, where that is known.
-    pub heaviest: Option<Heaviest>,
+    pub(crate) heaviest: Option<Heaviest>,
 }
 
 /// A part of what stays whatever is compacted, with what it weighs in the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Heaviest {
     /// Which.
-    pub part: Fixed,
+    pub(crate) part: Fixed,
     /// Its tokens.
-    pub tokens: Tokens,
+    pub(crate) tokens: Tokens,
 }
 
 /// What stays, whole or shortened, whatever is compacted.
@@ -152,12 +152,12 @@ impl Guard {
 
     /// Whether so many compactions in a row gained nothing that none should be made but those without which the session
     /// cannot go on.
-    pub fn is_in_vain(&self) -> bool {
+    pub(crate) fn is_in_vain(&self) -> bool {
         self.without_progress >= ATTEMPTS
     }
 
     /// The user removed a pin, took another model or the like: attempts count from the beginning.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Guard::new();
     }
 }

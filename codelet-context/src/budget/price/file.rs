@@ -9,15 +9,15 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadCard {
     /// The file.
-    pub file: String,
+    file: String,
     /// The line, counted from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// The column at which it begins, counted in characters from 1.
-    pub column: usize,
+    pub(crate) column: usize,
     /// What stands there.
-    pub found: String,
+    pub(crate) found: String,
     /// What was expected.
-    pub expected: &'static str,
+    expected: &'static str,
 }
 
 impl fmt::Display for BadCard {

@@ -56,13 +56,13 @@ pub enum Refusal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DoesNotFit {
     /// The words of the prompt that is being answered.
-    pub prompt: Tokens,
+    prompt: Tokens,
     /// The system prompt.
-    pub system: Tokens,
+    system: Tokens,
     /// The definitions of tools.
-    pub tools: Tokens,
+    tools: Tokens,
     /// What a request may have.
-    pub limit: Tokens,
+    limit: Tokens,
 }
 
 impl fmt::Display for DoesNotFit {
