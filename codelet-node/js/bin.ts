@@ -5,9 +5,8 @@ import { spawn } from "node:child_process";
 import { PACKAGE } from "./native.js";
 
 function program(): string {
-  const name = process.platform === "win32" ? "codelet.exe" : "codelet";
   try {
-    return require.resolve(`${PACKAGE}/bin/${name}`);
+    return require.resolve(`${PACKAGE}/bin/codelet`);
   } catch {
     console.error(`codelet: there is no build for this platform: ${PACKAGE}, an optional dependency, is not installed`);
     return process.exit(1);

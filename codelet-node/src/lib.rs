@@ -7,49 +7,23 @@ mod wrong;
 pub use job::{Job, Outcome, Promised, promise};
 pub use wrong::Wrong;
 
-use codelet_context::compact::Target;
-use codelet_context::price;
-use codelet_context::recall::Archive;
-use codelet_offline::compact::Compact;
 use codelet_offline::fit::{Fit, Shown};
-use codelet_offline::{check, compact, fit, inspect, removed};
-use codelet_replay::json;
-use codelet_replay::policy::{Policy, Settings};
-use codelet_replay::session::Session;
-use codelet_replay::totals::Played;
-use codelet_transcript::{Document, Format, Recording};
+use codelet_offline::options::{self, Compactor, OptionsError, Reading};
+use codelet_offline::removed::Entry;
+use codelet_offline::{fit, removed};
+use codelet_replay::options::Replay;
+use codelet_transcript::Format;
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-
-/// The form of that name.
-fn form_of(name: &str) -> Result<Format, Wrong> {
-    Format::from_name(name).ok_or_else(|| Wrong::argument(format!("{name:?} is no format; formats() lists them")))
-}
-
-/// The form of that name; none for `auto`.
-fn asked(name: &str) -> Result<Option<Format>, Wrong> {
-    match name {
-        "auto" => Ok(None),
-        name => form_of(name).map(Some),
-    }
-}
 
 /// A number of tokens or of items.
 fn count(number: i64) -> Result<u64, Wrong> {
     u64::try_from(number).map_err(|_| Wrong::argument(format!("{number} is less than nothing")))
 }
 
-fn read(input: &[u8], form: &str, force: bool) -> Result<Recording, Wrong> {
-    let form = asked(form)?;
-    let read = match force {
-        true => codelet_transcript::record_anyway(input, form),
-        false => codelet_transcript::record(input, form),
-    };
-    read.map_err(|error| Wrong::unread(input, &error))
-}
-
-fn odd(document: &Document) -> Vec<String> {
-    document.warnings.iter().map(ToString::to_string).collect()
+/// How a conversation is read, in the words of JavaScript's callers.
+fn reading(form: &str, force: bool) -> Result<Reading, OptionsError> {
+    Reading::new(form, force, "force: true")
 }
 
 /// What left a conversation.
@@ -61,12 +35,11 @@ pub struct Removed {
     pub content: String,
 }
 
-fn removed_from(archive: &Archive) -> Vec<Removed> {
-    let entries = archive.iter().map(|(handle, removed)| Removed {
-        handle: handle.as_str().to_owned(),
-        content: removed.body.as_str().to_owned(),
-    });
-    entries.collect()
+fn removed_from(entries: Vec<Entry>) -> Vec<Removed> {
+    let removed = entries
+        .into_iter()
+        .map(|Entry { handle, content }| Removed { handle, content });
+    removed.collect()
 }
 
 /// What `compact` is asked for.
@@ -102,27 +75,19 @@ pub struct Compacted {
 pub fn compacted(input: &[u8], options: CompactOptions) -> Promised<Compacted> {
     let input = input.to_vec();
     promise(move || {
-        let target = match (options.budget, options.window) {
-            (Some(_), Some(_)) => return Err(Wrong::argument("budget and window exclude each other")),
-            (Some(tokens), None) => Target::Budget(count(tokens)?),
-            (None, Some(tokens)) => Target::Window(count(tokens)?),
-            (None, None) => Target::Select,
-        };
-        let to = options.to.as_deref().map(form_of).transpose()?;
-        let document = read(&input, &options.form, options.force)?.document;
-        let mut warnings = odd(&document);
-        let how = Compact {
-            target,
-            to,
-            reading_back: &options.reading_back,
-        };
-        let mut done = compact::compact(input, document, &how);
-        let written = done.write().map_err(|error| Wrong::unwritable(&error))?;
-        warnings.extend(done.warnings(&written));
+        let (budget, window) = (options.budget.map(count), options.window.map(count));
+        let compactor = Compactor::new(
+            reading(&options.form, options.force)?,
+            budget.transpose()?,
+            window.transpose()?,
+            options.to.as_deref(),
+            &options.reading_back,
+        )?;
+        let smaller = compactor.compact(input)?;
         Ok(Compacted {
-            text: String::from_utf8_lossy(written.bytes()).into_owned(),
-            report: done.report(&warnings, None).to_string(),
-            removed: removed_from(done.archive()),
+            report: smaller.report(),
+            removed: removed_from(removed::of(smaller.compacted.archive())),
+            text: smaller.text,
         })
     })
 }
@@ -170,7 +135,7 @@ pub fn fitted(lines: &[u8], options: FitOptions) -> Promised<Fitted> {
     let lines = lines.to_vec();
     promise(move || {
         let how = Fit {
-            form: form_of(&options.form)?,
+            form: options::form(&options.form)?,
             window: count(options.window)?,
             overhead: count(options.overhead)?,
             offers_recall: options.offers_recall,
@@ -195,7 +160,7 @@ pub fn fitted(lines: &[u8], options: FitOptions) -> Promised<Fitted> {
         });
         Ok(Fitted {
             shown: shown.collect(),
-            removed: removed_from(&fitted.archive),
+            removed: removed_from(removed::of(&fitted.archive)),
             edits: fitted.edits as u32,
         })
     })
@@ -207,9 +172,8 @@ pub fn inspected(input: &[u8], form: String, force: bool, largest: i64) -> Promi
     let input = input.to_vec();
     promise(move || {
         let largest = usize::try_from(count(largest)?).unwrap_or(usize::MAX);
-        let document = read(&input, &form, force)?.document;
-        let warnings = odd(&document);
-        Ok(inspect::inspect(document, largest).report(&warnings).to_string())
+        let (_, report) = reading(&form, force)?.inspect(&input, largest)?;
+        Ok(report)
     })
 }
 
@@ -227,7 +191,7 @@ pub struct Fault {
 pub fn checked(input: &[u8], vendor: String) -> Promised<Vec<Fault>> {
     let input = input.to_vec();
     promise(move || {
-        let faults = check::check(&input, asked(&vendor)?).map_err(Wrong::unreadable)?;
+        let faults = options::check(&input, &vendor)?;
         let faults = faults.into_iter().map(|fault| Fault {
             place: fault.place,
             sentence: fault.sentence,
@@ -256,25 +220,10 @@ pub struct ReplayOptions {
 pub fn replay(input: &[u8], options: ReplayOptions) -> Promised<String> {
     let input = input.to_vec();
     promise(move || {
-        let card = match &options.prices {
-            None => price::usual(),
-            Some(model) => price::find(model)
-                .cloned()
-                .ok_or_else(|| Wrong::argument(format!("the prices of {model:?} are not known")))?,
-        };
-        let policies = Policy::from_names(&options.policies).map_err(Wrong::argument)?;
-        let policies = Policy::played(&policies);
-        let window = count(options.window)?;
-        let recording = read(&input, &options.form, options.force)?;
-        let format = recording.document.format;
-        let session = Session::new("", recording);
-        if session.requests.is_empty() {
-            let nothing = "contains no model reply, so there is nothing to replay";
-            return Err(Wrong::unreadable(nothing));
-        }
-        let settings = Settings::new(window, card);
-        let played = Played::new(&session, format.name().to_owned(), &policies, &settings);
-        Ok(json::played(&played).to_string())
+        let replay = Replay::new(count(options.window)?, options.prices.as_deref(), &options.policies);
+        let replay = replay.map_err(Wrong::argument)?;
+        let recording = reading(&options.form, options.force)?.read(&input)?;
+        replay.play(recording).map_err(Wrong::unreadable)
     })
 }
 
@@ -282,23 +231,16 @@ pub fn replay(input: &[u8], options: ReplayOptions) -> Promised<String> {
 #[napi]
 pub fn restore(lines: &[u8], asked: String) -> Promised<Option<String>> {
     let lines = lines.to_vec();
-    promise(move || {
-        let (entries, broken) = removed::entries(&lines);
-        match (removed::find(&entries, &asked), broken) {
-            (Some(text), _) => Ok(Some(text.to_owned())),
-            (None, Some(broken)) => Err(Wrong::unreadable(format!("line {}: {}", broken.line, broken.problem))),
-            (None, None) => Ok(None),
-        }
-    })
+    promise(move || removed::restore(&lines, &asked).map_err(|broken| Wrong::unreadable(broken.to_string())))
 }
 
 /// The conversations of a file that holds more than one; the file itself where it holds one.
 #[napi]
 pub fn conversations(input: &[u8]) -> Promised<Vec<Buffer>> {
     let input = input.to_vec();
-    promise(move || match codelet_transcript::conversations(&input) {
-        Some(all) => Ok(all.into_iter().map(|one| one.to_vec().into()).collect()),
-        None => Ok(vec![input.into()]),
+    promise(move || {
+        let all = options::conversations(&input).into_iter();
+        Ok(all.map(|one| one.to_vec().into()).collect())
     })
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong, as JavaScript's callers see it: a code to branch on, and a sentence to read.
 
-use codelet_transcript::{ReadError, WriteError};
+use codelet_offline::options::OptionsError;
 use napi_derive::napi;
 
 /// Why nothing came of a call.
@@ -31,31 +31,21 @@ impl Wrong {
         Self::new("ERR_UNREADABLE", message)
     }
 
-    /// Why a conversation could not be read, and what can be done about it here.
-    pub fn unread(input: &[u8], error: &ReadError) -> Self {
-        match (codelet_transcript::conversations(input), error) {
-            (Some(all), _) => Self::new(
-                "ERR_SEVERAL",
-                format!(
-                    "holds {} conversations, expected one; conversations() splits it",
-                    all.len()
-                ),
-            ),
-            (None, ReadError::TooLittle { .. }) => {
-                Self::unreadable(format!("{error}; force: true continues with the rest"))
-            }
-            (None, error) => Self::unreadable(error.to_string()),
-        }
-    }
-
-    /// The form cannot hold it, or nobody writes that form.
-    pub fn unwritable(error: &WriteError) -> Self {
-        Self::new("ERR_UNWRITABLE", error.to_string())
-    }
-
     /// The engine broke down, which it is not to do.
     pub fn internal(message: &str) -> Self {
         let message = format!("internal error: {message}; please report it with the conversation, if you can");
         Self::new("ERR_INTERNAL", message)
+    }
+}
+
+impl From<OptionsError> for Wrong {
+    fn from(error: OptionsError) -> Self {
+        let code = match &error {
+            OptionsError::Argument(_) => "ERR_ARGUMENT",
+            OptionsError::Unreadable(_) => "ERR_UNREADABLE",
+            OptionsError::Several(_) => "ERR_SEVERAL",
+            OptionsError::Unwritable(_) => "ERR_UNWRITABLE",
+        };
+        Self::new(code, error.to_string())
     }
 }

@@ -30,6 +30,7 @@ pub mod compact;
 pub mod fit;
 pub mod fold;
 pub mod inspect;
+pub mod options;
 pub mod removed;
 mod report;
 

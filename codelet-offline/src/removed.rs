@@ -5,6 +5,7 @@ use codelet_text::near::distance;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::ops::Range;
+use thiserror::Error;
 
 /// One text that was removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,8 +31,18 @@ pub fn write(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What was removed, in the order of handles.
+pub fn of(archive: &Archive) -> Vec<Entry> {
+    let entries = archive.iter().map(|(handle, removed)| Entry {
+        handle: handle.as_str().to_owned(),
+        content: removed.body.as_str().to_owned(),
+    });
+    entries.collect()
+}
+
 /// A line that [`write()`] has not written.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("line {line}: {problem}")]
 pub struct Broken {
     /// Counted from 1.
     pub line: usize,
@@ -99,6 +110,20 @@ fn words(asked: &str) -> impl Iterator<Item = &str> {
     asked
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
+}
+
+/// The text that is meant by a handle, or by a marker that names one, in lines that [`write()`] has written; `None` where there is no such
+/// handle.
+///
+/// # Errors
+/// When it is not there, and a line cannot be read, which may be the one that is looked for.
+pub fn restore(lines: &[u8], asked: &str) -> Result<Option<String>, Broken> {
+    let (entries, broken) = entries(lines);
+    match (find(&entries, asked), broken) {
+        (Some(text), _) => Ok(Some(text.to_owned())),
+        (None, Some(broken)) => Err(broken),
+        (None, None) => Ok(None),
+    }
 }
 
 /// The handles that may have been meant by one that there is not, the nearest first.

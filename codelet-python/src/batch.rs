@@ -2,16 +2,17 @@
 //! wrong with it and fails nothing else.
 
 use crate::column::{Column, Rows};
-use crate::failed;
-use crate::one::{self, Play, Reading, Smaller};
-use codelet_offline::{check, inspect, removed};
+use crate::{failed, reading};
+use codelet_offline::options::{self, Compactor};
+use codelet_offline::{check, removed};
+use codelet_replay::options::Replay;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Makes the conversation of each row smaller.
 #[pyfunction]
@@ -28,23 +29,22 @@ pub fn compact_rows<'py>(
     with_removed: bool,
     with_report: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let reading = Reading::new(form, force).map_err(failed)?;
-    let smaller = Smaller::new(reading, budget, window, to, "").map_err(failed)?;
+    let reading = reading(form, force).map_err(failed)?;
+    let compactor = Compactor::new(reading, budget, window, to, "").map_err(failed)?;
     let work = |input: &[u8]| {
-        let (done, written, warnings) = smaller.compact(input)?;
+        let smaller = compactor.compact(input.to_vec())?;
+        let report = with_report.then(|| smaller.report());
         let mut row = vec![
-            Cell::Text(String::from_utf8_lossy(written.bytes()).into_owned()),
-            Cell::Number(done.done.before.tokens),
-            Cell::Number(done.done.after.tokens),
+            Cell::Text(smaller.text),
+            Cell::Number(smaller.compacted.done.before.tokens),
+            Cell::Number(smaller.compacted.done.after.tokens),
         ];
         if with_removed {
             let mut lines = Vec::new();
-            removed::write(done.archive(), &mut lines).map_err(|error| error.to_string())?;
+            removed::write(smaller.compacted.archive(), &mut lines).map_err(|error| error.to_string())?;
             row.push(Cell::Text(String::from_utf8_lossy(&lines).into_owned()));
         }
-        if with_report {
-            row.push(Cell::Text(done.report(&warnings, None).to_string()));
-        }
+        row.extend(report.map(Cell::Text));
         Ok(row)
     };
     let mut names = vec![
@@ -67,15 +67,13 @@ pub fn inspect_rows<'py>(
     force: bool,
     largest: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let reading = Reading::new(form, force).map_err(failed)?;
+    let reading = reading(form, force).map_err(failed)?;
     let work = |input: &[u8]| {
-        let document = reading.read(input)?.document;
-        let warnings = one::odd(&document);
-        let found = inspect::inspect(document, largest);
+        let (inspected, report) = reading.inspect(input, largest)?;
         Ok(vec![
-            Cell::Number(found.found.tokens),
-            Cell::Number(found.found.messages as u64),
-            Cell::Text(found.report(&warnings).to_string()),
+            Cell::Number(inspected.found.tokens),
+            Cell::Number(inspected.found.messages as u64),
+            Cell::Text(report),
         ])
     };
     let names = [
@@ -94,7 +92,7 @@ pub fn check_rows<'py>(
     threads: Option<usize>,
     vendor: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let vendor = one::asked(vendor).map_err(failed)?;
+    let vendor = options::form_or_auto(vendor).map_err(failed)?;
     let work = |input: &[u8]| {
         let faults = check::check(input, vendor)?;
         let list = faults
@@ -126,9 +124,9 @@ pub fn replay_rows<'py>(
     form: &str,
     force: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let reading = Reading::new(form, force).map_err(failed)?;
-    let play = Play::new(reading, window, prices, &policies).map_err(failed)?;
-    let work = |input: &[u8]| Ok(vec![Cell::Text(play.play(input)?)]);
+    let reading = reading(form, force).map_err(failed)?;
+    let replay = Replay::new(window, prices, &policies).map_err(failed)?;
+    let work = |input: &[u8]| Ok(vec![Cell::Text(replay.play(reading.read(input)?)?)]);
     columns(column, threads, &[("replay", Kind::Text)], work)
 }
 
@@ -237,32 +235,19 @@ fn bits<'py>(py: Python<'py>, all: impl ExactSizeIterator<Item = bool>) -> PyRes
 
 /// Works on each row, on so many threads or as many as there are cores.
 fn side_by_side(rows: &Rows, threads: Option<usize>, work: impl Fn(&[u8]) -> Row + Sync) -> Vec<Row> {
-    let done: Mutex<Vec<Option<Row>>> = Mutex::new(std::iter::repeat_with(|| None).take(rows.len()).collect());
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= rows.len() {
-                break;
-            }
-            // One row that nobody has thought of must not end the work on a million others.
-            let row = catch_unwind(AssertUnwindSafe(|| match rows.get(at) {
-                Some(input) => work(&input),
-                None => Err("is null".to_owned()),
-            }));
-            let row = row.unwrap_or_else(|_| Err("internal error: nothing could be done with it".to_owned()));
-            done.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(row);
-        }
+    let row = |at| {
+        // One row that nobody has thought of must not end the work on a million others.
+        let row = catch_unwind(AssertUnwindSafe(|| match rows.get(at) {
+            Some(input) => work(&input),
+            None => Err("is null".to_owned()),
+        }));
+        row.unwrap_or_else(|_| Err("internal error: nothing could be done with it".to_owned()))
     };
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.unwrap_or_else(cores).min(rows.len());
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // Without a thread to spare, the others do the work.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, worker);
-        }
-        worker();
-    });
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.into_iter().flatten().collect()
+    let threads = threads.unwrap_or_else(cores).clamp(1, rows.len().max(1));
+    match ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(threads) => threads.install(|| (0..rows.len()).into_par_iter().with_max_len(1).map(row).collect()),
+        // Where no thread can be had, this one does the work.
+        Err(_) => (0..rows.len()).map(row).collect(),
+    }
 }

@@ -3,16 +3,18 @@
 
 mod batch;
 mod column;
-mod one;
 
 use codelet_offline::fit::{Fit, Shown};
-use codelet_offline::{check, fit, inspect, removed};
+use codelet_offline::options::{self, Compactor, OptionsError, Reading};
+use codelet_offline::removed::Entry;
+use codelet_offline::{fit, removed};
+use codelet_replay::options::Replay;
 use codelet_transcript::Format;
-use one::{Play, Reading, Smaller};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use std::fmt::Display;
 
 create_exception!(
     codelet,
@@ -21,12 +23,25 @@ create_exception!(
     "A conversation that cannot be read, written or played; the message says why."
 );
 
-fn failed(problem: String) -> PyErr {
-    CodeletError::new_err(problem)
+fn failed(problem: impl Display) -> PyErr {
+    CodeletError::new_err(problem.to_string())
 }
 
-/// What `compact` returns: the text, the report as JSON, and what was removed, each with its handle.
-type Compacted = (String, String, Vec<(String, String)>);
+/// How a conversation is read, in the words of Python's callers.
+fn reading(form: &str, force: bool) -> Result<Reading, OptionsError> {
+    Reading::new(form, force, "force=True")
+}
+
+/// Handles, each with what was removed.
+type Removed = Vec<(String, String)>;
+
+fn pairs(entries: Vec<Entry>) -> Removed {
+    let pairs = entries.into_iter().map(|entry| (entry.handle, entry.content));
+    pairs.collect()
+}
+
+/// What `compact` returns: the text, the report as JSON, and what was removed.
+type Compacted = (String, String, Removed);
 
 /// Makes a conversation smaller.
 #[pyfunction(name = "compact")]
@@ -42,20 +57,18 @@ fn compacted(
     force: bool,
     reading_back: &str,
 ) -> PyResult<Compacted> {
-    let work = || {
-        let smaller = Smaller::new(Reading::new(form, force)?, budget, window, to, reading_back)?;
-        let (done, written, warnings) = smaller.compact(input)?;
-        let removed = done.archive().iter();
-        let removed = removed.map(|(handle, removed)| (handle.as_str().to_owned(), removed.body.as_str().to_owned()));
-        let report = done.report(&warnings, None).to_string();
-        let text = String::from_utf8_lossy(written.bytes()).into_owned();
-        Ok((text, report, removed.collect()))
+    let work = || -> Result<_, OptionsError> {
+        let compactor = Compactor::new(reading(form, force)?, budget, window, to, reading_back)?;
+        let smaller = compactor.compact(input.to_vec())?;
+        let report = smaller.report();
+        let removed = pairs(removed::of(smaller.compacted.archive()));
+        Ok((smaller.text, report, removed))
     };
     py.detach(work).map_err(failed)
 }
 
 /// What `fit` returns: the numbers of items, from one to another, or one that was made; what was removed; how many edits.
-type Fitted = (Vec<(usize, usize, Option<String>)>, Vec<(String, String)>, usize);
+type Fitted = (Vec<(usize, usize, Option<String>)>, Removed, usize);
 
 /// What is sent of a conversation that comes whole before each request.
 #[pyfunction(name = "fit")]
@@ -68,9 +81,9 @@ fn fitted(
     offers_recall: bool,
     is_due: bool,
 ) -> PyResult<Fitted> {
-    let work = || {
+    let work = || -> Result<_, String> {
         let how = Fit {
-            form: one::form_of(form)?,
+            form: options::form(form)?,
             window,
             overhead,
             offers_recall,
@@ -82,9 +95,7 @@ fn fitted(
             Shown::AsSaid(items) => (items.start, items.end, None),
             Shown::Made(json) => (0, 0, Some(json)),
         });
-        let removed = fitted.archive.iter();
-        let removed = removed.map(|(handle, removed)| (handle.as_str().to_owned(), removed.body.as_str().to_owned()));
-        Ok((shown.collect(), removed.collect(), fitted.edits))
+        Ok((shown.collect(), pairs(removed::of(&fitted.archive)), fitted.edits))
     };
     py.detach(work).map_err(failed)
 }
@@ -92,10 +103,9 @@ fn fitted(
 /// What fills a conversation, as JSON.
 #[pyfunction(name = "inspect")]
 fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usize) -> PyResult<String> {
-    let work = || {
-        let document = Reading::new(form, force)?.read(input)?.document;
-        let warnings = one::odd(&document);
-        Ok(inspect::inspect(document, largest).report(&warnings).to_string())
+    let work = || -> Result<_, OptionsError> {
+        let (_, report) = reading(form, force)?.inspect(input, largest)?;
+        Ok(report)
     };
     py.detach(work).map_err(failed)
 }
@@ -103,8 +113,8 @@ fn inspected(py: Python<'_>, input: &[u8], form: &str, force: bool, largest: usi
 /// Where a request breaks its vendor's rules: places, each with a sentence.
 #[pyfunction(name = "check")]
 fn checked(py: Python<'_>, input: &[u8], vendor: &str) -> PyResult<Vec<(String, String)>> {
-    let work = || {
-        let faults = check::check(input, one::asked(vendor)?)?;
+    let work = || -> Result<_, OptionsError> {
+        let faults = options::check(input, vendor)?;
         Ok(faults.into_iter().map(|fault| (fault.place, fault.sentence)).collect())
     };
     py.detach(work).map_err(failed)
@@ -122,9 +132,9 @@ fn replayed(
     form: &str,
     force: bool,
 ) -> PyResult<String> {
-    let work = || {
-        let reading = Reading::new(form, force)?;
-        Play::new(reading, window, prices, &policies)?.play(input)
+    let work = || -> Result<_, String> {
+        let replay = Replay::new(window, prices, &policies)?;
+        replay.play(reading(form, force)?.read(input)?)
     };
     py.detach(work).map_err(failed)
 }
@@ -132,24 +142,13 @@ fn replayed(
 /// The text of a handle, or of a marker that names one, in lines of JSON as `codelet compact --removed` writes them.
 #[pyfunction]
 fn restore(py: Python<'_>, lines: &[u8], asked: &str) -> PyResult<Option<String>> {
-    let work = || {
-        let (entries, broken) = removed::entries(lines);
-        match (removed::find(&entries, asked), broken) {
-            (Some(text), _) => Ok(Some(text.to_owned())),
-            (None, Some(broken)) => Err(format!("line {}: {}", broken.line, broken.problem)),
-            (None, None) => Ok(None),
-        }
-    };
-    py.detach(work).map_err(failed)
+    py.detach(|| removed::restore(lines, asked)).map_err(failed)
 }
 
 /// The conversations of a file that holds more than one; the file itself where it holds one.
 #[pyfunction]
 fn conversations(py: Python<'_>, input: &[u8]) -> Vec<Vec<u8>> {
-    py.detach(|| match codelet_transcript::conversations(input) {
-        Some(all) => all.into_iter().map(<[u8]>::to_vec).collect(),
-        None => vec![input.to_vec()],
-    })
+    py.detach(|| options::conversations(input).into_iter().map(<[u8]>::to_vec).collect())
 }
 
 /// The forms: name, whether it is written, description.

@@ -32,6 +32,7 @@ mod engine;
 pub mod json;
 mod mask;
 mod names;
+pub mod options;
 pub mod play;
 pub mod policy;
 pub mod prompt;

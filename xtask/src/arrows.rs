@@ -316,11 +316,6 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-python",
-        to: "codelet-context",
-        why: "Python's callers say how small a conversation is to be",
-    },
-    Arrow {
-        from: "codelet-python",
         to: "codelet-offline",
         why: "Python's functions are those of the offline commands",
     },
@@ -333,11 +328,6 @@ const ARROWS: &[Arrow] = &[
         from: "codelet-python",
         to: "codelet-transcript",
         why: "what Python hands over is read",
-    },
-    Arrow {
-        from: "codelet-node",
-        to: "codelet-context",
-        why: "JavaScript's callers say how small a conversation is to be",
     },
     Arrow {
         from: "codelet-node",
@@ -416,6 +406,11 @@ const OUTSIDE: &[Arrow] = &[
         from: "codelet-offline",
         to: "serde_json",
         why: "what was removed, and reports, are JSON",
+    },
+    Arrow {
+        from: "codelet-offline",
+        to: "thiserror",
+        why: "errors of a library are one enum",
     },
     Arrow {
         from: "codelet-transcript",

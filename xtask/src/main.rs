@@ -42,6 +42,7 @@ cargo xtask python [--all]     build and test the package for Python; with --all
 cargo xtask wheel              build the wheel for Python as it is shipped
 cargo xtask node [--all]       build, pack and test the package for JavaScript; with --all its plugs in the real hosts
 cargo xtask npm                build the packages for JavaScript as they are shipped
+cargo xtask npm --repository ADDRESS  the same, naming where they are built
 cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in
@@ -102,7 +103,8 @@ fn run(args: &[&str], root: &Path) -> Result<String, Trouble> {
         ["wheel"] => python::wheel(root),
         ["node"] => node::run(root, false),
         ["node", "--all"] => node::run(root, true),
-        ["npm"] => node::package(root),
+        ["npm"] => node::package(root, None),
+        ["npm", "--repository", address] => node::package(root, Some(address)),
         ["real-model"] => real_model::run(root, false),
         ["real-model", "--large"] => real_model::run(root, true),
         ["train"] => train::run(root, None),

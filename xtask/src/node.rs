@@ -4,7 +4,7 @@ use crate::npm::{self, Packages, npm};
 use crate::program;
 use crate::venv::{Missing, output};
 use serde_json::{Value, json};
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,7 +53,6 @@ impl Platform {
     fn this() -> Result<&'static Self, String> {
         let system = match std::env::consts::OS {
             "macos" => "darwin",
-            "windows" => "win32",
             other => other,
         };
         let processor = match std::env::consts::ARCH {
@@ -67,19 +66,19 @@ impl Platform {
     }
 }
 
-/// Those that a release is built for.
+/// Those that a release is built for, which are those of the program.
 const PLATFORMS: &[Platform] = &[
     Platform::new("linux", "x64", Some("glibc")),
     Platform::new("linux", "arm64", Some("glibc")),
     Platform::new("darwin", "x64", None),
     Platform::new("darwin", "arm64", None),
-    Platform::new("win32", "x64", None),
 ];
 
 /// What goes into the packages.
-struct Built {
+struct Built<'a> {
     program: PathBuf,
     addon: PathBuf,
+    repository: Option<&'a str>,
 }
 
 /// Packs what the tests have built, installs it into an empty project and tests it there; with `all`, its plugs in the real hosts, too.
@@ -99,6 +98,7 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
         let built = Built {
             program: program::as_tested(root)?,
             addon: addon_in(&target.join("debug/deps")),
+            repository: None,
         };
         let packed = packed(
             root,
@@ -122,11 +122,12 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
     tested().map_err(|error| vec![error])
 }
 
-/// Packs what is shipped for this platform, and says where it is.
+/// Packs what is shipped for this platform, and says where it is. A registry believes where a package was built if the package names that
+/// `repository` itself.
 ///
 /// # Errors
 /// Where a build fails, or TypeScript's compiler cannot be had.
-pub fn package(root: &Path) -> Result<String, Vec<String>> {
+pub fn package(root: &Path, repository: Option<&str>) -> Result<String, Vec<String>> {
     let target = program::target(root);
     let shipped = || -> Result<String, String> {
         let modules = npm::install(&target.join("node"), &LIGHT).map_err(Missing::why)?;
@@ -143,8 +144,9 @@ pub fn package(root: &Path) -> Result<String, Vec<String>> {
         ]);
         output(cargo.current_dir(root))?;
         let built = Built {
-            program: target.join("dist").join(format!("codelet{EXE_SUFFIX}")),
+            program: target.join("dist/codelet"),
             addon: addon_in(&target.join("dist")),
+            repository,
         };
         let packed = packed(root, &built, &modules, &target.join("npm/dist"), PLATFORMS)?;
         let packed: Vec<String> = packed.iter().map(|file| file.display().to_string()).collect();
@@ -160,7 +162,7 @@ fn addon_in(folder: &Path) -> PathBuf {
 /// Packs the package, which names these platforms, and the one of this platform that it needs.
 fn packed(
     root: &Path,
-    built: &Built,
+    built: &Built<'_>,
     modules: &Path,
     out: &Path,
     platforms: &[Platform],
@@ -172,6 +174,7 @@ fn packed(
     manifest["version"] = json!(VERSION);
     let platforms = platforms.iter().map(|one| (one.package(), json!(VERSION)));
     manifest["optionalDependencies"] = platforms.collect();
+    name_repository(&mut manifest, built.repository);
     let all = out.join("codelet");
     write(root, &all, &manifest)?;
     copy(&source.join("README.md"), &all.join("README.md"))?;
@@ -180,7 +183,9 @@ fn packed(
 
     let this = Platform::this()?;
     let own = out.join(this.package());
-    write(root, &own, &manifest_of(this))?;
+    let mut manifest = manifest_of(this);
+    name_repository(&mut manifest, built.repository);
+    write(root, &own, &manifest)?;
     let program = built.program.file_name().unwrap_or_default();
     copy(&built.program, &own.join("bin").join(program))?;
     copy(&built.addon, &own.join("codelet.node"))?;
@@ -205,6 +210,12 @@ fn manifest_of(platform: &Platform) -> Value {
         manifest["libc"] = json!([library]);
     }
     manifest
+}
+
+fn name_repository(manifest: &mut Value, repository: Option<&str>) {
+    if let Some(address) = repository {
+        manifest["repository"] = json!({"type": "git", "url": format!("git+{address}.git")});
+    }
 }
 
 /// The compiler, for all but what it is to compile.

@@ -1,0 +1,257 @@
+//! Options as callers in other languages give them: forms by name, sizes as numbers. Errors are sentences for whoever called, and spell
+//! options as that language does.
+
+use crate::check;
+use crate::compact::{self, Compact, Compacted, Written};
+use crate::inspect::{self, Inspected};
+use codelet_context::compact::Target;
+use codelet_context::tokens::Tokens;
+use codelet_transcript::vendor::Fault;
+use codelet_transcript::{Document, Format, ReadError, Recording, WriteError};
+use thiserror::Error;
+
+/// Why nothing came of a call.
+#[derive(Debug, Error)]
+pub enum OptionsError {
+    /// An option names what does not exist, or two of them exclude each other.
+    #[error("{0}")]
+    Argument(String),
+    /// The input is nothing that can be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The input holds so many conversations, and one is expected.
+    #[error("holds {0} conversations, expected one; conversations() splits it")]
+    Several(usize),
+    /// The form of the result cannot hold it, or is only read.
+    #[error(transparent)]
+    Unwritable(#[from] WriteError),
+}
+
+impl From<OptionsError> for String {
+    fn from(error: OptionsError) -> Self {
+        error.to_string()
+    }
+}
+
+/// The form of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn form(name: &str) -> Result<Format, OptionsError> {
+    Format::from_name(name)
+        .ok_or_else(|| OptionsError::Argument(format!("{name:?} is no format; formats() lists them")))
+}
+
+/// The form of that name; none for `auto`.
+///
+/// # Errors
+/// When there is none.
+pub fn form_or_auto(name: &str) -> Result<Option<Format>, OptionsError> {
+    match name {
+        "auto" => Ok(None),
+        name => form(name).map(Some),
+    }
+}
+
+/// The conversations of a file that holds more than one; the file itself where it holds one.
+pub fn conversations(input: &[u8]) -> Vec<&[u8]> {
+    codelet_transcript::conversations(input).unwrap_or_else(|| vec![input])
+}
+
+/// The places of a request at which it breaks a rule of the vendor of that name; with `auto`, of the vendor whose request it is.
+///
+/// # Errors
+/// When there is no such vendor, or it is no request of theirs.
+pub fn check(request: &[u8], vendor: &str) -> Result<Vec<Fault>, OptionsError> {
+    check::check(request, form_or_auto(vendor)?).map_err(OptionsError::Unreadable)
+}
+
+/// How a conversation is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    form: Option<Format>,
+    force: bool,
+    force_spelled: &'static str,
+}
+
+impl Reading {
+    /// In the form of that name, or `auto`; with `force`, however little of it is understood. `force_spelled` is how the caller's language
+    /// sets that option, for the sentence that recommends it.
+    ///
+    /// # Errors
+    /// When there is no such form.
+    pub fn new(form: &str, force: bool, force_spelled: &'static str) -> Result<Self, OptionsError> {
+        Ok(Reading {
+            form: form_or_auto(form)?,
+            force,
+            force_spelled,
+        })
+    }
+
+    /// Reads a conversation.
+    ///
+    /// # Errors
+    /// When it is none in this form, less than nine tenths of it is understood and that is not enough, or there are several.
+    pub fn read(self, input: &[u8]) -> Result<Recording, OptionsError> {
+        let read = match self.force {
+            true => codelet_transcript::record_anyway(input, self.form),
+            false => codelet_transcript::record(input, self.form),
+        };
+        read.map_err(|error| match (codelet_transcript::conversations(input), error) {
+            (Some(all), _) => OptionsError::Several(all.len()),
+            (None, error @ ReadError::TooLittle { .. }) => {
+                OptionsError::Unreadable(format!("{error}; {} continues with the rest", self.force_spelled))
+            }
+            (None, error) => OptionsError::Unreadable(error.to_string()),
+        })
+    }
+
+    /// Looks into a conversation, of whose largest items so many are named. The second is the report, as JSON.
+    ///
+    /// # Errors
+    /// Those of [`Reading::read`].
+    pub fn inspect(self, input: &[u8], largest: usize) -> Result<(Inspected, String), OptionsError> {
+        let document = self.read(input)?.document;
+        let warnings = warnings(&document);
+        let found = inspect::inspect(document, largest);
+        let report = found.report(&warnings).to_string();
+        Ok((found, report))
+    }
+}
+
+/// How conversations are made smaller.
+#[derive(Clone, Copy, Debug)]
+pub struct Compactor<'a> {
+    reading: Reading,
+    how: Compact<'a>,
+}
+
+/// A conversation that was made smaller.
+#[derive(Debug)]
+pub struct Smaller {
+    /// What became of it.
+    pub compacted: Compacted,
+    /// The result, as JSON.
+    pub text: String,
+    warnings: Vec<String>,
+}
+
+impl<'a> Compactor<'a> {
+    /// To a budget in tokens, or as in a session with a context window of so many; with neither, as far as its older part can be told
+    /// shortly. `to` names the form of the result, and `reading_back` is a sentence for the summary, as in [`Compact`].
+    ///
+    /// # Errors
+    /// When both sizes are given, or there is no such form.
+    pub fn new(
+        reading: Reading,
+        budget: Option<Tokens>,
+        window: Option<Tokens>,
+        to: Option<&str>,
+        reading_back: &'a str,
+    ) -> Result<Self, OptionsError> {
+        let target = match (budget, window) {
+            (Some(_), Some(_)) => {
+                return Err(OptionsError::Argument(
+                    "budget and window exclude each other".to_owned(),
+                ));
+            }
+            (Some(tokens), None) => Target::Budget(tokens),
+            (None, Some(tokens)) => Target::Window(tokens),
+            (None, None) => Target::Select,
+        };
+        let how = Compact {
+            target,
+            to: to.map(form).transpose()?,
+            reading_back,
+        };
+        Ok(Compactor { reading, how })
+    }
+
+    /// Makes a conversation smaller.
+    ///
+    /// # Errors
+    /// Those of [`Reading::read`]; when the form of the result cannot hold it.
+    pub fn compact(&self, input: Vec<u8>) -> Result<Smaller, OptionsError> {
+        let document = self.reading.read(&input)?.document;
+        let mut warnings = warnings(&document);
+        let mut compacted = compact::compact(input, document, &self.how);
+        let written = compacted.write()?;
+        warnings.extend(compacted.warnings(&written));
+        Ok(Smaller {
+            compacted,
+            text: text(written),
+            warnings,
+        })
+    }
+}
+
+impl Smaller {
+    /// What was found and done, as JSON.
+    pub fn report(&self) -> String {
+        self.compacted.report(&self.warnings, None).to_string()
+    }
+}
+
+fn warnings(document: &Document) -> Vec<String> {
+    document.warnings.iter().map(ToString::to_string).collect()
+}
+
+fn text(written: Written) -> String {
+    match written {
+        Written::New(written) => written.text,
+        Written::Original(bytes) => {
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn refused<T>(done: Result<T, OptionsError>) -> String {
+        done.err().unwrap().to_string()
+    }
+
+    #[test]
+    fn what_continues_is_recommended_as_the_caller_writes_it() {
+        let said = r#"{"type":"user","uuid":"1","message":{"role":"user","content":"go"}}"#;
+        let unread = r#"{"type":"assistant","uuid":"2","message":{"parts":[]}}"#;
+        let half = format!("{said}\n{unread}\n");
+        for spelled in ["force=True", "force: true"] {
+            let reading = Reading::new("auto", false, spelled).unwrap();
+            let said = refused(reading.read(half.as_bytes()));
+            assert!(
+                said.ends_with(&format!("; {spelled} continues with the rest")),
+                "{said}"
+            );
+            let forced = Reading::new("auto", true, spelled).unwrap();
+            assert_eq!(forced.read(half.as_bytes()).unwrap().document.messages.len(), 1);
+        }
+    }
+
+    #[test]
+    fn two_sizes_and_forms_that_do_not_exist_are_arguments() {
+        let reading = Reading::new("auto", false, "force").unwrap();
+        let both = Compactor::new(reading, Some(1), Some(1), None, "");
+        assert!(matches!(both, Err(OptionsError::Argument(_))));
+        let unknown = Compactor::new(reading, None, None, Some("klingon"), "");
+        assert_eq!(refused(unknown), "\"klingon\" is no format; formats() lists them");
+        assert_eq!(
+            refused(check(b"{}", "klingon")),
+            "\"klingon\" is no format; formats() lists them"
+        );
+    }
+
+    #[test]
+    fn several_conversations_are_counted_and_split() {
+        let one = r#"{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"good day"}]}"#;
+        let lines = format!("{one}\n{one}\n");
+        let reading = Reading::new("auto", false, "force").unwrap();
+        assert!(matches!(reading.read(lines.as_bytes()), Err(OptionsError::Several(2))));
+        assert_eq!(conversations(lines.as_bytes()), [one.as_bytes(); 2]);
+        assert_eq!(conversations(one.as_bytes()), [one.as_bytes()]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Options as callers in other languages give them: policies and prices by name.
+
+use crate::json;
+use crate::policy::{Policy, Settings};
+use crate::session::Session;
+use crate::totals::Played;
+use codelet_context::price;
+use codelet_context::tokens::Tokens;
+use codelet_transcript::Recording;
+
+/// How conversations are played.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    policies: Vec<Policy>,
+    settings: Settings,
+}
+
+impl Replay {
+    /// In a window of so many tokens, for the prices of a model, or usual ones, and under the policies of these names, or the usual ones.
+    ///
+    /// # Errors
+    /// A sentence when there is no such policy, or the prices are not known.
+    pub fn new(window: Tokens, prices: Option<&str>, policies: &[String]) -> Result<Self, String> {
+        let card = match prices {
+            None => price::usual(),
+            Some(model) => price::find(model)
+                .cloned()
+                .ok_or_else(|| format!("the prices of {model:?} are not known"))?,
+        };
+        Ok(Replay {
+            policies: Policy::played(&Policy::from_names(policies)?),
+            settings: Settings::new(window, card),
+        })
+    }
+
+    /// Plays a conversation: what it would have cost, as JSON.
+    ///
+    /// # Errors
+    /// A sentence when no model replied in it.
+    pub fn play(&self, recording: Recording) -> Result<String, String> {
+        let format = recording.document.format;
+        let session = Session::new("", recording);
+        if session.requests.is_empty() {
+            return Err("contains no model reply, so there is nothing to replay".to_owned());
+        }
+        let played = Played::new(&session, format.name().to_owned(), &self.policies, &self.settings);
+        Ok(json::played(&played).to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde_json::Value;
+
+    fn recording(messages: &str) -> Recording {
+        codelet_transcript::record(format!("{{\"messages\":[{messages}]}}").as_bytes(), None).unwrap()
+    }
+
+    #[test]
+    fn a_conversation_is_played_under_the_policies_of_these_names() {
+        let replay = Replay::new(200_000, None, &["mask-10".to_owned()]).unwrap();
+        let said = r#"{"role":"user","content":"hello"},{"role":"assistant","content":"good day"}"#;
+        let played: Value = serde_json::from_str(&replay.play(recording(said)).unwrap()).unwrap();
+        let policies: Vec<_> = played["policies"].as_object().unwrap().keys().collect();
+        assert_eq!(policies, ["never", "mask-10"]);
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_told() {
+        assert_eq!(
+            Replay::new(200_000, Some("no-such-model"), &[]).err().unwrap(),
+            "the prices of \"no-such-model\" are not known"
+        );
+        assert!(Replay::new(200_000, None, &["sometimes".to_owned()]).is_err());
+        let replay = Replay::new(200_000, None, &[]).unwrap();
+        assert!(replay.play(recording(r#"{"role":"user","content":"hello"}"#)).is_err());
+    }
+}
