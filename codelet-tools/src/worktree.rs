@@ -17,8 +17,19 @@ use std::time::Duration;
 
 /// How long each look may take in all.
 const TIME: Duration = Duration::from_secs(10);
-/// Switched off while a tree is made: hooks and submodules.
-const QUIET: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
+/// Switched off while a tree is made: submodules, and hooks, in their folder and (since git 2.54) in the settings.
+const QUIET: [&str; 10] = [
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "hook.post-checkout.enabled=false",
+    "-c",
+    "hook.post-index-change.enabled=false",
+    "-c",
+    "hook.reference-transaction.enabled=false",
+];
 /// Settings that name a program which fills in or takes out what files hold.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
 

@@ -149,16 +149,31 @@ fn what_is_no_conversation_is_refused_with_file_line_and_expectation() {
 }
 
 #[test]
-fn json_that_breaks_off_is_told_with_its_line() {
+fn json_that_breaks_off_is_read_as_far_as_it_goes_or_refused() {
     let folder = folder("breaks_off");
-    let whole = serde_json::to_string_pretty(&request(2)).unwrap();
-    let cut = &whole[..whole.len() / 2];
-    let lines = cut.split('\n').count();
-    let path = file(&folder, "cut.json", cut);
-    refused(
-        &run(&["compact", "--from", "anthropic", &path]),
-        &[&path, &format!("line {lines}")],
+    let whole = serde_json::to_string_pretty(&request(30)).unwrap();
+    let cut = |end: usize| file(&folder, &format!("cut-{end}.json"), &whole[..end]);
+    // Little is lost, and a conversation is written that can be read.
+    let nearly = cut(whole.len() - 500);
+    let output = run(&["compact", "--from", "anthropic", &nearly]);
+    ended(&output, 0);
+    assert!(
+        stderr(&output).contains("the file breaks off; its last "),
+        "{}",
+        stderr(&output)
     );
+    let written: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(!written["messages"].as_array().unwrap().is_empty());
+    // A word that is not finished, where there is no list yet.
+    let start = cut(30);
+    refused(&run(&["compact", "--from", "anthropic", &start]), &[&start, "line 2"]);
+    // More than a tenth, in one message.
+    let mut large = request(2);
+    large["messages"][2]["content"] = "word ".repeat(5_000).into();
+    let text = large.to_string();
+    let most = file(&folder, "most.json", &text[..text.len() / 2]);
+    refused(&run(&["compact", &most]), &[&most, "--force"]);
+    ended(&run(&["compact", "--force", &most]), 0);
 }
 
 #[test]
