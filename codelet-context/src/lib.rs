@@ -128,7 +128,7 @@ pub mod strategy;
 mod summary;
 mod text;
 
-pub use budget::{breaks, economics, occupancy, policy, price, tracker, usage};
+pub use budget::{breaks, economics, policy, price, tracker, usage};
 pub use evidence::{anchor, facts};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
@@ -146,7 +146,7 @@ pub mod exchange {
 
 /// What the model wrote down, a line each, when something was decided, found out or given up.
 pub mod note {
-    pub use crate::message::note::{Note, NoteKind, Notes};
+    pub use crate::message::note::{Note, NoteKind};
 }
 
 /// The notice: what the user is told of a compaction, on one line, with warnings below it.
@@ -184,12 +184,12 @@ pub mod todo {
 
 /// How much things weigh: estimates, before a provider has counted.
 pub mod tokens {
-    pub use crate::message::tokens::{PART_TOKENS, Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
+    pub use crate::message::tokens::{Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
 }
 
 /// Turns and steps: ranges of the history, never copies of it.
 pub mod turn {
-    pub use crate::message::turn::{Step, Turn, turns};
+    pub use crate::message::turn::{Turn, turns};
 }
 
 /// The rules of four vendors for a request, checked on the view that it would be written from.
