@@ -9,10 +9,14 @@
 //! whether to compact ([`policy`]); the caller acts. A summary that a model is to write is returned as a request
 //! ([`summary_request`]). Reading and writing the forms of vendors and agents is another crate's.
 //!
-//! How an agent lives on it, with bounded outputs, bills and refusals, is in `examples/agent.rs`. Where to read next:
-//! [`message`] for what a conversation is made of, [`Action`](message::Action) for what is to be said of each call,
-//! [`compact`] for the pipeline, [`strategy`] for the rewrites in it, [`validate`] for the rules that every view keeps,
-//! [`conversation`] for a session.
+//! Start with
+//!
+//! - [`compact()`](compact::compact) to make a whole conversation smaller once: a [`History`](history::History) and a
+//!   [`Target`](compact::Target) in, a [`Compaction`](compact::Compaction) out;
+//! - [`Conversation`](conversation::Conversation) for an agent at work: the example below, and `examples/agent.rs` with bounded
+//!   outputs, bills and refusals;
+//! - [`message`] for what both are made of, and [`Action`](message::Action) for what is to be said of each call;
+//! - [`validate()`](validate::validate) for the rules of vendors that every view keeps, [`inspect`] for what fills a window.
 //!
 //! ```
 //! use codelet_context::conversation::{Conversation, Report, Signals};

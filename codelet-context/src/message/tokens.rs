@@ -40,7 +40,7 @@ pub(crate) fn unread(extra: &Extra) -> Tokens {
     }
 }
 
-/// The estimate for a part: its text, names and parameters included, and [`PART_TOKENS`]. A tool's answer counts each
+/// The estimate for a part: its text, names and parameters included, and what frames it. A tool's answer counts each
 /// of its blocks as a part.
 pub fn estimate_part(part: &Part) -> Tokens {
     let extra = match part {
