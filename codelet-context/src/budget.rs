@@ -6,7 +6,7 @@ pub(crate) mod bulk;
 pub mod economics;
 pub(crate) mod economy;
 pub(crate) mod least;
-pub mod occupancy;
+pub(crate) mod occupancy;
 pub mod policy;
 pub mod price;
 pub mod tracker;

@@ -66,7 +66,7 @@ impl History {
     }
 
     /// What is known of files, checks, errors and plans.
-    pub fn facts(&self) -> &Facts {
+    pub(crate) fn facts(&self) -> &Facts {
         &self.evidence.facts
     }
 

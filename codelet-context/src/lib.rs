@@ -9,10 +9,14 @@
 //! whether to compact ([`policy`]); the caller acts. A summary that a model is to write is returned as a request
 //! ([`summary_request`]). Reading and writing the forms of vendors and agents is another crate's.
 //!
-//! How an agent lives on it, with bounded outputs, bills and refusals, is in `examples/agent.rs`. Where to read next:
-//! [`message`] for what a conversation is made of, [`Action`](message::Action) for what is to be said of each call,
-//! [`compact`] for the pipeline, [`strategy`] for the rewrites in it, [`validate`] for the rules that every view keeps,
-//! [`conversation`] for a session.
+//! Start with
+//!
+//! - [`compact()`](compact::compact) to make a whole conversation smaller once: a [`History`](history::History) and a
+//!   [`Target`](compact::Target) in, a [`Compaction`](compact::Compaction) out;
+//! - [`Conversation`](conversation::Conversation) for an agent at work: the example below, and `examples/agent.rs` with bounded
+//!   outputs, bills and refusals;
+//! - [`message`] for what both are made of, and [`Action`](message::Action) for what is to be said of each call;
+//! - [`validate()`](validate::validate) for the rules of vendors that every view keeps, [`inspect`] for what fills a window.
 //!
 //! ```
 //! use codelet_context::conversation::{Conversation, Report, Signals};
@@ -128,7 +132,7 @@ pub mod strategy;
 mod summary;
 mod text;
 
-pub use budget::{breaks, economics, occupancy, policy, price, tracker, usage};
+pub use budget::{breaks, economics, policy, price, tracker, usage};
 pub use evidence::{anchor, facts};
 pub use session::{conversation, inspect};
 pub use summary::summary_request;
@@ -146,7 +150,7 @@ pub mod exchange {
 
 /// What the model wrote down, a line each, when something was decided, found out or given up.
 pub mod note {
-    pub use crate::message::note::{Note, NoteKind, Notes};
+    pub use crate::message::note::{Note, NoteKind};
 }
 
 /// The notice: what the user is told of a compaction, on one line, with warnings below it.
@@ -184,12 +188,12 @@ pub mod todo {
 
 /// How much things weigh: estimates, before a provider has counted.
 pub mod tokens {
-    pub use crate::message::tokens::{PART_TOKENS, Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
+    pub use crate::message::tokens::{Tokens, bytes_in, estimate_bytes, estimate_message, estimate_part};
 }
 
 /// Turns and steps: ranges of the history, never copies of it.
 pub mod turn {
-    pub use crate::message::turn::{Step, Turn, turns};
+    pub use crate::message::turn::{Turn, turns};
 }
 
 /// The rules of four vendors for a request, checked on the view that it would be written from.

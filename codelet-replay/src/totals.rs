@@ -220,8 +220,8 @@ impl Half {
     }
 }
 
-/// The sessions that stand in the list twice, under names that differ in nothing but signs and with [mostly the same
-/// said](Sketch::is_same): each as the place of the one that is left out and that of the one that is kept, which is the one of
+/// The sessions that stand in the list twice, under names that differ in nothing but signs and with mostly the same
+/// said: each as the place of the one that is left out and that of the one that is kept, which is the one of
 /// which more was recorded, or the first. Ascending by the former.
 pub fn repeated(played: &[Played]) -> Vec<(usize, usize)> {
     let mut named: HashMap<u64, Vec<usize>> = HashMap::new();

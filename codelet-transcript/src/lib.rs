@@ -4,8 +4,9 @@
 //! Written in the form that it was read in, an untouched document is the same JSON again. Written in another form, it is
 //! a request that the other vendor accepts: ids and names are mapped, and what only its own vendor can read is left out.
 //!
-//! Which file means what: one module per format, [`detect()`] to tell them apart, [`actions`] for what the tools of the
-//! known agents do.
+//! Start with [`read`] and [`write()`]; [`record()`] also gives what was billed for each request. [`Format`] lists the forms, and
+//! [`detect()`] tells them apart. The rest is for who writes requests of their own, as an agent or a gateway does: [`vendor`] for
+//! what vendors demand, [`actions`] for what the tools of known agents do, [`Listed`] for requests that are not read whole.
 //!
 //! ```
 //! use codelet_transcript::{Format, read, write};

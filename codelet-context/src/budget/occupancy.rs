@@ -26,7 +26,7 @@ pub(crate) const AT_FIRST: f64 = 3.0;
 /// The calls follow the conversation: [`appended`](Self::appended) for the system prompt, the tool definitions and every
 /// message that is not a reply, [`replied`](Self::replied) for each reply, [`rebuilt`](Self::rebuilt) after a compaction.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Occupancy {
+pub(crate) struct Occupancy {
     /// The prompt as last counted.
     counted: Tokens,
     /// The reply to it, as counted; unknown where it was cut.
@@ -80,7 +80,7 @@ impl Occupancy {
 
     /// Something of this estimate will be sent with the next request: the system prompt, the tool definitions, a prompt
     /// with its pictures, results.
-    pub fn appended(&mut self, estimate: Tokens) {
+    pub(crate) fn appended(&mut self, estimate: Tokens) {
         self.since = self.since.saturating_add(estimate);
         self.whole = self.whole.saturating_add(estimate);
     }
@@ -88,7 +88,7 @@ impl Occupancy {
     /// A reply came, to a request that held everything appended so far, and was reported to cost this much. `estimate`
     /// is that of the reply. A cut reply (`is_whole` false) was counted only in part: the estimate stands for the rest.
     /// A usage without a prompt is no report, and what is known stands.
-    pub fn replied(&mut self, usage: Usage, estimate: Tokens, is_whole: bool) {
+    pub(crate) fn replied(&mut self, usage: Usage, estimate: Tokens, is_whole: bool) {
         let prompt = usage.prompt();
         if prompt == 0 {
             self.appended(estimate);
@@ -148,7 +148,7 @@ impl Occupancy {
     }
 
     /// The tokens that the next request will fill the window with.
-    pub fn next_request(&self) -> Tokens {
+    pub(crate) fn next_request(&self) -> Tokens {
         let reply = match self.output {
             Some(output) => output,
             None => self.scale(self.reply.1).max(self.reply.0),
@@ -222,6 +222,9 @@ impl Occupancy {
         self.estimated = self.estimated * fade + estimated * weight;
     }
 }
+
+#[cfg(test)]
+mod recordings;
 
 #[cfg(test)]
 mod tests {

@@ -103,7 +103,7 @@ fn reminder(part: &Part, kind: ReminderKind) -> Option<&Text> {
 /// At the beginning of a conversation this message is the head of it.
 ///
 /// This is asked for at each prompt of the user. Nothing that was sent changes: the earlier reminders go at the next edit
-/// point, see [`settle`].
+/// point.
 pub fn update(messages: &[Arc<Message>], contents: &[(ReminderKind, &str)]) -> Option<Message> {
     let parts = ReminderKind::ALL.into_iter().flat_map(|kind| {
         contents

@@ -25,9 +25,9 @@ pub struct Facts {
     /// What the user decided when asked, and the calls that the user refused and did not let be made later, newest last.
     pub decisions: Vec<Decision>,
     /// The list of what is to be done.
-    pub todo: TodoList,
+    pub(crate) todo: TodoList,
     /// What the model wrote down.
-    pub notes: Notes,
+    pub(crate) notes: Notes,
 }
 
 /// A file that a tool has touched.

@@ -13,8 +13,8 @@ use std::hash::Hash;
 /// [`answered`](Self::answered) or [`of`](Self::of).
 ///
 /// Other rules are others on purpose: what is sent must have each answer directly behind its call
-/// ([`strategy`](crate::strategy)'s pairing, [`validate`](crate::message::validate)), what is put into another form has as many
-/// answers as calls, and what is shown to a person ([`inspect`](crate::session::inspect)) gives a result before its call to that.
+/// ([`strategy`](crate::strategy)'s pairing, [`validate`](mod@crate::validate)), what is put into another form has as many
+/// answers as calls, and what is shown to a person ([`inspect`](mod@crate::inspect)) gives a result before its call to that.
 #[derive(Clone, Debug)]
 pub struct Calls<Id, T>(QuickMap<Id, T>);
 

@@ -83,7 +83,7 @@ impl Note {
 
 /// All notes of a conversation, as they were written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Notes(Vec<Note>);
+pub(crate) struct Notes(Vec<Note>);
 
 impl Notes {
     /// Takes over what a call writes down, if anything.

@@ -6,7 +6,7 @@ use crate::message::{Extra, IMAGE_TOKENS, Message, Nature, Opaque, Part, ToolCal
 pub type Tokens = u64;
 
 /// What framing adds to each part.
-pub const PART_TOKENS: Tokens = 5;
+pub(crate) const PART_TOKENS: Tokens = 5;
 
 /// The bytes of text that a token is taken for before a provider has counted: what is usual for English prose. Code and the
 /// tokenizers of some vendors have fewer (`docs/replay.md` has what bills say); [`occupancy`](crate::budget::occupancy) learns by
@@ -40,7 +40,7 @@ pub(crate) fn unread(extra: &Extra) -> Tokens {
     }
 }
 
-/// The estimate for a part: its text, names and parameters included, and [`PART_TOKENS`]. A tool's answer counts each
+/// The estimate for a part: its text, names and parameters included, and what frames it. A tool's answer counts each
 /// of its blocks as a part.
 pub fn estimate_part(part: &Part) -> Tokens {
     let extra = match part {

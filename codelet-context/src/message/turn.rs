@@ -11,7 +11,7 @@ pub struct Turn(pub Range<usize>);
 
 /// One reply of the model and the results of the tools that it called, as a range of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
-pub struct Step(pub Range<usize>);
+pub(crate) struct Step(pub(crate) Range<usize>);
 
 /// The turns of a conversation, oldest first, without gaps between them.
 ///

@@ -16,7 +16,6 @@ mod kept;
 mod ledger;
 mod mended;
 mod notes;
-mod occupancy_on_recordings;
 mod pairing;
 mod record;
 mod small_windows;

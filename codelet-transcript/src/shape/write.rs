@@ -6,12 +6,12 @@ use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinkin
 use codelet_text::short::grouped;
 
 /// Columns of a line for people, where nobody knows better.
-pub(crate) const WIDTH: usize = 120;
+const WIDTH: usize = 120;
 
 /// Columns below which a part of a message is not worth showing.
 const LEAST: usize = 24;
 
-/// The conversation for people: one line a part, none longer than [`WIDTH`].
+/// The conversation for people: one line a part, none longer than 120 columns.
 pub fn write<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     write_at(messages, WIDTH)
 }

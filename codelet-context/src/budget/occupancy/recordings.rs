@@ -1,9 +1,10 @@
 //! The occupancy estimate, replayed on recorded sessions that carry the billed usage of each request.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use codelet_context::message::IMAGE_TOKENS;
-use codelet_context::occupancy::Occupancy;
-use codelet_context::tokens::{PART_TOKENS, Tokens, estimate_bytes};
-use codelet_context::usage::Usage;
+use super::Occupancy;
+use crate::budget::usage::Usage;
+use crate::message::IMAGE_TOKENS;
+use crate::message::tokens::{PART_TOKENS, Tokens, estimate_bytes};
 use serde_json::Value;
 use std::path::PathBuf;
 
