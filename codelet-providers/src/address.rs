@@ -30,15 +30,15 @@ pub fn shown(address: &str) -> String {
         address.split(['?', '#']).next().unwrap_or_default()
     }
     let address = address.trim();
-    match Url::parse(address) {
-        Ok(url) if url.username().is_empty() && url.password().is_none() => path(address).to_owned(),
-        Ok(mut url) => {
-            // Only an address without a host takes none, and that has none.
+    match Url::parse(address).ok().filter(Url::has_host) {
+        Some(url) if url.username().is_empty() && url.password().is_none() => path(address).to_owned(),
+        Some(mut url) => {
+            // An address with a host takes them.
             let _ = (url.set_username(""), url.set_password(None));
             path(url.as_str()).to_owned()
         }
         // Whatever it is, a password ends somewhere before the last of these.
-        Err(_) => match (address.rsplit_once('@'), address.split_once("://")) {
+        None => match (address.rsplit_once('@'), address.split_once("://")) {
             (Some((_, host)), Some((scheme, _))) => format!("{scheme}://{}", path(host)),
             (Some((_, host)), None) => path(host).to_owned(),
             (None, _) => path(address).to_owned(),

@@ -166,7 +166,7 @@ fn json_that_breaks_off_is_read_as_far_as_it_goes_or_refused() {
     assert!(!written["messages"].as_array().unwrap().is_empty());
     // A word that is not finished, where there is no list yet.
     let start = cut(30);
-    refused(&run(&["compact", "--from", "anthropic", &start]), &[&start, "line 2"]);
+    refused(&run(&["compact", "--from", "anthropic", &start]), &[&start, "line 3"]);
     // More than a tenth, in one message.
     let mut large = request(2);
     large["messages"][2]["content"] = "word ".repeat(5_000).into();
