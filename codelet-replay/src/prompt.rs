@@ -164,7 +164,7 @@ impl Prompt {
     }
 
     /// How many places there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 

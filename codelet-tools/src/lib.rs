@@ -51,6 +51,7 @@ mod note;
 mod notebook;
 mod obeyed;
 mod orphans;
+pub mod outside;
 mod owned;
 mod path;
 pub mod pictures;
@@ -164,31 +165,6 @@ pub fn environment(options: &Options) -> Vec<(OsString, OsString)> {
     let secrets = options.secrets.now();
     let kept = secrets.environment(&options.env, &options.env_allowed);
     kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-}
-
-/// The environment for a program of the user's that runs outside of the sandbox: no command in it can have put a program there by whose
-/// name something is started.
-pub fn environment_apart(options: &Options) -> Vec<(OsString, OsString)> {
-    let mut all = environment(options);
-    let path = Desk::new(options.clone()).safe_path();
-    all.retain(|(name, _)| name != "PATH");
-    all.push(("PATH".into(), path));
-    all
-}
-
-/// A folder of this name that stays, for programs of the user's that run outside of the sandbox: no command in it can put anything there.
-///
-/// # Errors
-/// Says why there is no place for it.
-pub fn folder_apart(options: &Options, name: &str) -> Result<PathBuf, String> {
-    Desk::new(options.clone()).within_private(|private| {
-        let folder = private.join(name);
-        match std::fs::create_dir(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-            _ if folder.symlink_metadata()?.is_dir() => Ok(folder),
-            _ => Err(std::io::ErrorKind::NotADirectory.into()),
-        }
-    })
 }
 
 /// All tools of a session, in the order in which the model is told of them. They share what they have seen of files and

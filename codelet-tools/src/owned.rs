@@ -57,11 +57,11 @@ impl Owned {
         self
     }
 
-    /// The folders of this `PATH` that lie in a home which is the workspace, or lies in it, are kept as its dot files are: whatever is
-    /// put there runs by its name.
+    /// The folders of this `PATH` that lie in a home which is the workspace, or lies in it, are kept as its dot files are, also those that
+    /// are not there yet: whatever is put there runs by its name.
     pub(crate) fn keeping_programs(mut self, path: &OsStr) -> Self {
         if let Some(home) = &self.home {
-            let folders = std::env::split_paths(path).filter_map(|folder| folder.canonicalize().ok());
+            let folders = std::env::split_paths(path).filter_map(|folder| as_it_would_be(&folder));
             self.dotted
                 .extend(folders.filter(|folder| folder.starts_with(home) && folder != home));
         }
@@ -212,9 +212,16 @@ impl Owned {
     }
 }
 
+/// The name without links that a folder has, or would have if it were made.
+fn as_it_would_be(folder: &Path) -> Option<PathBuf> {
+    let mut above = folder.ancestors();
+    let (there, real) = above.find_map(|above| Some((above, above.canonicalize().ok()?)))?;
+    Some(real.join(folder.strip_prefix(there).ok()?))
+}
+
 /// Every name on the way to a place, link by link: those of the links, and what they lead to, whether or not it is there now.
 /// Whoever can change one of them decides what is found in the end.
-fn on_the_way(path: &Path) -> Vec<PathBuf> {
+pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
     /// Links that are followed, as many as the kernel follows.
     const LINKS: usize = 40;
     let mut names = Vec::new();
@@ -271,11 +278,17 @@ mod tests {
         let bin = home.join("go/bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::create_dir_all(home.join("go/src")).unwrap();
-        let path = std::env::join_paths([Path::new("/usr/bin"), &bin, &home.join("none"), &home]).unwrap();
+        let none = home.join("rust/none");
+        std::fs::create_dir_all(home.join("rust/src")).unwrap();
+        let path = std::env::join_paths([Path::new("/usr/bin"), &bin, &none, &home]).unwrap();
         let owned = Owned::new(&home, Some(&home), &[]).keeping_programs(&path);
         assert_eq!(owned.owner(&bin.join("git")), Some(Owner::Home));
-        assert_eq!(owned.owner(&home.join("go/src/a.go")), None);
+        assert_eq!(owned.owner(&none.join("git")), Some(Owner::Home));
+        for own in ["go/src/a.go", "rust/src/a.rs"] {
+            assert_eq!(owned.owner(&home.join(own)), None);
+        }
         let writable = owned.writable();
+        assert!(writable.contains(&home.join("rust/src")) && !writable.iter().any(|folder| none.starts_with(folder)));
         assert!(writable.contains(&home.join("go/src")) && !writable.iter().any(|folder| bin.starts_with(folder)));
         // In a workspace within a home it is the workspace's own.
         let go = home.join("go");

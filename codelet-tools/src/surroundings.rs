@@ -15,6 +15,7 @@ use codelet_agent::picture;
 use codelet_agent::spelling;
 use codelet_agent::surroundings::{Listing, Places, Surroundings, Uncommitted};
 use codelet_text::short::on_one_line;
+use codelet_text::unseen::hides;
 use futures_util::future::BoxFuture;
 use rustix::fs::Dir;
 use std::ffi::{OsStr, OsString};
@@ -317,9 +318,9 @@ fn state(answer: &str, is_whole: bool) -> String {
     out
 }
 
-/// A line that comes from a name or a commit, which may hold anything.
+/// A line that comes from a name or a commit, which may hold anything, without what nobody would see.
 fn one_line(text: &str) -> String {
-    let line: String = on_one_line(text).collect();
+    let line: String = on_one_line(text).filter(|c| !hides(*c)).collect();
     text::shorten(&line, LINE).into_owned()
 }
 
@@ -417,7 +418,7 @@ pub(crate) mod tests {
                 .contains("No commits yet on main")
         );
         git(&base, &["add", "."]);
-        git(&base, &["commit", "-qm", "The first\n\nbody"]);
+        git(&base, &["commit", "-qm", "The\u{202e} first\n\nbody"]);
         git(&base, &["mv", "a b", "c"]);
         std::fs::write(base.join("new\n## line"), "x").unwrap();
         let status = world(&base.join("sub")).repository(None).unwrap();

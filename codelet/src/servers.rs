@@ -6,6 +6,7 @@ use crate::paint::clean;
 use crate::settings::{Key, LONGEST_WAIT, LookUp};
 use codelet_mcp::{Reach, Server};
 use codelet_providers::address;
+use codelet_tools::outside::Outside;
 use codelet_tools::secrets::{credential, is_secret, is_secret_name};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -203,13 +204,14 @@ impl ServerFile {
         shown
     }
 
-    fn server(
-        &self,
-        name: &str,
-        (directory, apart): (&Path, &dyn Fn() -> Result<PathBuf, String>),
-        environment: &[(OsString, OsString)],
-        look_up: &LookUp,
-    ) -> Result<Server, String> {
+    fn server(&self, name: &str, directory: &Path, outside: &Outside, look_up: &LookUp) -> Result<Server, String> {
+        // Who puts a folder before `PATH` means the one that is searched.
+        let path = outside.environment().iter().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, path)| path.to_string_lossy());
+        let look_up = &|name: &str| match &path {
+            Some(path) if name == "PATH" => Some(path.to_string()),
+            _ => look_up(name),
+        };
         let expanded = |values: &BTreeMap<String, Key>| -> Result<Vec<(String, String)>, String> {
             let each = values.iter();
             each.map(|(name, value)| Ok((name.clone(), expand(value.reveal(), look_up)?)))
@@ -218,18 +220,23 @@ impl ServerFile {
         let reach = match (&self.command, &self.url) {
             (Some(command), _) => {
                 let own = expanded(&self.env)?;
-                let inherited = environment
+                let inherited = outside
+                    .environment()
                     .iter()
                     .filter(|(name, _)| !own.iter().any(|(own, _)| *name == **own));
                 let mut environment: Vec<(OsString, OsString)> = inherited.cloned().collect();
                 environment.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+                let program = outside.program(command)?;
                 Reach::Program {
-                    command: command.clone(),
+                    command: program.to_str().unwrap_or(command).to_owned(),
                     arguments: self.args.clone(),
                     environment,
                     directory: match &self.directory {
                         Some(own) => directory.join(own),
-                        None => apart().map_err(|why| format!("it has no `directory`, and {why}"))?,
+                        None => {
+                            let folder = outside.folder("servers");
+                            folder.map_err(|why| format!("it has no `directory`, and {why}"))?
+                        }
                     },
                 }
             }
@@ -320,14 +327,9 @@ impl Named {
     }
 }
 
-/// The servers of the settings, for a session in this directory and with this environment; `apart` makes the folder of those that name
-/// none. `look_up` finds the variables that the settings name.
-pub fn named(
-    files: &BTreeMap<String, ServerFile>,
-    (directory, apart): (&Path, &dyn Fn() -> Result<PathBuf, String>),
-    environment: &[(OsString, OsString)],
-    look_up: &LookUp<'_>,
-) -> Named {
+/// The servers of the settings, for a session in this directory, with what programs outside of the sandbox get. `look_up` finds the
+/// variables that the settings name.
+pub fn named(files: &BTreeMap<String, ServerFile>, directory: &Path, outside: &Outside, look_up: &LookUp<'_>) -> Named {
     let mut named = Named {
         servers: Vec::new(),
         unusable: Vec::new(),
@@ -335,7 +337,7 @@ pub fn named(
         notices: Vec::new(),
     };
     for (name, file) in files.iter().filter(|(_, file)| file.is_enabled()) {
-        match file.server(name, (directory, apart), environment, look_up) {
+        match file.server(name, directory, outside, look_up) {
             Ok(server) => {
                 named.notices.extend(in_the_clear(name, &server));
                 named.servers.push(server);
@@ -426,13 +428,19 @@ mod tests {
         let files = [
             (
                 "a".to_owned(),
-                file("command = \"x\"\nenv = { API = \"${TOKEN}\", HOME = \"/h\" }"),
+                file("command = \"x\"\nenv = { API = \"${TOKEN}\", HOME = \"/h:${PATH}\" }"),
             ),
             ("b".to_owned(), file("command = \"x\"\ndirectory = \"sub\"")),
         ];
-        let environment = [("HOME", "/old"), ("PATH", "/bin")].map(|(name, value)| (name.into(), value.into()));
-        let apart = || Ok("/apart".into());
-        let named = named(&files.into(), (Path::new("/work"), &apart), &environment, &variables);
+        let held = tempfile::tempdir().unwrap();
+        let mut options = codelet_tools::Options::new(held.path().join("work"));
+        options.temporary = held.path().join("work");
+        options.private = vec![held.path().join("codelet")];
+        options.env = [("HOME", "/old"), ("PATH", "/bin")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .into();
+        let bin = Path::new("/bin").canonicalize().unwrap().display().to_string();
+        let named = named(&files.into(), Path::new("/work"), &Outside::new(&options), &variables);
         let [
             Reach::Program {
                 environment, directory, ..
@@ -442,14 +450,15 @@ mod tests {
         else {
             panic!()
         };
-        let expected = [("PATH", "/bin"), ("API", "t-123456789"), ("HOME", "/h")];
+        let home = format!("/h:{bin}");
+        let expected = [("PATH", &*bin), ("API", "t-123456789"), ("HOME", &home)];
         assert_eq!(
             environment[..],
             expected.map(|(name, value)| (name.into(), value.into()))
         );
         assert_eq!(
             (directory.as_path(), within.as_path()),
-            (Path::new("/apart"), Path::new("/work/sub"))
+            (&*held.path().join("codelet/servers"), Path::new("/work/sub"))
         );
     }
 
@@ -463,8 +472,8 @@ mod tests {
             ("b".to_owned(), file("command = \"x\"\nenabled = false")),
             ("c".to_owned(), file("url = \"https://x\"\nca = \"/no/such.pem\"")),
         ];
-        let apart = || Err("nobody asks".to_owned());
-        let named = named(&files.into(), (Path::new("/"), &apart), &[], &variables);
+        let outside = Outside::new(&codelet_tools::Options::new("/"));
+        let named = named(&files.into(), Path::new("/"), &outside, &variables);
         assert!(named.servers.is_empty());
         assert_eq!(
             named.told(),

@@ -24,13 +24,13 @@ use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue};
+use codelet_tools::outside::Outside;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use codelet_tools::surroundings::World;
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -335,9 +335,7 @@ pub fn named_servers(
     sees_images: bool,
 ) -> (Named, codelet_mcp::Options) {
     let options = options(settings, place, sees_images);
-    let environment = codelet_tools::environment_apart(&options);
-    let apart = || codelet_tools::folder_apart(&options, "servers");
-    let named = servers::named(files, (&place.directory, &apart), &environment, &variable);
+    let named = servers::named(files, &place.directory, &Outside::new(&options), &variable);
     let options = codelet_mcp::Options {
         secrets: named.secrets.clone(),
         session_secrets: Some(Arc::new(move || options.secrets.now().reveal())),
@@ -353,11 +351,6 @@ pub fn named_servers(
 pub fn logins(place: &Place) -> Option<Logins> {
     let folder = place.config.as_ref()?;
     Some(Logins::new(folder.join("codelet/logins")))
-}
-
-/// The environment that programs of the user's get: without what holds a secret.
-pub fn environment(settings: &Settings, place: &Place) -> Vec<(OsString, OsString)> {
-    codelet_tools::environment(&options(settings, place, false))
 }
 
 /// The tool that fetches pages.

@@ -17,6 +17,7 @@ use codelet_agent::model::ModelError;
 use codelet_context::tokens::estimate_bytes;
 use codelet_network::TrustedBy;
 use codelet_providers::{Vendor, catalogue};
+use codelet_tools::outside::Outside;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
 use serde_json::json;
 use std::io::IsTerminal as _;
@@ -270,15 +271,9 @@ fn sandbox() -> Point {
 }
 
 fn git(settings: &Settings, place: &Place) -> Point {
-    let environment = world::environment(settings, place);
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let folders: Vec<PathBuf> = path
-        .map(|(_, path)| std::env::split_paths(path).collect())
-        .unwrap_or_default();
-    let found = folders
-        .iter()
-        .map(|folder| folder.join("git"))
-        .find(|program| program.is_file());
+    let outside = Outside::new(&world::options(settings, place, false));
+    // Not found, it would be its mere name.
+    let found = outside.program("git").ok().filter(|program| program.is_absolute());
     let is_repository = place.root.join(".git").exists();
     match (found, is_repository) {
         (Some(git), true) => Point::new(

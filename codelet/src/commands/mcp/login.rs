@@ -10,8 +10,8 @@ use crate::place::{Place, variable};
 use crate::settings::Settings;
 use crate::world;
 use codelet_mcp::Invitation;
+use codelet_tools::outside::Outside;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -32,12 +32,12 @@ pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
     }
     let runtime = once::runtime()?;
     let interrupt = once::heed_signals()?;
-    let environment = world::environment(&settings, &place);
+    let outside = Outside::new(&world::options(&settings, &place, false));
     let mut printed = Ok(());
     let mut invite = |invitation: &Invitation| {
         printed = print(name, invitation);
         if printed.is_ok() && !args.no_browser {
-            open(&invitation.url, &environment);
+            open(&invitation.url, &outside);
         }
     };
     let mut came = Err(String::new());
@@ -100,14 +100,17 @@ fn print(name: &str, invitation: &Invitation) -> Result<(), Failure> {
 }
 
 /// Opens an address in the user's browser, where there is a display. If that does not work, the address stands on the screen.
-fn open(url: &str, environment: &[(OsString, OsString)]) {
+fn open(url: &str, outside: &Outside) {
     let program = match () {
         () if cfg!(target_os = "macos") => "open",
         () if variable("DISPLAY").is_some() || variable("WAYLAND_DISPLAY").is_some() => "xdg-open",
         () => return,
     };
+    let Ok(program) = outside.program(program) else {
+        return;
+    };
     let mut command = Command::new(program);
-    command.arg(url).env_clear().envs(environment.iter().cloned());
+    command.arg(url).env_clear().envs(outside.environment().iter().cloned());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Ok(mut child) = command.spawn() {
         // It ends by itself, long before the user has logged in.
