@@ -108,7 +108,7 @@ impl Cache {
     fn by_marks(&mut self, prompt: &Prompt, marks: &[usize], now: u64) -> (Tokens, Tokens) {
         let marked = || {
             let places = marks.iter().filter_map(|count| count.checked_sub(1));
-            places.filter(|&place| place < prompt.len() && prompt.tokens_to(place) >= self.rules.minimum)
+            places.filter(|&place| place < prompt.places() && prompt.tokens_to(place) >= self.rules.minimum)
         };
         let is_alive = |place: usize| {
             let used = prompt.chain(place).and_then(|chain| self.entries.get(&chain));
@@ -130,7 +130,7 @@ impl Cache {
 
     fn by_prefix(&self, prompt: &Prompt, same: usize, is_cold: bool) -> (Tokens, Tokens) {
         let least = |tokens: Tokens| if tokens >= self.rules.minimum { tokens } else { 0 };
-        let common = match (self.last, same.min(prompt.len()).checked_sub(1)) {
+        let common = match (self.last, same.min(prompt.places()).checked_sub(1)) {
             (Some(_), Some(place)) if !is_cold => least(prompt.tokens_to(place)),
             _ => 0,
         };

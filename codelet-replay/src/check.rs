@@ -277,7 +277,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         let (cache, last) = &mut caches[model];
         // The head always is the same.
         let known = if *last > 0 { same.since(*last) } else { 1 };
-        let bill = cache.send(prompt, &[1, prompt.len(), places], known, now.began);
+        let bill = cache.send(prompt, &[1, prompt.places(), places], known, now.began);
         *last = number + 1;
         sum += cost(&cards[model], bill.usage, None);
     }

@@ -141,7 +141,7 @@ fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
     let mut marks = Vec::with_capacity(4);
     for place in [
         Some(prompt.system_places()),
-        Some(prompt.len()),
+        Some(prompt.places()),
         Some(prompt.places_before(common)),
         edge.map(|edge| prompt.places_before(edge)),
     ]

@@ -164,7 +164,7 @@ impl Prompt {
     }
 
     /// How many places there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn places(&self) -> usize {
         self.places.len()
     }
 

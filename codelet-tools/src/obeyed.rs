@@ -182,8 +182,11 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Where git keeps what it is still to do, and whether a line there has it start a program.
-const WAITING: [(&str, fn(&[u8]) -> bool); 4] = [
+/// Whether a line has git start a program.
+type Starts = fn(&[u8]) -> bool;
+
+/// Where git keeps what it is still to do, and which lines there have it start a program.
+const WAITING: [(&str, Starts); 4] = [
     ("rebase-merge/git-rebase-todo", runs),
     ("sequencer/todo", runs),
     ("rebase-merge/strategy", |name| !is_gits_strategy(name)),

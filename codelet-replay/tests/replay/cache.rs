@@ -44,7 +44,7 @@ impl Talk {
         }
         let change = self.prompt.update(&self.messages, usize::MAX, |_: &Part| 1_000);
         let same = self.prompt.places_before(change.kept.min(sent));
-        let marks = [1, self.prompt.len(), same];
+        let marks = [1, self.prompt.places(), same];
         counts(self.cache.send(&self.prompt, &marks, same, now))
     }
 
@@ -87,14 +87,14 @@ fn an_edit_leaves_what_is_before_the_marks_that_stand_before_it() {
     let same = talk.prompt.places_before(20);
     let bill = talk
         .cache
-        .send(&talk.prompt, &[1, talk.prompt.len(), same], same, MINUTE);
+        .send(&talk.prompt, &[1, talk.prompt.places(), same], same, MINUTE);
     assert_eq!(counts(bill), (0, 2_000, 40_000));
     // That request was marked there, so the next edit at the same place keeps what stands before it.
     talk.messages[20] = Arc::new(Message::user("edited again"));
     talk.prompt.update(&talk.messages, 20, |_: &Part| 1_000);
     let bill = talk
         .cache
-        .send(&talk.prompt, &[1, talk.prompt.len(), same], same, MINUTE);
+        .send(&talk.prompt, &[1, talk.prompt.places(), same], same, MINUTE);
     assert_eq!(counts(bill), (0, 22_000, 20_000));
 }
 
@@ -105,9 +105,9 @@ fn a_mark_finds_an_entry_twenty_places_back_and_no_further() {
         let mut prompt = Prompt::new(500);
         let messages: Vec<_> = (0..40).map(|n| Arc::new(Message::user(format!("{n}")))).collect();
         prompt.update(&messages[..7], 0, |_: &Part| 500);
-        cache.send(&prompt, &[prompt.len()], 0, 0);
+        cache.send(&prompt, &[prompt.places()], 0, 0);
         prompt.update(&messages[..7 + grown], 7, |_: &Part| 500);
-        let bill = cache.send(&prompt, &[prompt.len()], 0, 0);
+        let bill = cache.send(&prompt, &[prompt.places()], 0, 0);
         assert_eq!(bill.usage.cache_read, read, "grown by {grown}");
     }
 }
@@ -200,8 +200,8 @@ proptest! {
             anew.update(&messages, 0, weigh);
             prop_assert_eq!(prompt.occupancy(), anew.occupancy());
             prop_assert_eq!(prompt.tokens(), prompt.occupancy().total());
-            prop_assert_eq!(prompt.len(), anew.len());
-            for place in 0..prompt.len() {
+            prop_assert_eq!(prompt.places(), anew.places());
+            for place in 0..prompt.places() {
                 prop_assert_eq!(prompt.chain(place), anew.chain(place));
             }
         }
