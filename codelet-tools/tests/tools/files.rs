@@ -511,7 +511,7 @@ fn a_name_that_reads_like_the_one_file_there_is_taken_for_it_and_that_is_said() 
 #[test]
 fn what_lies_outside_is_left_alone() {
     let trial = trial();
-    std::fs::write(trial.outside.join("secret"), "old\n").unwrap();
+    std::fs::write(trial.outside.join("secret"), "undisclosed\n").unwrap();
     symlink(&trial.outside, trial.workspace.join("way")).unwrap();
     for (tool, parameters) in [
         ("Read", json!({"file_path": "way/secret"})),
@@ -519,7 +519,7 @@ fn what_lies_outside_is_left_alone() {
         ("Write", json!({"file_path": "way/new", "content": "x"})),
         (
             "Edit",
-            json!({"file_path": "way/secret", "old_string": "old", "new_string": "new"}),
+            json!({"file_path": "way/secret", "old_string": "undisclosed", "new_string": "new"}),
         ),
         (
             "Edit",
@@ -531,7 +531,7 @@ fn what_lies_outside_is_left_alone() {
             text.starts_with("refused:") && text.contains("outside the workspace"),
             "{text}"
         );
-        assert!(!text.contains("old"), "{text}");
+        assert!(!text.contains("undisclosed"), "{text}");
     }
     assert_eq!(names(&trial.outside), ["secret"]);
     // The same without being judged.
