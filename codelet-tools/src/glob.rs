@@ -78,7 +78,7 @@ fn asked(parameters: &Parameters, paths: &Paths) -> Result<(String, Pattern), St
         return Err("`pattern` is empty".to_owned());
     }
     if rest.contains(&"..") {
-        return Err("`pattern` has `..` behind a wildcard; name the folder by `path`".to_owned());
+        return Err("`pattern` has `..` after a wildcard; name the folder by `path`".to_owned());
     }
     let folder = below(named);
     let root = paths.resolve(&folder)?.path;

@@ -167,7 +167,7 @@ fn recall(handle: &str, removed: &Removed, part: Option<Part>) -> Output {
     };
     if asked.start >= text.len() {
         return Output::failure(format!(
-            "{handle} has {} bytes in {} lines; the range begins behind them",
+            "{handle} has {} bytes in {} lines; the range begins after their end",
             grouped(text.len()),
             grouped(count_lines(text.as_bytes()))
         ));

@@ -316,7 +316,7 @@ impl Pattern {
         let name = left_out.strip_suffix('/').unwrap_or(left_out);
         let bare = name.strip_prefix('/').unwrap_or(name);
         if bare.is_empty() {
-            return Err("it names nothing behind `!`".to_owned());
+            return Err("it names nothing after `!`".to_owned());
         }
         let pattern = Pattern::new(bare, root)?;
         Ok(Pattern {

@@ -186,7 +186,7 @@ fn unusable(file: &Path, why: &str) -> String {
 }
 
 fn linked(file: &Path) -> String {
-    format!("{}: it is behind a link; its hooks are not run", file.display())
+    format!("{}: it is reached by a link; its hooks are not run", file.display())
 }
 
 #[cfg(test)]
@@ -258,7 +258,7 @@ mod tests {
             [".claude/settings.json", "app/.claude/settings.local.json"].map(PathBuf::from)
         );
         assert!(
-            notices.len() == 1 && notices[0].contains("app/.claude/settings.json: it is behind a link"),
+            notices.len() == 1 && notices[0].contains("app/.claude/settings.json: it is reached by a link"),
             "{notices:?}"
         );
         let (_, project, notices) = files(&place(&root, "linked", "home"), &Settings::default());

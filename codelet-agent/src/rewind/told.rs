@@ -165,7 +165,7 @@ impl Preview {
         };
         if self.changed_since() > 0 {
             how.push_str(&format!(
-                " With {FORCE} behind it, files that were changed since are overwritten, too."
+                " Add {FORCE} to overwrite files that were changed since, too."
             ));
         }
         how

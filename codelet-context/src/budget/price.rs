@@ -353,8 +353,8 @@ mod tests {
             "my.prices, line 3, column 18: expected US dollars per million tokens, 0 to 1,000,000, found \"dear\""
         );
         for (line, expected) in [
-            ("m input=1", "output=… behind the name"),
-            ("m output=1", "input=… behind the name"),
+            ("m input=1", "output=… after the name"),
+            ("m output=1", "input=… after the name"),
             ("m input=1 output=1 cost=3", "one of input, output"),
             ("m input=1 input=2 output=1", "each key once"),
             ("m input=1 output=1 stray", "key=value"),
@@ -373,7 +373,7 @@ mod tests {
             ("m input=1 output=1 lives=0m", "a time such as"),
             ("m input=1 output=1 marks=few", "a number of marks"),
             ("m input=1 output=1 uses=2h", "5m or 1h"),
-            ("m input=1 output=1 uses=1h", "write-1h=… behind the name"),
+            ("m input=1 output=1 uses=1h", "write-1h=… after the name"),
             ("m input=1 output=1\nm input=2 output=2", "no earlier line"),
         ] {
             assert!(said(line).contains(expected), "{line}: {}", said(line));

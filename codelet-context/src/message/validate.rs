@@ -169,7 +169,7 @@ pub fn validate(view: &View, vendor: Vendor) -> Vec<Violation> {
         for index in pending::left_open(&view.messages) {
             check.found(
                 index,
-                "What the vendor has begun in this reply is not finished, and something else is said behind it.",
+                "What the vendor has begun in this reply is not finished, and something else follows it.",
             );
         }
     }

@@ -6,7 +6,7 @@ use crate::ranking::look_alike;
 /// The first line of a summary, that of its second part behind the steps that are kept, and the last message of a compacted view. It orders
 /// nothing: whether to go on or to ask is the user's word.
 pub(crate) const SUMMARY: &str = "Summary of the earlier part of this session.\n";
-pub(crate) const STANDS: &str = "How things stand behind the steps above.\n";
+pub(crate) const STANDS: &str = "How things stand after the steps above.\n";
 pub(crate) const NOTICE: &str = "The session goes on from an earlier part; its summary is above.";
 /// What is said behind it where the model has a tool that reads back what was removed.
 pub(crate) const BY_TOOL: &str = "Recall(handle) reads back what it leaves out.";

@@ -115,7 +115,7 @@ fn files_that_are_not_committed_are_told_whatever_room_the_checks_take() {
         .runs("cargo clippy", &format!("error: {long}\nerror: {long} indeed"))
         .runs("git status", &format!("On branch main\n{long}"))
         .works();
-    let summary = talk.summary(1_200);
+    let summary = talk.summary(1_190);
     let state = from(&summary, "# State");
     let is_cut = !state.iter().any(|line| line.starts_with("Last git status"));
     assert!(is_cut, "there is room for all of it: {state:#?}");

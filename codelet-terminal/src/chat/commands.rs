@@ -115,7 +115,7 @@ impl<F: Front> Chat<F> {
         };
         let Wanted::Accept(written) = wanted else {
             if !self.front.fill(&plan::to_be_changed(&proposed)) {
-                self.refuse(Role::Warning, "Write /plan accept with the changed plan behind it.");
+                self.refuse(Role::Warning, "Write the changed plan after /plan accept.");
             }
             return;
         };

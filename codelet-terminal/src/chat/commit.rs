@@ -69,7 +69,7 @@ impl<F: Front> Chat<F> {
         if message.trim().is_empty() {
             self.refuse(
                 Role::Warning,
-                "Write the message behind /commit accept, or /commit has one proposed.",
+                "Write the message after /commit accept, or use /commit to have one proposed.",
             );
             return self.proposed = shown;
         }

@@ -315,7 +315,7 @@ fn files_are_found_by_name_the_newest_first() {
     assert!(
         trial
             .failed("Glob", json!({"pattern": "*/../../*"}))
-            .contains("`..` behind a wildcard")
+            .contains("`..` after a wildcard")
     );
     assert!(trial.failed("Glob", json!({"pattern": "[a"})).contains("`pattern`"));
 }

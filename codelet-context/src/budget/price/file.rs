@@ -132,13 +132,13 @@ fn card(line: &str) -> Result<PriceCard, (&str, &'static str)> {
         }
     }
     if card.lifetime == Lifetime::Hour && write_1h.is_none() {
-        return Err((name, "write-1h=… behind the name, which uses=1h asks for"));
+        return Err((name, "write-1h=… after the name, which uses=1h asks for"));
     }
-    let input = input.ok_or((name, "input=… behind the name"))?;
+    let input = input.ok_or((name, "input=… after the name"))?;
     let write = write.unwrap_or(input);
     card.rates = Rates {
         input,
-        output: output.ok_or((name, "output=… behind the name"))?,
+        output: output.ok_or((name, "output=… after the name"))?,
         cache_read: read.unwrap_or(input),
         cache_write: write,
         cache_write_1h: write_1h.unwrap_or(write),

@@ -113,7 +113,7 @@ impl<'a> Check<'a> {
                 ),
             }
             if self.has_spoken {
-                faults.add(&place, "A result stands behind something else.");
+                faults.add(&place, "A result follows something else.");
             }
         }
         self.has_spoken |= content.is_some_and(Value::is_string);
@@ -183,10 +183,7 @@ impl<'a> Check<'a> {
             return;
         }
         if self.last != "user" {
-            faults.add(
-                at.to_string(),
-                "A system message stands behind a user's message, and not elsewhere.",
-            );
+            faults.add(at.to_string(), "A system message has to follow a user message.");
         }
         self.system.get_or_insert(at);
     }

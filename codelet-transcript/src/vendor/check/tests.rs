@@ -149,7 +149,7 @@ fn a_system_message_stands_behind_the_user_and_before_a_reply() {
         found[..],
         [
             "messages.2: A system message stands before this message of the user.",
-            "messages.4: A system message stands behind a user's message, and not elsewhere.",
+            "messages.4: A system message has to follow a user message.",
             "messages.5: A system message stands before this message of the user.",
         ]
     );
