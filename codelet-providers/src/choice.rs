@@ -375,7 +375,11 @@ fn meant(model: &str) -> String {
         _ => {
             let own = || catalogue::known().filter(|known| known.vendor != "openrouter");
             let name = near::nearest(model, own().map(|known| known.model));
-            let known = own().find(|known| Some(known.model) == name);
+            // `opus`: of those that have it in their names, the last by name is the newest.
+            let has_it = |known: &catalogue::Known| known.model.split('-').any(|part| part.eq_ignore_ascii_case(model));
+            let known = own()
+                .find(|known| Some(known.model) == name)
+                .or_else(|| own().filter(has_it).last());
             known.map(|known| format!("{}/{}", known.vendor, known.model))
         }
     };

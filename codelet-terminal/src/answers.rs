@@ -298,7 +298,15 @@ pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'
         })
         .collect();
     if summaries.is_empty() {
-        let told = "There is no summary: nothing was compacted, and the model sees the whole conversation.";
+        let said = session.conversation().history().messages();
+        let is_whole =
+            messages.len() == said.len() && messages.iter().zip(said).all(|(shown, said)| shown.parts == said.parts);
+        let told = match is_whole {
+            true => "There is no summary: nothing was compacted, and the model sees the whole conversation.",
+            false => {
+                "There is no summary: old outputs were trimmed or removed, and the rest stands as it was. /context shows which."
+            }
+        };
         return Ok(say(look, Role::Text, told));
     }
     let text = summaries.join("\n");
@@ -513,6 +521,7 @@ pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
     let mut notice = notice.clone();
     // What was not done cannot be undone.
     notice.can_undo = false;
+    notice.warnings.retain(|warning| !warning.repeats_the_notice());
     let mut lines = say(look, Role::Accent, &format!("Dry run, nothing was changed. {notice}"));
     if notice.changed {
         lines.extend(say(

@@ -34,7 +34,6 @@ pub(crate) use looking::only_looks;
 pub use looking::shown;
 use looking::{Looking, either};
 use ratatui::text::Line;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -89,8 +88,6 @@ pub struct Reach {
     pub shell: Arc<dyn Tool>,
     /// Tells the tools how far they may go.
     pub permit: Box<dyn Fn(Permission)>,
-    /// Where commands of the model's run.
-    pub directory: Box<dyn Fn() -> PathBuf>,
     /// Who asks for permission.
     pub gate: Asking,
     /// Where the questions arrive.
@@ -565,7 +562,7 @@ impl<F: Front> Meanwhile<'_, F> {
                     continue;
                 }
                 Some(question) = self.reach.questions.recv() => {
-                    self.front.ask(question, &(self.reach.directory)());
+                    self.front.ask(question, &self.reach.world.places().directory);
                     continue;
                 }
                 done = working => break Some(done),

@@ -22,7 +22,7 @@ use codelet_context::message::{Action, Parameters};
 use codelet_text::printed::Cleaner;
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
@@ -471,6 +471,7 @@ fn ran(
 ) -> Option<PipeReader> {
     let timeout = program.timeout;
     let from = program.directory.clone();
+    let script = program.arguments.first().cloned().unwrap_or_default();
     // Also where it runs outside of the sandbox by exception, the shell stays where those in it stand.
     let is_shut_in = permission != Permission::All;
     let sandbox = program.sandbox.clone().filter(|_| permission == Permission::Edit);
@@ -484,7 +485,7 @@ fn ran(
     let mut notices: Vec<String> = between.iter().map(|(what, does)| format!(
         "{what} changed between two commands, through a background job or another program; it {does}: please check it"
     )).collect();
-    let mut paper = Paper::new(desk, live);
+    let mut paper = Paper::new(desk, &script, live);
     let ended = match process::run(program, Some(stop), &mut |bytes| paper.print(bytes)) {
         Ok(ended) => ended,
         Err(error) => {
@@ -515,7 +516,8 @@ fn ran(
     desk.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
-    let has_failed = matches!(ended.end, End::Exited(status) if status != 0);
+    // What stands before a pipe has failed by itself.
+    let has_failed = matches!(ended.end, End::Exited(status) if status != 0 || pipe.iter().any(|status| *status != 0));
     let has_network = sandbox.as_ref().is_some_and(Sandbox::has_network);
     let lack = sandbox
         .filter(|_| has_failed)
@@ -591,6 +593,8 @@ fn discard(mut open: PipeReader) {
 
 /// The output while it comes: cleaned, without secrets, bounded, and shown.
 struct Paper {
+    /// How the shell begins a complaint: with the name of its script.
+    complaint: String,
     cleaner: Cleaner,
     hiding: Hiding,
     kept: Bounded,
@@ -600,8 +604,9 @@ struct Paper {
 }
 
 impl Paper {
-    fn new(desk: &Desk, live: Live) -> Self {
+    fn new(desk: &Desk, script: &OsStr, live: Live) -> Self {
         Paper {
+            complaint: format!("{}: line ", script.display()),
             cleaner: Cleaner::default(),
             hiding: Hiding::new(desk.options.secrets.clone()),
             kept: Bounded::default(),
@@ -625,8 +630,10 @@ impl Paper {
     }
 
     fn keep(&mut self, text: &str) {
-        self.kept.push(text);
-        self.waiting.push_str(text);
+        // As it is where somebody types the command.
+        let text = text.replace(&self.complaint, "bash: line ");
+        self.kept.push(&text);
+        self.waiting.push_str(&text);
         if self.waiting.len() > WAITING {
             let from = self.waiting.ceil_char_boundary(self.waiting.len() - WAITING / 2);
             self.waiting.drain(..from);

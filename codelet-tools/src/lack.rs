@@ -16,8 +16,8 @@ const LONGEST: usize = 1024;
 const MOST: usize = 20;
 /// Parts of a line that tell of a refusal; a place counts only on such a line.
 const REFUSED: [&str; 4] = ["ermission denied", "EACCES", "os error 13", "not permitted"];
-/// Parts of a text that tell of a network that is not there.
-const UNREACHED: [&str; 11] = [
+/// Parts of a text that tell of a network that is not there, or on which nobody may listen.
+const UNREACHED: [&str; 17] = [
     "resolve host",
     "name resolution",
     "EAI_AGAIN",
@@ -29,7 +29,16 @@ const UNREACHED: [&str; 11] = [
     "ocket: permission denied",
     "ocket: Permission denied",
     "Couldn't connect to server",
+    // Also on this machine alone: Node, Go and C, Java, Python.
+    "listen EACCES",
+    "connect EACCES",
+    "ind: permission denied",
+    "ind: Permission denied",
+    "Permission denied (Bind failed)",
+    "urlopen error [Errno 13]",
 ];
+/// Parts of a trace of calls that tell of the same where something was refused.
+const LISTENS: [&str; 2] = [".bind(", ".connect("];
 
 /// What a command that has failed in this sandbox lacked; none where nothing speaks for that.
 pub(crate) fn of(desk: &Desk, sandbox: &Sandbox, printed: &str) -> Option<Lack> {
@@ -37,15 +46,15 @@ pub(crate) fn of(desk: &Desk, sandbox: &Sandbox, printed: &str) -> Option<Lack> 
         return None;
     }
     let printed = tail(printed);
-    let refused = printed
-        .lines()
-        .filter(|line| REFUSED.iter().any(|sign| line.contains(sign)));
+    let has = |text: &str, signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
+    let mut refused = printed.lines().filter(|line| has(line, &REFUSED)).peekable();
+    let is_refused = refused.peek().is_some();
     if refused.flat_map(places).take(MOST).any(|place| is_socket(desk, &place)) {
         return Some(Lack::Freedom);
     }
     // Last, as nothing but words speak for it.
     let is_offered = !sandbox.has_network() && desk.options.offers_network;
-    let is_unreached = || UNREACHED.iter().any(|sign| printed.contains(sign));
+    let is_unreached = || has(printed, &UNREACHED) || is_refused && has(printed, &LISTENS);
     (is_offered && is_unreached()).then_some(Lack::Network)
 }
 

@@ -145,7 +145,7 @@ pub struct Chat {
     #[arg(long, value_name = "N", requires = "from")]
     pub index: Option<usize>,
 
-    /// Save the conversation to this file as it grows
+    /// Save the conversation to this new file as it grows; with the file of --from, continue in it
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
 

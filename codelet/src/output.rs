@@ -5,7 +5,7 @@ use crate::draft::{Draft, is_folder};
 use crate::escaped;
 use crate::exit::Failure;
 use codelet_tools::open_plainly;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal as _, Read, Stdout, Write};
@@ -210,6 +210,16 @@ impl Pinned {
         let file = draft.file.try_clone()?;
         draft.become_file(name)?;
         Ok(Some(file))
+    }
+
+    /// Whether a file stands there that holds something.
+    pub fn has_content(&self) -> bool {
+        let found = match &self.target {
+            Target::Named { folder, name, .. } => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW),
+            Target::Held(file) if !is_descriptor(&self.path) => rustix::fs::fstat(file),
+            Target::Held(_) | Target::Stdout => return false,
+        };
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_size > 0)
     }
 
     /// What the file that stands there holds, up to so many bytes; none where there is no such file, or more in it.

@@ -11,7 +11,7 @@ use codelet_context::message::{
 };
 use codelet_context::notice::Notice;
 use codelet_context::policy::{CompactAt, Reason};
-use codelet_transcript::{Document, Maker};
+use codelet_transcript::{Document, Format, Maker};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -30,6 +30,13 @@ pub struct Recorded {
     document: Document,
     /// When the file was written.
     written: Option<SystemTime>,
+}
+
+impl Recorded {
+    /// The form that it is recorded in.
+    pub fn format(&self) -> Format {
+        self.document.format
+    }
 }
 
 /// Reads the file that the user names; of several conversations, the one with this number.
@@ -104,8 +111,13 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
         ),
     );
     let tokens = number(session.conversation().occupancy());
+    // A transcript needs no other name.
+    let form = match maker.form {
+        Format::Anthropic => String::new(),
+        _ => format!(" ({form})"),
+    };
     let mut told = format!(
-        "continuing {} ({form}): {} with {}, about {tokens} tokens{}",
+        "continuing {}{form}: {} with {}, about {tokens} tokens{}",
         clean(&name),
         count(prompts, "prompt"),
         count(calls, "tool call"),

@@ -4,10 +4,11 @@
 //! vendor could check are left out, and a text that is not the speaker's own says what it is.
 
 use crate::exit::{Failure, words};
-use crate::output::{Access, Output, Pinned};
+use crate::output::{Access, Output, Pinned, is_same_file};
 use crate::place::Place;
 use crate::world;
 use codelet_agent::session::{Keep, Session};
+use codelet_agent::spelling::spell;
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -63,13 +64,22 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Finds the file before the session begins, as [`pin`] does.
+    /// Finds the file before the session begins, as [`pin`] does. Only the session that goes on from a transcript may take its place, since
+    /// all that stands there is in it.
     ///
     /// # Errors
-    /// As there.
-    pub fn find(path: &Path, place: &Place) -> Result<Self, Failure> {
+    /// As there, and when the file holds something else.
+    pub fn find(path: &Path, from: Option<(&Path, Format)>, place: &Place) -> Result<Self, Failure> {
+        let pinned = pin(path, place)?;
+        let goes_on = from.is_some_and(|(from, form)| form == Format::Anthropic && is_same_file(from, path));
+        if pinned.has_content() && !goes_on {
+            let file = spell(path.as_os_str());
+            return Err(Failure::Told(format!(
+                "{file} already exists, and --transcript writes a new file; to continue a session that it holds, add --from {file}"
+            )));
+        }
         Ok(Transcript {
-            pinned: Arc::new(pin(path, place)?),
+            pinned: Arc::new(pinned),
             home: place.home.clone(),
             fenced: world::written_by_commands(place),
         })

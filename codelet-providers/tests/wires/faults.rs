@@ -265,6 +265,7 @@ fn what_cannot_be_asked_is_told_before_anything_is_sent() {
         ..Choice::default()
     };
     assert!(error(of("gpt-5.4")).contains("did you mean openai/gpt-5.4?"));
+    assert!(error(of("opus")).contains("did you mean anthropic/claude-opus-"));
     assert!(error(of("nobody/gpt")).contains("anthropic, openai"));
     assert!(error(of("openai/")).contains("unknown provider in"));
     assert!(error(of(name(Wire::Gemini))).contains("GEMINI_API_KEY"));

@@ -144,9 +144,9 @@ impl Renderer {
         name.clone_into(&mut self.status.model);
     }
 
-    /// How far the tools may go, for the status line, which says it in plan mode.
+    /// How far the tools may go, for the status line, which says what is not usual.
     pub fn set_permission(&mut self, permission: Permission) {
-        self.status.is_planning = permission == Permission::Plan;
+        self.status.permission = permission;
     }
 
     /// How full the window is, as the conversation says; events keep it up to date during a run.

@@ -4,6 +4,7 @@ use super::clean::clean;
 use super::figures::{clock, dollars, percent, short};
 use super::look::{Look, Role};
 use super::wrap::{clip, clip_line, columns};
+use codelet_agent::permission::Permission;
 use codelet_context::tokens::Tokens;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
@@ -42,8 +43,8 @@ pub struct Status {
     pub elapsed: Option<Duration>,
     /// Prompts that wait for their turn.
     pub queued: usize,
-    /// The session only looks.
-    pub is_planning: bool,
+    /// How far its tools may go; the usual is not said.
+    pub permission: Permission,
 }
 
 /// How much room the parts take.
@@ -208,8 +209,14 @@ impl Status {
             None if self.model.is_empty() => add(0, vec![Span::styled("starting", dim)]),
             None => add(0, vec![Span::styled("ready", dim)]),
         }
-        if self.is_planning {
-            add(1, vec![Span::styled("plan mode", look.style(Role::Accent))]);
+        let permission = match self.permission {
+            Permission::Plan => Some("plan mode"),
+            Permission::Read => Some("permission read"),
+            Permission::Edit => None,
+            Permission::All => Some("permission all"),
+        };
+        if let Some(permission) = permission {
+            add(1, vec![Span::styled(permission, look.style(Role::Accent))]);
         }
         if self.queued > 0 {
             add(
@@ -390,6 +397,22 @@ mod tests {
         assert_eq!(shown(39), "⠸ Bash cargo test 12 s · 41.9k/168k");
         assert_eq!(shown(30), "⠸ Bash cargo test 12 s · $0.42");
         assert_eq!(shown(16), "⠸ Bash car… 12 s");
+    }
+
+    #[test]
+    fn a_permission_that_is_not_the_usual_one_is_in_the_line() {
+        let shown = |permission| {
+            let status = Status { permission, ..status() };
+            line_text(&status.line(&Look::new(160, super::super::look::Styles::Colour, Default::default())))
+        };
+        for (permission, told) in [
+            (Permission::Plan, "plan mode"),
+            (Permission::Read, "permission read"),
+            (Permission::All, "permission all"),
+        ] {
+            assert!(shown(permission).contains(told), "{told}");
+        }
+        assert!(!shown(Permission::Edit).contains("permission"));
     }
 
     #[test]

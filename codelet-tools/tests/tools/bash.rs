@@ -30,6 +30,13 @@ fn how_each_command_of_a_pipe_ended_is_recorded_and_a_hidden_failure_is_told() {
 }
 
 #[test]
+fn the_shell_complains_as_if_the_command_had_been_typed() {
+    let trial = Trial::new(Permission::All);
+    let told = trial.failed("Bash", json!({"command": "true\nno-such-program-here"}));
+    assert!(told.starts_with("bash: line 2: no-such-program-here: "), "{told}");
+}
+
+#[test]
 fn output_comes_in_the_order_in_which_it_was_printed() {
     let trial = free();
     assert_eq!(run(&trial, "echo a; echo b >&2; echo c"), "a\nb\nc\n");

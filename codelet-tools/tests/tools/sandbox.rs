@@ -775,6 +775,24 @@ fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
             "echo 'Could not resolve host: x'; exit 6".to_owned(),
             Some(Lack::Network),
         ),
+        // As Node, Go and Python say that they may not listen.
+        (
+            "echo 'Error: listen EACCES: permission denied 127.0.0.1:3000'; exit 1".to_owned(),
+            Some(Lack::Network),
+        ),
+        (
+            "echo 'listen tcp :80: bind: permission denied'; exit 1".to_owned(),
+            Some(Lack::Network),
+        ),
+        (
+            "printf 'import socket\\nsocket.socket().bind((\"127.0.0.1\", 0))\\n' > serve.py && python3 serve.py"
+                .to_owned(),
+            Some(Lack::Network),
+        ),
+        (
+            "(echo 'Could not resolve host: x'; exit 6) | head -5".to_owned(),
+            Some(Lack::Network),
+        ),
         // It was done all the same.
         ("echo 'Could not resolve host: x'; true".to_owned(), None),
         (

@@ -69,15 +69,19 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         .notices
         .extend(tree.iter().flat_map(worktree::Entered::notices));
     place.widen(&mut settings, &chat.add_dir)?;
-    let transcript = chat
-        .transcript
-        .as_ref()
-        .map(|path| Transcript::find(path, &place))
-        .transpose()?;
     let recorded = chat
         .from
         .as_deref()
         .map(|file| takeover::read(file, chat.index))
+        .transpose()?;
+    let from = chat
+        .from
+        .as_deref()
+        .zip(recorded.as_ref().map(takeover::Recorded::format));
+    let transcript = chat
+        .transcript
+        .as_ref()
+        .map(|path| Transcript::find(path, from, &place))
         .transpose()?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
@@ -204,7 +208,10 @@ fn live(
         transcript.end(&lived.session)?;
         if let Some(file) = chat.transcript.as_deref().filter(|_| !transcript.is_stream()) {
             let file = codelet_agent::spelling::spell(file.as_os_str());
-            let _ = writeln!(std::io::stderr(), "To continue this session: codelet --from {file}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "To continue this session: codelet --from {file} --transcript {file}"
+            );
         }
     }
     Ok(match (lived.left, &lived.ending) {
@@ -231,7 +238,7 @@ fn begun(
     let mut notices = once::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
     let (gate, questions) = gate(settings, place);
-    let (reach_of_tools, shell_of_tools) = (equipment.reach.clone(), equipment.reach.clone());
+    let reach_of_tools = equipment.reach.clone();
     let surroundings = Arc::clone(&equipment.surroundings);
     let mut session = Session::new(
         Parts {
@@ -254,7 +261,6 @@ fn begun(
         attach: attach(place.clone()),
         shell,
         permit: Box::new(move |permission| reach_of_tools.permit(permission)),
-        directory: Box::new(move || shell_of_tools.directory()),
         gate,
         questions,
         world: Arc::clone(&surroundings),

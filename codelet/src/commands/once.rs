@@ -89,15 +89,19 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     let Some((model, standby)) = model else {
         return Ok(Exit::Interrupted);
     };
-    let transcript = chat
-        .transcript
-        .as_ref()
-        .map(|path| Transcript::find(path, &place))
-        .transpose()?;
     let recorded = chat
         .from
         .as_deref()
         .map(|file| takeover::read(file, chat.index))
+        .transpose()?;
+    let from = chat
+        .from
+        .as_deref()
+        .zip(recorded.as_ref().map(takeover::Recorded::format));
+    let transcript = chat
+        .transcript
+        .as_ref()
+        .map(|path| Transcript::find(path, from, &place))
         .transpose()?;
     let mut equipment = world::equipment(&settings, &place, &*model);
     let toolset = Toolset::of(chat);

@@ -304,6 +304,29 @@ fn a_transcript_is_written_where_it_was_asked_for_and_can_be_read_again() {
 }
 
 #[test]
+fn a_transcript_takes_the_place_of_no_file_but_the_transcript_that_it_continues() {
+    let bench = Bench::new();
+    bench.file("empty.json", "");
+    bench.file("notes.md", "mine\n");
+    let replies = (0..3).map(|_| Reply::text("Yes."));
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let saved = |args: &[&str]| bench.ask(&server, Wire::Anthropic, &[&["-p", "Well?"], args].concat());
+    ended(&saved(&["--transcript", "empty.json"]), 0);
+    for (file, from) in [("notes.md", "empty.json"), ("empty.json", "notes.md")] {
+        let before = bench.read(file);
+        for args in [&["--transcript", file][..], &["--transcript", file, "--from", from]] {
+            let output = saved(args);
+            assert!(!output.status.success());
+            assert_eq!(bench.read(file), before);
+        }
+        let told = stderr(&saved(&["--transcript", file]));
+        assert!(told.contains(&format!("{file} already exists")), "{told}");
+    }
+    ended(&saved(&["--transcript", "empty.json", "--from", "empty.json"]), 0);
+    assert_eq!(bench.read("empty.json").matches("Well?").count(), 2);
+}
+
+#[test]
 fn a_transcript_is_not_written_through_a_link_that_a_command_has_put_in_its_place() {
     let bench = Bench::new();
     let (precious, made) = (bench.home.join("precious"), bench.home.join("made"));

@@ -134,6 +134,25 @@ fn what_is_permitted_for_the_session_holds_for_such_commands_from_the_start() {
 }
 
 #[test]
+fn a_question_names_the_folder_in_which_the_command_will_run() {
+    if !is_there() {
+        return;
+    }
+    let bench = Bench::new();
+    let server = server([bash("mkdir sub && cd sub"), bash("touch x"), Reply::text("Over.")]);
+    let mut session = Kind::Piped.start(&bench, &server, &[]);
+    session.say("Make it.");
+    for (number, folder) in ["", "/sub"].into_iter().enumerate() {
+        session.wait(&format!("to run this command in {}{folder}?", bench.work.display()));
+        session.wait_for("to run this command in", number + 1);
+        session.answer("y");
+    }
+    session.wait("Over.");
+    assert!(bench.work.join("sub/x").exists());
+    leave(&mut *session, &server);
+}
+
+#[test]
 fn the_network_is_given_for_one_command_and_not_offered_where_the_settings_refuse_it() {
     if !is_there() {
         return;

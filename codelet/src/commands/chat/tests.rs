@@ -48,7 +48,6 @@ fn a_session_that_breaks_down() {
             }),
             shell: shell.unwrap(),
             permit: Box::new(|_| ()),
-            directory: Box::new(PathBuf::new),
             gate,
             questions,
             world: Arc::new(Nowhere),
