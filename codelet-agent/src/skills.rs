@@ -9,7 +9,7 @@ use crate::spelling::spell;
 use crate::surroundings::Surroundings;
 use crate::tool::{Call, Need, Output, Tool};
 use codelet_context::body::Body;
-use codelet_context::message::{Action, Message, Origin, Parameters, Part, Role};
+use codelet_context::message::{Message, Origin, Parameters, Part, Role};
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, bytes_in};
 use codelet_text::near;
@@ -234,10 +234,6 @@ fn files(world: &dyn Surroundings, folder: &Path) -> Vec<String> {
 impl Tool for Skill {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
 
     fn is_read_only(&self) -> bool {

@@ -350,27 +350,9 @@ async fn call_one(
     interrupt: Interrupt,
 ) -> Option<Made> {
     let (parts, conversation) = (&session.parts, &session.conversation);
-    let refused = |why: String| Some(Made::refused(why, Duration::ZERO));
-    let Some(tool) = find(parts, &call.tool) else {
-        let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
-        let names = names.join(", ");
-        return refused(if call.tool.trim().is_empty() {
-            format!("This call has no name, so it was not made. The tools are: {names}.")
-        } else {
-            let name = codelet_context::cut::plain_name(&call.tool);
-            format!("There is no tool {name}. The tools are: {names}.")
-        });
-    };
-    if is_broken {
-        return refused(
-            "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \
-             is long, in smaller parts."
-                .to_owned(),
-        );
-    }
-    let needs = match tool.needs(&call.parameters) {
-        Ok(needs) => needs,
-        Err(why) => return refused(why),
+    let (tool, needs) = match understood(parts, call, is_broken) {
+        Ok(understood) => understood,
+        Err(why) => return Some(Made::refused(why, Duration::ZERO)),
     };
     let description = tool.describe(&call.parameters);
     let began = Instant::now();
@@ -447,39 +429,75 @@ async fn call_one(
             }
         }
     }
-    match made {
-        Ok(mut output) => {
-            // Nothing that a tool prints may stand in a summary as words of the user.
-            if !output.success && refusal::is_posed(output.text.as_str()) {
-                output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
-            }
-            let began = Instant::now();
-            let after = match output.success {
-                true => told(session, after(call, &output), &interrupt).await,
-                false => Said::default(),
-            };
-            waited += began.elapsed();
-            output.hooks.extend(words(PRE, said.context, None));
-            output.hooks.extend(words(POST, after.context, after.objection));
-            output.notices.splice(0..0, said.notices);
-            output.notices.extend(after.notices);
-            let (diff, files) = match output.success {
-                true => (diff_of(&needs), files_of(needs)),
-                false => (Arc::from(""), Vec::new()),
-            };
-            Some(Made {
-                output,
-                diff,
-                files,
-                waited,
-                was_made: true,
-            })
+    let output = match made {
+        Ok(output) => output,
+        Err(panic) => {
+            let why = format!("Internal error in the tool: {}.", panic_words(&*panic));
+            return Some(Made::refused(why, waited));
         }
-        Err(panic) => Some(Made::refused(
-            format!("Internal error in the tool: {}.", panic_words(&*panic)),
-            waited,
-        )),
+    };
+    let began = Instant::now();
+    let output = with_hooks(session, call, output, said, &interrupt).await;
+    let (diff, files) = match output.success {
+        true => (diff_of(&needs), files_of(needs)),
+        false => (Arc::from(""), Vec::new()),
+    };
+    Some(Made {
+        output,
+        diff,
+        files,
+        waited: waited + began.elapsed(),
+        was_made: true,
+    })
+}
+
+/// The tool of a call and what the call needs, or why it cannot be made.
+fn understood<'a>(
+    parts: &'a Parts,
+    call: &ToolCall,
+    is_broken: bool,
+) -> Result<(&'a Arc<dyn Tool>, Vec<Need>), String> {
+    let Some(tool) = find(parts, &call.tool) else {
+        let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
+        let names = names.join(", ");
+        return Err(if call.tool.trim().is_empty() {
+            format!("This call has no name, so it was not made. The tools are: {names}.")
+        } else {
+            let name = codelet_context::cut::plain_name(&call.tool);
+            format!("There is no tool {name}. The tools are: {names}.")
+        });
+    };
+    if is_broken {
+        return Err(
+            "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \
+             is long, in smaller parts."
+                .to_owned(),
+        );
     }
+    Ok((tool, tool.needs(&call.parameters)?))
+}
+
+/// What a call came to, with what hooks said before it and say after it.
+async fn with_hooks(
+    session: &Session,
+    call: &ToolCall,
+    mut output: Output,
+    before: Said,
+    interrupt: &Interrupt,
+) -> Output {
+    // Nothing that a tool prints may stand in a summary as words of the user.
+    if !output.success && refusal::is_posed(output.text.as_str()) {
+        output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
+    }
+    let after = match output.success {
+        true => told(session, after(call, &output), interrupt).await,
+        false => Said::default(),
+    };
+    output.hooks.extend(words(PRE, before.context, None));
+    output.hooks.extend(words(POST, after.context, after.objection));
+    output.notices.splice(0..0, before.notices);
+    output.notices.extend(after.notices);
+    output
 }
 
 /// A call that may change files of which nothing is known, in a few words.
@@ -555,7 +573,7 @@ fn not_permitted(why: &str, waited: Duration) -> Made {
 
 /// What it takes to make a call again that the sandbox has stopped; none where nothing speaks for that.
 fn run_with(output: &mut Output, needs: &[Need]) -> Option<Need> {
-    let lack = output.lack.take().filter(|_| !output.success)?;
+    let lack = output.lack.take()?;
     let [Need::Run { command, folder, .. }] = needs else {
         return None;
     };

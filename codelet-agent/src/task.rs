@@ -25,7 +25,7 @@ use crate::step::GRACE;
 use crate::tool::{Call, Live, Need, Output, Tool};
 use agents::Agent;
 use codelet_context::body::Body;
-use codelet_context::message::{Action, Parameters};
+use codelet_context::message::Parameters;
 use codelet_context::policy::CompactAt;
 use codelet_context::recall::Handle;
 use codelet_text::short::{clip, on_one_line};
@@ -386,10 +386,6 @@ fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, String> {
 impl Tool for Task {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
 
     fn is_read_only(&self) -> bool {

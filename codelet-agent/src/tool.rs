@@ -19,8 +19,10 @@ pub trait Tool: Send + Sync {
     /// What the model is told of it.
     fn spec(&self) -> &ToolSpec;
 
-    /// What a call does, in the engine's notions.
-    fn action(&self, parameters: &Parameters) -> Action;
+    /// What a call does, in the engine's notions; unless a tool says, none of them.
+    fn action(&self, _: &Parameters) -> Action {
+        Action::default()
+    }
 
     /// Whether calls only look, so that several may run at once.
     fn is_read_only(&self) -> bool;

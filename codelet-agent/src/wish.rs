@@ -2,7 +2,7 @@
 
 use crate::model::ToolSpec;
 use crate::tool::{Call, Need, Output, Tool};
-use codelet_context::message::{Action, Parameters};
+use codelet_context::message::Parameters;
 use codelet_text::short::{clip, words};
 use futures_util::future::{self, BoxFuture};
 use serde_json::json;
@@ -43,10 +43,6 @@ impl Default for Compact {
 impl Tool for Compact {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
 
     fn is_read_only(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::remote::Remote;
 use crate::text::one_line;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
-use codelet_context::message::{Action, Parameters};
+use codelet_context::message::Parameters;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -87,10 +87,6 @@ fn hide_in(schema: &mut Value, remote: &Remote) {
 impl Tool for RemoteTool {
     fn spec(&self) -> &ToolSpec {
         &self.defined.spec
-    }
-
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
 
     /// Never: what a server says of that is no promise.

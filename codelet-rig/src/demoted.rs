@@ -71,7 +71,6 @@ impl Demoted {
         let mut archive = self.lock().get(conversation).cloned().unwrap_or_default();
         let options = Options {
             archive: Some(&archive),
-            reading_back: (!self.settings.has_recall).then_some(""),
             ..Options::new(Target::Budget(estimate))
         };
         let done = compact_with(&history, &options);

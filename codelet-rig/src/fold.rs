@@ -55,10 +55,7 @@ pub(crate) struct Fold {
 impl Fold {
     /// Nothing was told yet. `overhead` estimates what is sent beside the messages, `reply` is what a reply may have.
     pub fn new(settings: &Settings, points: EditPoints, overhead: Tokens, reply: Option<Tokens>) -> Self {
-        let mut conversation = Conversation::new(settings.config(reply), overhead).under(Settings::economics());
-        if !settings.has_recall {
-            conversation = conversation.reading_back("");
-        }
+        let conversation = Conversation::new(settings.config(reply), overhead).under(Settings::economics());
         Fold {
             settings: settings.clone(),
             points,

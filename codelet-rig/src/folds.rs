@@ -5,6 +5,10 @@ use codelet_context::recall::Archive;
 use rig_core::message::Message;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// So many are remembered. One that is forgotten is read anew from its messages, which takes time; what left it can be read back
+/// again after that.
+const MOST: usize = 32;
+
 struct Known<K> {
     key: K,
     fold: Fold,
@@ -50,12 +54,12 @@ impl<K: PartialEq + Clone> Folds<K> {
         begun.max_by_key(|fold| fold.len()).cloned()
     }
 
-    /// Remembers a conversation and what left it, and of all of them at most so many.
-    pub fn put(&self, key: K, fold: Fold, archive: Archive, most: usize) {
+    /// Remembers a conversation and what left it, in place of the one that was used least recently where there are too many.
+    pub fn put(&self, key: K, fold: Fold, archive: Archive) {
         let mut all = self.lock();
         all.retain(|known| known.key != key);
         all.push(Known { key, fold, archive });
-        let more = all.len().saturating_sub(most);
+        let more = all.len().saturating_sub(MOST);
         all.drain(..more);
     }
 

@@ -73,7 +73,7 @@ impl CompactionHook {
         fold.advance(messages, usage);
         let shown = (!fold.is_as_told()).then(|| [head, &fold.shown()].concat());
         let archive = fold.archive().clone();
-        self.folds.put(run, fold, archive, self.settings.remembered);
+        self.folds.put(run, fold, archive);
         shown
     }
 }

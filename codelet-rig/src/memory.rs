@@ -49,8 +49,7 @@ impl<M> CompactedMemory<M> {
         let mut fold = known.unwrap_or_else(new);
         fold.advance(messages, None);
         let here = fold.here();
-        let most = self.settings.remembered;
-        self.folds.put(conversation.clone(), fold, here.archive().clone(), most);
+        self.folds.put(conversation.clone(), fold, here.archive().clone());
         here.shown()
     }
 }

@@ -49,8 +49,7 @@ impl CompactionPolicy {
         fold.advance(messages, None);
         let here = fold.here();
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        self.folds
-            .put(number, fold, here.archive().clone(), self.settings.remembered);
+        self.folds.put(number, fold, here.archive().clone());
         here
     }
 }

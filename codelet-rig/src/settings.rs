@@ -11,8 +11,6 @@ use codelet_context::tokens::Tokens;
 const DENSITY: f64 = 1.4;
 /// What a reply may have where nobody says.
 const REPLY: Tokens = 4_096;
-/// Conversations that are remembered between two requests.
-const REMEMBERED: usize = 32;
 
 /// How small conversations are kept, and what their tools do.
 #[derive(Clone, Debug)]
@@ -22,8 +20,6 @@ pub struct Settings {
     pub(crate) overhead: Tokens,
     pub(crate) density: f64,
     pub(crate) actions: Actions,
-    pub(crate) has_recall: bool,
-    pub(crate) remembered: usize,
 }
 
 impl Settings {
@@ -35,8 +31,6 @@ impl Settings {
             overhead: 0,
             density: DENSITY,
             actions: Actions::default(),
-            has_recall: true,
-            remembered: REMEMBERED,
         }
     }
 
@@ -66,19 +60,6 @@ impl Settings {
     /// The same with this said of what tools do.
     pub fn actions(mut self, actions: Actions) -> Self {
         self.actions = actions;
-        self
-    }
-
-    /// The same for agents without the tool [`Recall`](crate::Recall): summaries do not name it.
-    pub fn without_recall(mut self) -> Self {
-        self.has_recall = false;
-        self
-    }
-
-    /// The same with so many conversations remembered between two requests, 32 unless set. One that is forgotten is read anew from its
-    /// messages, which takes time; what left it can be read back again after that.
-    pub fn remembering(mut self, conversations: usize) -> Self {
-        self.remembered = conversations.max(1);
         self
     }
 

@@ -6,7 +6,7 @@ use crate::removed;
 use crate::text::count_lines;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
-use codelet_context::message::{Action, Parameters};
+use codelet_context::message::Parameters;
 use codelet_context::recall::{Archive, Removed};
 use codelet_text::short::grouped;
 use futures_util::future::{self, BoxFuture};
@@ -103,10 +103,6 @@ fn sought(parameters: &Parameters) -> Result<Option<&str>, String> {
 impl Tool for Recall {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
 
     fn is_read_only(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::page;
 use crate::target::Target;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::tool::{Call, Need, Output, Tool};
-use codelet_context::message::{Action, Parameters};
+use codelet_context::message::Parameters;
 use codelet_context::reminder;
 use futures_util::future::BoxFuture;
 use percent_encoding::percent_decode_str;
@@ -74,10 +74,6 @@ impl WebFetch {
 impl Tool for WebFetch {
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
 
     fn is_read_only(&self) -> bool {

@@ -9,7 +9,7 @@ use codelet_agent::run::Ending;
 use codelet_agent::session::{Parts, Session, Settings};
 use codelet_agent::surroundings::Nowhere;
 use codelet_agent::tool::{Call, Need, Output, Tool};
-use codelet_context::message::{Action, Parameters};
+use codelet_context::message::Parameters;
 use codelet_providers::{Choice, connect};
 use codelet_testkit::server::{Behaviour, Growth, Reply, Server, Wire};
 use serde_json::{Value, json};
@@ -22,9 +22,6 @@ struct Look(ToolSpec);
 impl Tool for Look {
     fn spec(&self) -> &ToolSpec {
         &self.0
-    }
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
     }
     fn is_read_only(&self) -> bool {
         true

@@ -14,6 +14,7 @@ use codelet_context::policy::CompactAt;
 use codelet_network::{Named, NetworkError, TrustedBy};
 use codelet_providers::address;
 use codelet_terminal::render::Background;
+use std::path::PathBuf;
 
 /// Prints the settings as they hold in a folder. Keys are named, never shown.
 ///
@@ -54,6 +55,16 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     fn or<T: ToString>(missing: &'static str) -> impl Fn(&Option<T>) -> String {
         move |value| value.as_ref().map_or(missing.to_owned(), ToString::to_string)
     }
+    fn list(missing: &str, items: impl Iterator<Item = String>) -> String {
+        let items: Vec<String> = items.collect();
+        if items.is_empty() { missing.to_owned() } else { items.join(", ") }
+    }
+    fn patterns(missing: &'static str) -> impl Fn(&Vec<String>) -> String {
+        move |patterns| list(missing, patterns.iter().cloned())
+    }
+    fn folders(missing: &'static str) -> impl Fn(&Vec<PathBuf>) -> String {
+        move |folders| list(missing, folders.iter().map(|folder| folder.display().to_string()))
+    }
     let mut rows = vec![
         row("model", &settings.model, String::clone),
         row("fallback", &settings.fallback, or("none")),
@@ -65,44 +76,16 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     rows.extend([
         row("effort", &settings.effort, or("the provider's default")),
         row("permission", &settings.permission, ToString::to_string),
-        row("allow", &settings.allow, |allow| match allow.as_slice() {
-            [] => "no commands".to_owned(),
-            patterns => patterns.join(", "),
-        }),
-        row("projects.allow", &settings.project_allow, |allow| {
-            match allow.as_slice() {
-                [] => "nothing else in this project".to_owned(),
-                patterns => patterns.join(", "),
-            }
-        }),
-        row("add_dirs", &settings.add_dirs, |folders| match folders.as_slice() {
-            [] => "none".to_owned(),
-            folders => folders
-                .iter()
-                .map(|folder| folder.display().to_string())
-                .collect::<Vec<_>>()
-                .join(", "),
-        }),
-        row("write", &settings.write, |folders| match folders.as_slice() {
-            [] => "the workspace and temporary files".to_owned(),
-            folders => folders
-                .iter()
-                .map(|folder| folder.display().to_string())
-                .collect::<Vec<_>>()
-                .join(", "),
-        }),
+        row("allow", &settings.allow, patterns("no commands")),
+        row("projects.allow", &settings.project_allow, patterns("nothing else in this project")),
+        row("add_dirs", &settings.add_dirs, folders("none")),
+        row("write", &settings.write, folders("the workspace and temporary files")),
         row("network", &settings.network, |network| {
             if *network { "on" } else { "off" }.to_owned()
         }),
         row("web", &settings.web, bool::to_string),
-        row("web_private", &settings.web_private, |hosts| match hosts.as_slice() {
-            [] => "no private addresses".to_owned(),
-            hosts => hosts.join(", "),
-        }),
-        row("deny", &settings.deny, |deny| match deny.as_slice() {
-            [] => "nothing".to_owned(),
-            patterns => patterns.join(", "),
-        }),
+        row("web_private", &settings.web_private, patterns("no private addresses")),
+        row("deny", &settings.deny, patterns("nothing")),
         row("max_steps", &settings.max_steps, or("no limit")),
         row("max_cost", &settings.max_cost, or("no limit")),
         row("window", &settings.window, or("the model's")),

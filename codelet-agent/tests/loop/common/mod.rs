@@ -117,9 +117,6 @@ impl Tool for Prints {
     fn spec(&self) -> &ToolSpec {
         unreachable!("no model is told of it")
     }
-    fn action(&self, _: &Parameters) -> Action {
-        Action::default()
-    }
     fn is_read_only(&self) -> bool {
         false
     }
