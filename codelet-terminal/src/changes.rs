@@ -18,8 +18,8 @@ const NAMED: usize = 50;
 /// What each file's part of the text begins with.
 const BEGINS: &str = "diff --git ";
 
-/// The changes, and behind them the files that git does not know.
-pub(crate) fn lines(look: &Look, told: &Uncommitted) -> Vec<Line<'static>> {
+/// The changes, of all files or the one that was asked for, and behind them the files that git does not know.
+pub(crate) fn lines(look: &Look, told: &Uncommitted, asked: Option<&str>) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut left = OF_ALL;
     let files = unified::files(&told.diff);
@@ -67,7 +67,11 @@ pub(crate) fn lines(look: &Look, told: &Uncommitted) -> Vec<Line<'static>> {
         ));
     }
     if lines.is_empty() {
-        lines = say(look, Role::Text, "Nothing is changed since the last commit.");
+        let words = match asked {
+            Some(file) => format!("{} has no changes since the last commit.", clean(file, 1)),
+            None => "Nothing is changed since the last commit.".to_owned(),
+        };
+        lines = say(look, Role::Text, &words);
     }
     lines
 }
@@ -128,7 +132,7 @@ mod tests {
 
     fn shown(told: &Uncommitted) -> String {
         let look = Look::new(60, Styles::Monochrome, crate::render::look::Background::Dark);
-        let lines = lines(&look, told).into_iter().map(|line| line.to_string());
+        let lines = lines(&look, told, None).into_iter().map(|line| line.to_string());
         lines.collect::<Vec<_>>().join("\n")
     }
 

@@ -81,7 +81,7 @@ impl PastPrompt {
             _ => format!("{} h {} min ago", seconds / 3_600, seconds / 60 % 60),
         };
         if self.files.is_empty() {
-            return format!("{ago} · no file changed");
+            return format!("{ago} · no file edited");
         }
         let named = self.files.iter().take(FILES).map(changed_file).collect::<Vec<_>>();
         let more = self.files.len().saturating_sub(FILES);

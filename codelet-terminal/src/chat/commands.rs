@@ -81,7 +81,7 @@ impl<F: Front> Chat<F> {
         match asked.done {
             Some(Some(told)) => {
                 let look = self.front.look();
-                self.front.print(changes::lines(&look, &told));
+                self.front.print(changes::lines(&look, &told, file.as_deref()));
             }
             Some(None) if !asked.was_interrupted => {
                 self.refuse(

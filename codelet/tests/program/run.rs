@@ -319,7 +319,8 @@ fn a_transcript_takes_the_place_of_no_file_but_the_transcript_that_it_continues(
             assert!(!output.status.success());
             assert_eq!(bench.read(file), before);
         }
-        let told = stderr(&saved(&["--transcript", file]));
+        let output = saved(&["--transcript", file]);
+        let told = stderr(&output);
         assert!(told.contains(&format!("{file} already exists")), "{told}");
     }
     ended(&saved(&["--transcript", "empty.json", "--from", "empty.json"]), 0);
