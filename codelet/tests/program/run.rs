@@ -342,11 +342,11 @@ fn a_transcript_is_not_written_through_a_link_that_a_command_has_put_in_its_plac
         ended(&bench.ask(&server, Wire::Anthropic, &args), 0);
         assert!(!bench.work.join("t.json").is_symlink());
         assert!(bench.read("t.json").contains("Linked."));
+        std::fs::remove_file(bench.work.join("t.json")).unwrap();
     }
     assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
     assert!(!made.exists());
     // Nor through one that stands there before the next session: who has put it there, nobody knows.
-    std::fs::remove_file(bench.work.join("t.json")).unwrap();
     std::os::unix::fs::symlink(&precious, bench.work.join("t.json")).unwrap();
     let server = Server::start(Wire::Anthropic, Behaviour::replies([]));
     let output = bench.ask(&server, Wire::Anthropic, &["-p", "Go.", "--transcript", "t.json"]);
