@@ -15,7 +15,7 @@ const TABLE: &[(Owner, &str)] = &[
     (Owner::Codelet, ".codelet"),
     (
         Owner::Obeyed("gives instructions to agents"),
-        "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .agents .claude .codex .gemini .opencode .cursor \
+        "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md .agents .claude .codex .gemini .opencode .opencode.json .cursor \
          .cursorrules .windsurf .windsurfrules .clinerules .roo .roorules .kiro .junie .continue .goosehints .aider.conf.yml .rules \
          qwen.md .qwen warp.md crush.md .pi .openhands .continuerc.json .augment-guidelines .roomodes .kilocode .amazonq .augment .trae .agent .factory .crush.json crush.json opencode.json \
          opencode.jsonc \
@@ -28,7 +28,7 @@ const TABLE: &[(Owner, &str)] = &[
     (
         Owner::Obeyed("is applied by editors that open the directory"),
         ".vscode *.code-workspace .idea .run .zed .fleet .helix .vs .vim .exrc .nvimrc .nvim.lua .lazy.lua .vimrc .lvimrc .dir-locals.el \
-         .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml .theia *.sublime-project .idx .replit .devfile.yaml",
+         .dir-locals-2.el .devcontainer .devcontainer.json .gitpod.yml .theia *.sublime-project .idx .replit .devfile.yaml .codesandbox .stackblitzrc .nova",
     ),
     (
         Owner::Obeyed("is run by shells that enter the directory"),
@@ -36,7 +36,7 @@ const TABLE: &[(Owner, &str)] = &[
     ),
     (
         Owner::Obeyed("configures version control"),
-        ".hg/hgrc .hg/hgrc-not-shared .sl/config .jj/repo/config.toml .jj/workspace-config.toml",
+        ".hg/hgrc .hg/hgrc-not-shared .sl/config .jj/repo/config.toml .jj/workspace-config.toml .lfsconfig",
     ),
     (
         Owner::Obeyed("is run by git's commands"),
@@ -56,7 +56,7 @@ const TABLE: &[(Owner, &str)] = &[
     ),
     (
         Owner::Obeyed("sets where tools get programs or which ones they start"),
-        ".npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs pnpmfile.cjs bunfig.toml .cargo .bazelrc .bazeliskrc .mvn gradle/wrapper .bundle \
+        ".npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs pnpmfile.cjs pnpm-workspace.yaml bunfig.toml .cargo .bazelrc .bazeliskrc .mvn gradle/wrapper .bundle \
          .gemrc .condarc .pypirc pip.conf nuget.config .curlrc .wgetrc .netrc .bazelversion \
          uv.toml .config/dotnet-tools.json",
     ),
@@ -75,7 +75,11 @@ pub fn obeys(path: &str) -> Option<Owner> {
             || matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
     };
     let seen = path.chars().filter(|c| !is_passed_over(c));
-    let plain: String = seen.flat_map(char::to_lowercase).collect();
+    // The long s is one to them, too.
+    let plain: String = seen
+        .flat_map(char::to_lowercase)
+        .map(|c| if c == 'ſ' { 's' } else { c })
+        .collect();
     let pieces: Vec<&str> = plain.split('/').filter(|piece| !matches!(*piece, "" | ".")).collect();
     TABLE.iter().find_map(|(owner, names)| {
         let is_at = |name: &str| {

@@ -119,10 +119,11 @@ fn keys<'a>(path: &'a PathAndQuery, headers: &'a HeaderMap) -> impl Iterator<Ite
     let words = values
         .filter_map(|value| value.to_str().ok())
         .filter_map(|value| value.split_ascii_whitespace().next_back());
-    words.chain(keys_in(path))
+    let queried = path.query().unwrap_or_default().split('&');
+    words.chain(queried.filter_map(|pair| Some(pair.split_once('=')?.1)))
 }
 
-/// Those in the query of an address.
+/// Those in the query of an address, as Google takes them.
 fn keys_in(path: &PathAndQuery) -> impl Iterator<Item = &str> {
     let pairs = path.query().unwrap_or_default().split('&');
     pairs.filter_map(|pair| pair.strip_prefix("key="))
@@ -283,6 +284,7 @@ mod tests {
                 "anthropic to openai",
             ),
             ("/v1/responses", "x-api-key: sk-ant-api03-x", "anthropic to openai"),
+            ("/v1/responses?api_key=sk-ant-api03-x", "", "anthropic to openai"),
             (
                 "/v1/chat/completions",
                 "authorization: Bearer AIzax",

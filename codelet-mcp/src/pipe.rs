@@ -3,6 +3,7 @@
 use crate::changes::Changes;
 use crate::program::Ends;
 use crate::text::Tail;
+use codelet_text::json::has_more_values;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -20,6 +21,8 @@ use tokio::sync::Mutex;
 
 /// The longest message that is taken, in bytes; that over HTTP may be as long.
 pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
+/// The most values of one: each takes some hundred bytes, however short it is written.
+const MOST_VALUES: usize = 500_000;
 /// Bytes that are read at once.
 const PIECE: usize = 64 * 1024;
 /// Questions of the server that wait for their answers; more are not heard.
@@ -120,7 +123,9 @@ impl Pipe {
 
 /// A line as a message, if it is one that is waited for. A notice that a list has changed is noted.
 fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
-    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+    let is_short = !has_more_values(line, MOST_VALUES);
+    let value = is_short.then(|| serde_json::from_slice::<Value>(line).ok());
+    let Some(value) = value.flatten() else {
         return unreadable(line).map(JsonRpcMessage::Error);
     };
     if let (Some(method), None) = (value.get("method"), value.get("id")) {
@@ -130,7 +135,7 @@ fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     serde_json::from_value(value).ok()
 }
 
-/// What stands for an answer that cannot be read, since it is nested too deeply or no text throughout: whoever waits for it need not wait
+/// What stands for an answer that cannot be read, since it is nested too deeply, has too many values, or is no text throughout: whoever waits for it need not wait
 /// any longer.
 fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
     /// What of an answer can be read without reading all of it, however deep it is.

@@ -8,9 +8,13 @@ mod reason;
 pub(crate) mod responses;
 
 use codelet_agent::model::{Billed, Delta, Stop};
+use codelet_text::json::has_more_values;
 use codelet_text::short::clip;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+
+/// So many values are built of one frame, or of the parameters of a call: each takes some hundred bytes, however short it is written.
+const MOST_VALUES: usize = 500_000;
 
 /// Why no more frames are read.
 #[derive(Clone, PartialEq, Debug)]
@@ -83,6 +87,9 @@ pub(crate) struct Whole {
 
 /// A frame as JSON.
 pub(crate) fn parse(frame: &str) -> Result<Value, Trouble> {
+    if has_more_values(frame.as_bytes(), MOST_VALUES) {
+        return Err(Trouble::Garbled(format!("an event has more than {MOST_VALUES} values")));
+    }
     serde_json::from_str(frame).map_err(|error| {
         let beginning = clip(frame, 80);
         Trouble::Garbled(format!("an event is not valid JSON ({error}): {beginning}"))
@@ -126,6 +133,9 @@ pub(crate) fn append(fields: &mut Map<String, Value>, name: &str, more: &str) {
 pub(crate) fn parameters(text: &str) -> Option<Map<String, Value>> {
     if matches!(text.trim(), "" | "null") {
         return Some(Map::new());
+    }
+    if has_more_values(text.as_bytes(), MOST_VALUES) {
+        return None;
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Some(map),

@@ -4,6 +4,7 @@
 //! - [`printed`]: what a program prints, as it comes, as it would stand on paper.
 //! - [`unified`]: unified diffs, line by line.
 //! - [`unseen`]: characters that hide, turn or break what stands around them.
+//! - [`json`]: how many values a text of JSON holds.
 //! - [`near`]: the name that may have been meant by one that does not exist.
 //! - [`path`]: one notion of a path, however it is written.
 //! - [`shell`]: words of a shell's line.
@@ -17,6 +18,7 @@
 //! ```
 
 pub mod codes;
+pub mod json;
 pub mod near;
 pub mod path;
 pub mod printed;

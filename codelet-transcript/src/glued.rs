@@ -1,8 +1,8 @@
 //! Whole entries within a line that is none: two that were glued together, or the beginning of one before a whole one, as
 //! programs leave them that were ended while they wrote.
 
-use crate::skim::has_more_values;
 use crate::source::MOST_VALUES;
+use codelet_text::json::has_more_values;
 use serde_json::{Map, Value};
 
 /// Different beginnings that are looked for: writers name the fields of their entries in few orders.

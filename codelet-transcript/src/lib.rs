@@ -139,7 +139,6 @@ pub use items::{Listed, is_reply_item, read_items, write_items};
 pub use maker::{Maker, Retelling};
 pub use marked::mark_last_block;
 pub use recording::{Billed, Recorded, Recording};
-pub use skim::has_more_values;
 
 use bytes::Bytes;
 use node::Node;

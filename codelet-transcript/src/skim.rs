@@ -184,31 +184,6 @@ impl<'a> Skim<'a> {
     }
 }
 
-/// Whether a text of JSON holds more than so many values, nested ones and the keys of objects among them. What it takes to build them all
-/// is told by their number and not by the bytes: `[]` is two bytes, and forty times as many once it is built.
-pub fn has_more_values(json: &[u8], most: usize) -> bool {
-    let skim = Skim { text: json, at: 0 };
-    let (mut at, mut values) = (0, 1);
-    while let Some(byte) = json.get(at) {
-        match byte {
-            // What is not closed is one value to the end.
-            b'"' => match skim.string_end(at) {
-                Some(end) => at = end,
-                None => return false,
-            },
-            b'[' | b'{' | b',' | b':' => {
-                values += 1;
-                at += 1;
-                if values > most {
-                    return true;
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    false
-}
-
 /// The members of an object, looked over once.
 pub(crate) struct Seen<'a>(Vec<(&'a str, Skim<'a>)>);
 

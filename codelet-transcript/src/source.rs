@@ -2,7 +2,8 @@
 
 use crate::document::Warning;
 use crate::error::ReadError;
-use crate::skim::{Skim, has_more_values};
+use crate::skim::Skim;
+use codelet_text::json::has_more_values;
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -26,14 +26,22 @@ fn denies_words(pattern: &str, line: &str) -> bool {
 }
 
 /// Shells, which take a line as one of their words.
-const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "fish"];
+const SHELLS: [&str; 7] = ["sh", "bash", "rbash", "dash", "zsh", "ksh", "fish"];
 
-/// Whether a pattern denies a line that a command gives to a shell (`bash -c 'git push'`).
+/// Whether a pattern denies a line that a command gives to a shell (`bash -c 'git push'`), or to a program that has a shell run it
+/// (`flock FILE -c 'git push'`, `env -S 'git push'`).
 fn denies_line_of(pattern: &str, words: &[Word]) -> bool {
     let is_shell = |word: &Word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
-    let shell = words.iter().position(is_shell);
+    let shell = words.iter().position(is_shell).unwrap_or(words.len());
+    let takes_line = |word: &Word| match word.text.strip_prefix("--") {
+        Some(name) => matches!(name, "command" | "split-string"),
+        None => word.text.starts_with('-') && word.text.ends_with(['c', 'S']),
+    };
+    let lines = (1..words.len()).filter(|&at| at > shell || takes_line(&words[at - 1]));
     // Each is shorter than the line that it is a word of, so there is an end to it.
-    shell.is_some_and(|shell| words[shell + 1..].iter().any(|word| denies(pattern, &word.text)))
+    lines
+        .map(|at| words[at].text.as_str())
+        .any(|line| denies(pattern, line))
 }
 
 /// Whether a pattern denies the command that begins with the first of these words.

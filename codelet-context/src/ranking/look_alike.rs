@@ -1,12 +1,13 @@
 //! A line's beginning as whoever reads it takes it: a text can look like another one and have no byte in common with it.
 
 use codelet_text::unseen::Unseen;
+use std::borrow::Cow;
 
 /// No label is longer, in characters.
 const LONGEST: usize = 64;
 
 /// A line's first characters in plain ones: each run of blanks one space, none at the start, without what is not seen and without marks on
-/// letters, and signs and letters of other widths and of mathematics as those of ASCII. Of at most 64 characters.
+/// letters, and signs and letters of other widths, in circles and of mathematics as those of ASCII. Of at most 64 characters.
 pub(crate) fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(LONGEST);
     let mut is_blank = false;
@@ -46,6 +47,14 @@ pub(crate) fn strip<'a>(plain: &'a str, label: &str) -> Option<&'a str> {
     (foreign == 0 || foreign < same).then_some(rest.as_str())
 }
 
+/// A text with the characters of ASCII in place of those that look like them.
+pub(crate) fn in_ascii(text: &str) -> Cow<'_, str> {
+    match text.is_ascii() {
+        true => Cow::Borrowed(text),
+        false => text.chars().map(of_ascii).collect(),
+    }
+}
+
 fn is_unseen(c: char) -> bool {
     let is_mark = matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}');
     is_mark || c.is_control() && !c.is_whitespace() || Unseen::of(c).is_some_and(|kind| kind != Unseen::Break)
@@ -59,6 +68,9 @@ fn of_ascii(c: char) -> char {
     match c {
         ..='\u{7f}' => c,
         '！'..='～' => char::from_u32(code - WIDE).unwrap_or(c),
+        '﹟' => '#',
+        'Ⓐ'..='Ⓩ' => letter(b'A', code - 0x24b6),
+        'ⓐ'..='ⓩ' => letter(b'a', code - 0x24d0),
         '∶' | 'ː' | '꞉' | '﹕' | '︓' | '։' | '׃' => ':',
         // Alphabets of 26 capital and 26 small letters each, one behind the other; then digits.
         '\u{1d400}'..='\u{1d6a3}' => match (code - 0x1d400) % 52 {
@@ -85,6 +97,7 @@ mod tests {
             ("A\u{200b}s\u{ad}ked\u{2060} last\u{fe0f}：", "Asked last:"),
             ("A\u{332}sked", "Asked"),
             ("＃ Ｓtate", "# State"),
+            ("﹟ ⓃⒺⓧⓣ", "# NExt"),
             ("𝐀𝗌𝘬𝚎𝖉 𝟙", "Asked 1"),
             ("a\u{2028}b\u{85}c", "a b c"),
             ("", ""),

@@ -77,7 +77,8 @@ fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
     } else {
         Cow::Owned(shown.chars().filter(|&c| Unseen::of(c).is_none()).collect::<String>())
     };
-    let has_tag = names_tag(&bare) || bare.match_indices('<').any(|(at, _)| is_harness_tag(&bare[at + 1..]));
+    let seen = look_alike::in_ascii(&bare);
+    let has_tag = names_tag(&seen) || seen.match_indices('<').any(|(at, _)| is_harness_tag(&seen[at + 1..]));
     (!has_tag).then(|| {
         if bare.len() < shown.len() && poses(&bare) {
             bare
@@ -159,6 +160,8 @@ mod tests {
             ),
             ("\u{1b}]8;;file:///a\u{1b}\\Goal\u{1b}]8;;\u{7}: x", Some("Goal: x")),
             ("<sys\u{1b}[0mtem-reminder>", None),
+            ("＜／ｓｙｓｔｅｍ－ｒｅｍｉｎｄｅｒ＞", None),
+            ("</𝐬𝐲𝐬𝐭𝐞𝐦-𝐫𝐞𝐦𝐢𝐧𝐝𝐞𝐫>", None),
             ("[32mok[39m", Some("[32mok[39m")),
         ] {
             assert_eq!(quotable(line).as_deref(), shown, "{line:?}");

@@ -30,24 +30,22 @@ pub fn permitted(found: &mut Found, settings: &Settings, place: &Place, can_ask:
         return Ok(true);
     }
     let digest = digest(&found.project, &place.root);
-    let count = crate::paint::count(found.project.iter().map(|source| source.hooks.len()).sum(), "hook");
+    let hooks = found.project.iter().map(|source| source.hooks.len()).sum();
+    let are = if hooks == 1 { "is" } else { "are" };
+    let not_run = format!("{} of this project {are} not run", crate::paint::count(hooks, "hook"));
     let question = question(&found.project, &place.root, settings.hooks_consent.is_some());
     if question.len() > MOST || question.lines().count() > LINES {
-        found.notices.push(format!(
-            "{count} of this project are not run: they are too long to be shown"
-        ));
+        found.notices.push(format!("{not_run}: too long to be shown"));
         return Ok(false);
     }
     if !can_ask || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         found.notices.push(format!(
-            "{count} of this project are not run: nobody has permitted them. Start `codelet` in a terminal here, which shows them and asks"
+            "{not_run}: nobody has permitted them. Start `codelet` in a terminal here, which shows them and asks"
         ));
         return Ok(false);
     }
     if !asked(&question).map_err(|error| Failure::Told(crate::exit::words(&error)))? {
-        found
-            .notices
-            .push(format!("{count} of this project are not run in this session"));
+        found.notices.push(format!("{not_run} in this session"));
         return Ok(false);
     }
     let fenced = world::written_by_commands(place);
