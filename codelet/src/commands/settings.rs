@@ -57,7 +57,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
     }
     fn list(missing: &str, items: impl Iterator<Item = String>) -> String {
         let items: Vec<String> = items.collect();
-        if items.is_empty() { missing.to_owned() } else { items.join(", ") }
+        if items.is_empty() {
+            missing.to_owned()
+        } else {
+            items.join(", ")
+        }
     }
     fn patterns(missing: &'static str) -> impl Fn(&Vec<String>) -> String {
         move |patterns| list(missing, patterns.iter().cloned())
@@ -77,7 +81,11 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
         row("effort", &settings.effort, or("the provider's default")),
         row("permission", &settings.permission, ToString::to_string),
         row("allow", &settings.allow, patterns("no commands")),
-        row("projects.allow", &settings.project_allow, patterns("nothing else in this project")),
+        row(
+            "projects.allow",
+            &settings.project_allow,
+            patterns("nothing else in this project"),
+        ),
         row("add_dirs", &settings.add_dirs, folders("none")),
         row("write", &settings.write, folders("the workspace and temporary files")),
         row("network", &settings.network, |network| {
