@@ -211,6 +211,8 @@ mod tests {
     fn what_somebody_obeys_is_known_by_its_name_wherever_it_stands() {
         for path in [
             "AGENTS.md",
+            "AGENTſ.md",
+            ".opencode.json",
             "agents.MD",
             "docs/deep/Claude.md",
             "CLAUDE.local.md",

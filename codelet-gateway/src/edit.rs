@@ -124,18 +124,28 @@ impl Facts {
     }
 }
 
-impl Editor {
-    /// Remembers nothing yet.
-    pub fn new(settings: Settings) -> Self {
-        Editor {
-            settings,
-            hasher: RandomState::new(),
-            memory: Memory::default(),
-        }
-    }
-
+/// What makes requests smaller. [`Editor`] does; whatever goes wrong in it, the request goes on as it came.
+pub trait Edit: Send + Sync + 'static {
     /// Makes a request smaller, if that is due.
-    pub fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
+    fn edit(&self, asked: &Asked, body: &Bytes) -> Edited;
+
+    /// The same for a request that the provider has refused as too long, with the limit that it names and the tokens that it has counted,
+    /// where it does. As long as this is remembered, the conversation is edited for that much less. None where the
+    /// request cannot be made smaller than it was.
+    fn edit_refused(
+        &self,
+        asked: &Asked,
+        body: &Bytes,
+        limit: Option<Tokens>,
+        counted: Option<Tokens>,
+    ) -> Option<Edited>;
+
+    /// The text that was removed from a conversation under this handle, as long as that is remembered.
+    fn recall(&self, handle: &str) -> Option<String>;
+}
+
+impl Edit for Editor {
+    fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
         let Some(listed) = Listed::of(body, asked.api.format()) else {
             return Facts::default().pass("it is no conversation");
         };
@@ -144,10 +154,7 @@ impl Editor {
         self.edit_for(&request, shrinks)
     }
 
-    /// The same for a request that the provider has refused as too long, with the limit that it names and the tokens that it has counted,
-    /// where it does. As long as this is remembered, the conversation is edited for that much less. None where the
-    /// request cannot be made smaller than it was.
-    pub fn edit_refused(
+    fn edit_refused(
         &self,
         asked: &Asked,
         body: &Bytes,
@@ -175,9 +182,19 @@ impl Editor {
         })
     }
 
-    /// The text that was removed from a conversation under this handle, as long as that is remembered.
-    pub fn recall(&self, handle: &str) -> Option<String> {
+    fn recall(&self, handle: &str) -> Option<String> {
         self.memory.recall(handle)
+    }
+}
+
+impl Editor {
+    /// Remembers nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        Editor {
+            settings,
+            hasher: RandomState::new(),
+            memory: Memory::default(),
+        }
     }
 
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {

@@ -20,5 +20,5 @@ mod upstream;
 pub use api::Api;
 pub use ledger::{Conversation, Ledger, Row, Shown, Totals};
 pub use recall::recall;
-pub use server::{Edit, Gateway, Options};
+pub use server::{Gateway, Options};
 pub use upstream::{Contradiction, Provider, Upstream, UpstreamError};

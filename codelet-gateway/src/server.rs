@@ -1,13 +1,12 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
-use crate::edit::{Asked, Edited, Editor};
+use crate::edit::Edit;
 use crate::headers::TOKEN;
 use crate::ledger::{Ledger, Totals};
 use crate::page;
 use crate::pass;
 use crate::upstream::{Provider, Upstream};
 use bytes::Bytes;
-use codelet_context::tokens::Tokens;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
@@ -40,44 +39,6 @@ type Refusal = (StatusCode, &'static str);
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
 /// A body of an answer.
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Broken>>;
-
-/// What makes requests smaller. [`Editor`] does; whatever goes wrong in it, the request goes on as it came.
-pub trait Edit: Send + Sync + 'static {
-    /// See [`Editor::edit`].
-    fn edit(&self, asked: &Asked, body: &Bytes) -> Edited;
-
-    /// See [`Editor::edit_refused`].
-    fn edit_refused(
-        &self,
-        asked: &Asked,
-        body: &Bytes,
-        limit: Option<Tokens>,
-        counted: Option<Tokens>,
-    ) -> Option<Edited>;
-
-    /// See [`Editor::recall`].
-    fn recall(&self, handle: &str) -> Option<String>;
-}
-
-impl Edit for Editor {
-    fn edit(&self, asked: &Asked, body: &Bytes) -> Edited {
-        Editor::edit(self, asked, body)
-    }
-
-    fn edit_refused(
-        &self,
-        asked: &Asked,
-        body: &Bytes,
-        limit: Option<Tokens>,
-        counted: Option<Tokens>,
-    ) -> Option<Edited> {
-        Editor::edit_refused(self, asked, body, limit, counted)
-    }
-
-    fn recall(&self, handle: &str) -> Option<String> {
-        Editor::recall(self, handle)
-    }
-}
 
 /// What a gateway is made of.
 pub struct Options {

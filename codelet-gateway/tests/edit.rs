@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use codelet_context::economics::Preset;
 use codelet_gateway::Api;
-use codelet_gateway::edit::{Edited, Editor, Settings};
+use codelet_gateway::edit::{Edit, Edited, Editor, Settings};
 use codelet_transcript::vendor;
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use crate::args::Reading;
 use crate::exit::Failure;
-use crate::paint::{self, Ink, count};
+use crate::paint::{self, Ink, clean, count};
+use crate::progress::Progress;
 use crate::stores::{self, Session, Store};
 use codelet_transcript::{Document, Format, ReadError, Recording};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -74,6 +75,18 @@ impl Input {
             },
             None => Input::read_stdin(file.is_some()),
         }
+    }
+
+    /// Reads the file as [`read_any`](Input::read_any) does, and tells what is read where that takes long.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_any_telling(file: Option<&Path>) -> Result<(Self, Progress), Failure> {
+        let progress = Progress::start("reading");
+        let input = Input::read_any(file)?;
+        let size = paint::bytes(input.bytes.len() as u64);
+        progress.tell(&format!("reading {} ({size})", clean(&input.name)));
+        Ok((input, progress))
     }
 
     fn read_file(path: &Path) -> Result<Self, Failure> {

@@ -30,6 +30,7 @@ mod secrets;
 mod servers;
 mod settings;
 mod side_by_side;
+mod startup;
 mod stores;
 mod takeover;
 mod tasks;

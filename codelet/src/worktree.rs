@@ -1,9 +1,9 @@
 //! `--worktree NAME`: the session works in a further working tree of the repository, and says at its end where that is.
 
 use crate::args::Chat;
-use crate::commands::once;
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::startup;
 use crate::world;
 use codelet_agent::spelling::spell;
 use codelet_text::shell::word;
@@ -26,7 +26,7 @@ pub fn enter(chat: &Chat) -> Result<(Place, Option<Entered>), Failure> {
     let Some(name) = &chat.worktree else {
         return Ok((place, None));
     };
-    let settings = once::settings(chat, &place)?;
+    let settings = startup::settings(chat, &place)?;
     if world::without_key(&settings).is_some() {
         // Nothing is made for a session that cannot begin; why not is told there.
         return Ok((place, None));

@@ -3,8 +3,8 @@
 use crate::{PATIENCE, client, options, start};
 use bytes::Bytes;
 use codelet_context::tokens::Tokens;
-use codelet_gateway::edit::{Asked, Edited, Facts};
-use codelet_gateway::{Edit, Ledger, Options};
+use codelet_gateway::edit::{Asked, Edit, Edited, Facts};
+use codelet_gateway::{Ledger, Options};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::sync::Arc;

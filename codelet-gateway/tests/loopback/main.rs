@@ -4,7 +4,8 @@
 mod faults;
 mod server;
 
-use codelet_gateway::{Edit, Gateway, Ledger, Options, Upstream};
+use codelet_gateway::edit::Edit;
+use codelet_gateway::{Gateway, Ledger, Options, Upstream};
 use codelet_network::Network;
 use serde_json::Value;
 use std::net::SocketAddr;

@@ -2,7 +2,6 @@
 
 use crate::args::Acp;
 use crate::commands::chat::{connection, gate, known_models};
-use crate::commands::once;
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
 use crate::hooks::{self, runner::Runner};
@@ -11,6 +10,7 @@ use crate::place::Place;
 use crate::recorded::{self, peek};
 use crate::servers::ServerFile;
 use crate::settings::{From, Settings};
+use crate::startup;
 use crate::takeover::{self, Recorded};
 use crate::world;
 use codelet_acp::{Begun, Command, Host, Listed, Pictures, Reach, Server, ServerReach, Unopened, Wanted};
@@ -55,8 +55,8 @@ const LISTED: usize = 200;
 /// # Errors
 /// When the pipes break.
 pub fn run(args: &Acp) -> Result<Exit, Failure> {
-    let runtime = once::runtime()?;
-    let stop = once::heed_signals()?;
+    let runtime = startup::runtime()?;
+    let stop = startup::heed_signals()?;
     // Anything else that is said on it would be no message.
     crate::output::stdout()?;
     let host = Sessions { args: args.clone() };
@@ -93,7 +93,7 @@ impl Host for Sessions {
 
 async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unopened> {
     let mut place = Place::find(Some(&wanted.directory)).map_err(unfit)?;
-    let mut settings = once::overridden(&args.overrides, &place).map_err(failed)?;
+    let mut settings = startup::overridden(&args.overrides, &place).map_err(failed)?;
     place.widen(&mut settings, &wanted.added).map_err(unfit)?;
     if let Some(more) = wanted.append_system {
         let all = settings.append_system.value.take().into_iter().chain([more]);
@@ -101,7 +101,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         settings.append_system.take(Some(Some(all)), &From::CommandLine);
     }
     let mut notices = add_servers(&mut settings.mcp, wanted.servers);
-    notices.extend(once::in_the_clear(&settings));
+    notices.extend(startup::in_the_clear(&settings));
     let recorded = match wanted.recorded {
         Some(name) => Some(read(&name, &place)?),
         None => None,
@@ -110,7 +110,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
     let model = world::model(&settings, &mut |_| {}).await.map_err(failed)?;
     let standby = Standby::connect(&settings, &mut |_| {}).await.map_err(failed)?;
-    notices.extend(once::notices(&settings, &*model));
+    notices.extend(startup::notices(&settings, &*model));
     let equipment = world::equipment(&settings, &place, &*model);
     let connected = world::servers(&settings, &place, &*model, &skip).await;
     notices.extend(equipment.notices.into_iter().chain(connected.notices));
@@ -124,7 +124,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
             gate: Arc::new(gate.clone()),
             world: equipment.surroundings,
         },
-        once::session_settings(&settings, true),
+        startup::session_settings(&settings, true),
     );
     session.served_by(connected.offers);
     session.journalled_by(equipment.reach.journal());
@@ -150,7 +150,7 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
         look: Arc::new(|session, word, arguments| codelet_terminal::shown(session, word, arguments, WIDTH)),
         pictures: pictures(),
         prompts,
-        end: Box::new(move || servers.end(once::FAREWELL).boxed_local()),
+        end: Box::new(move || servers.end(startup::FAREWELL).boxed_local()),
     };
     Ok(Begun {
         session,

@@ -1,15 +1,14 @@
 //! `codelet`: a session that somebody lives in, on a terminal or in lines.
 
 use crate::args::Chat;
-use crate::commands::once;
 use crate::exit::{Exit, Failure, words};
-use crate::fallback::Standby;
 use crate::hooks::{self, Hook, runner::Runner};
 use crate::live_page::Page;
 use crate::place::{Place, variable};
 use crate::progress::Progress;
 use crate::secrets;
 use crate::settings::{Login, NotifyBy, Settings, kept};
+use crate::startup;
 use crate::takeover::{self, Recorded};
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
@@ -28,7 +27,7 @@ use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::Heeded;
-use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Missed, Notify, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Lived, Missed, Notify, Outfit, Reach};
 use codelet_tools::secrets::Secrets;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
@@ -64,25 +63,12 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         return Err(opening::without_terminal(prompt));
     }
     let (mut place, tree) = worktree::enter(chat)?;
-    let mut settings = once::settings(chat, &place)?;
+    let mut settings = startup::settings(chat, &place)?;
     settings
         .notices
         .extend(tree.iter().flat_map(worktree::Entered::notices));
     place.widen(&mut settings, &chat.add_dir)?;
-    let recorded = chat
-        .from
-        .as_deref()
-        .map(|file| takeover::read(file, chat.index))
-        .transpose()?;
-    let from = chat
-        .from
-        .as_deref()
-        .zip(recorded.as_ref().map(takeover::Recorded::format));
-    let transcript = chat
-        .transcript
-        .as_ref()
-        .map(|path| Transcript::find(path, from, &place))
-        .transpose()?;
+    let (transcript, recorded) = startup::files(chat, &place)?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
@@ -117,13 +103,12 @@ fn live(
     hooks: Vec<Hook>,
     (transcript, recorded): (Option<&Transcript>, Option<Recorded>),
 ) -> Result<ExitCode, Failure> {
-    let runtime = once::runtime()?;
-    super::warn(&crate::paint::Look::stderr(), once::in_the_clear(settings).as_slice());
+    let runtime = startup::runtime()?;
+    let warning = startup::in_the_clear(settings);
+    super::warn(&crate::paint::Look::stderr(), warning.as_slice());
     let ready = unless_signalled(&runtime, async {
         let mut told = loading::Told::default();
-        let mut waits = |loading| told.on(&loading);
-        let model = world::model(settings, &mut waits).await?;
-        Ok((model, Standby::connect(settings, &mut waits).await?))
+        startup::models(settings, &mut |loading| told.on(&loading)).await
     });
     let (model, standby) = match ready {
         Ok(models) => models?,
@@ -145,11 +130,7 @@ fn live(
     let is_typed = std::io::stdin().is_terminal();
     let is_dumb = variable("TERM").is_none_or(|term| term == "dumb");
     let on_terminal = is_typed && std::io::stdout().is_terminal() && !is_dumb && !chat.plain;
-    let (reach, hooked, tools) = (
-        equipment.reach.clone(),
-        equipment.reach.clone(),
-        equipment.reach.clone(),
-    );
+    let reach = equipment.reach.clone();
     let has_hooks = !hooks.is_empty();
     let mut servers = Servers::default();
     let skip = Interrupt::new();
@@ -173,9 +154,9 @@ fn live(
             toolset.has_skills(),
         );
         begun.opening = opening;
-        let file = once::transcript_file(chat, place);
-        Runner::serve(hooks, &mut begun.session, file, place, hooked);
-        begun.notices.extend(standby.serve(&mut begun.session, tools));
+        let file = startup::transcript_file(chat, place);
+        Runner::serve(hooks, &mut begun.session, file, place, reach.clone());
+        begun.notices.extend(standby.serve(&mut begun.session, reach.clone()));
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
@@ -190,13 +171,13 @@ fn live(
         crate::output::stdout()?;
     }
     let lived = if on_terminal {
-        let outfit = outfit(settings, place, reach);
+        let outfit = outfit(settings, place, reach.clone());
         runtime.block_on(codelet_terminal::on_terminal(outfit, &greeting, &skip, begin))
     } else {
         let width = crate::paint::Look::stdout().width;
         runtime.block_on(codelet_terminal::in_lines(is_typed, width, &greeting, &skip, begin))
     };
-    runtime.block_on(servers.end(once::FAREWELL));
+    runtime.block_on(servers.end(startup::FAREWELL));
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
     if has_hooks {
@@ -205,15 +186,25 @@ fn live(
     }
     let lived = lived.map_err(|error| Failure::at("the terminal", words(&error)))?;
     if let Some(transcript) = transcript {
-        transcript.end(&lived.session)?;
-        if let Some(file) = chat.transcript.as_deref().filter(|_| !transcript.is_stream()) {
-            let file = codelet_agent::spelling::spell(file.as_os_str());
-            let _ = writeln!(
-                std::io::stderr(),
-                "To continue this session: codelet --from {file} --transcript {file}"
-            );
-        }
+        end_transcript(transcript, &lived.session, chat)?;
     }
+    status(lived, is_typed)
+}
+
+/// Writes the whole session, and says how to go on from it.
+fn end_transcript(transcript: &Transcript, session: &Session, chat: &Chat) -> Result<(), Failure> {
+    transcript.end(session)?;
+    if let Some(file) = chat.transcript.as_deref().filter(|_| !transcript.is_stream()) {
+        let file = codelet_agent::spelling::spell(file.as_os_str());
+        let _ = writeln!(
+            std::io::stderr(),
+            "To continue this session: codelet --from {file} --transcript {file}"
+        );
+    }
+    Ok(())
+}
+
+fn status(lived: Lived, is_typed: bool) -> Result<ExitCode, Failure> {
     Ok(match (lived.left, &lived.ending) {
         (Left::Gone(status), _) => status.into(),
         (Left::Unwritable(why), _) => return Err(Failure::at("standard output", words(&why.into()))),
@@ -235,7 +226,7 @@ fn begun(
     (offers, prompts, told): (Arc<dyn ToolSource>, Arc<dyn PromptSource>, Vec<String>),
     skills: bool,
 ) -> Begun {
-    let mut notices = once::notices(settings, &*model);
+    let mut notices = startup::notices(settings, &*model);
     notices.extend(equipment.notices.into_iter().chain(told));
     let (gate, questions) = gate(settings, place);
     let reach_of_tools = equipment.reach.clone();
@@ -247,7 +238,7 @@ fn begun(
             gate: Arc::new(gate.clone()),
             world: Arc::clone(&surroundings),
         },
-        once::session_settings(settings, skills),
+        startup::session_settings(settings, skills),
     );
     session.served_by(offers);
     session.journalled_by(equipment.reach.journal());

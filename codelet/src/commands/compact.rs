@@ -39,13 +39,7 @@ pub fn run(args: &Compact) -> Result<Exit, Failure> {
         ));
     }
     let places = Places::of(args)?;
-    let progress = Progress::start("reading");
-    let input = Input::read_any(args.file.as_deref())?;
-    progress.tell(&format!(
-        "reading {} ({})",
-        clean(&input.name),
-        paint::bytes(input.bytes.len() as u64)
-    ));
+    let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
     match input.conversations(args.index)? {
         Conversations::One(input) => one(args, &places, input, progress),
         Conversations::Many(input) => all(args, &places, &input, progress),

@@ -10,6 +10,7 @@ use crate::front::Front;
 use crate::paint::{Ink, Look};
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::startup;
 use crate::world;
 use closing::Closing;
 use codelet_agent::interrupt::Interrupt;
@@ -116,9 +117,9 @@ pub fn run(args: &Demo, began: Instant) -> Result<Exit, Failure> {
         }),
         world: equipment.surroundings,
     };
-    let mut session = Session::new(parts, once::session_settings(&settings, false));
-    let runtime = once::runtime()?;
-    let interrupt = once::heed_signals()?;
+    let mut session = Session::new(parts, startup::session_settings(&settings, false));
+    let runtime = startup::runtime()?;
+    let interrupt = startup::heed_signals()?;
     let mut front = match args.output {
         OutputForm::Text => shown(args, &interrupt)?,
         form => once::front(form, &interrupt)?,

@@ -3,7 +3,6 @@
 use crate::args::Doctor;
 use crate::clouds;
 use crate::commands::chat::shown;
-use crate::commands::once;
 use crate::exit::{Exit, Failure};
 use crate::network;
 use crate::output::Output;
@@ -11,6 +10,7 @@ use crate::paint::{Ink, Look, clean, count, flow, width};
 use crate::place::{Place, variable};
 use crate::secrets;
 use crate::settings::{Set, Settings};
+use crate::startup;
 use crate::world;
 use codelet_agent::instructions;
 use codelet_agent::model::ModelError;
@@ -235,7 +235,7 @@ fn provider(settings: &Settings) -> Result<Point, Failure> {
     let at = Some(world::asked_at(settings)).filter(|at| !at.is_empty());
     let at = at.unwrap_or_else(|| "the provider".to_owned());
     let began = Instant::now();
-    let reached = once::runtime()?.block_on(codelet_providers::reach(&choice));
+    let reached = startup::runtime()?.block_on(codelet_providers::reach(&choice));
     let took = began.elapsed().as_millis();
     let point = |state, text: String| Point::new("provider", state, text);
     Ok(match reached {

@@ -28,13 +28,7 @@ const NEWEST_TURNS: usize = 6;
 /// # Errors
 /// When the input cannot be read or standard output takes no more.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
-    let progress = Progress::start("reading");
-    let input = Input::read_any(args.file.as_deref())?;
-    progress.tell(&format!(
-        "reading {} ({})",
-        clean(&input.name),
-        paint::bytes(input.bytes.len() as u64)
-    ));
+    let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
     match input.conversations(args.index)? {
         Conversations::One(input) => {
             let (shown, warnings) = inspected(args, input, progress)?;

@@ -3,7 +3,6 @@
 mod login;
 
 use crate::args::{self, Mcp};
-use crate::commands::once;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, clip, count};
@@ -11,6 +10,7 @@ use crate::place::Place;
 use crate::progress::Progress;
 use crate::servers::ServerFile;
 use crate::settings::Settings;
+use crate::startup;
 use crate::world;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::prompts::usage;
@@ -118,12 +118,17 @@ fn check(
     files: &BTreeMap<String, ServerFile>,
     place: &Place,
 ) -> Result<Option<Vec<Checked>>, Failure> {
-    let runtime = once::runtime()?;
-    let interrupt = once::heed_signals()?;
+    let runtime = startup::runtime()?;
+    let interrupt = startup::heed_signals()?;
     let (named, options) = world::named_servers(settings, files, place, true);
     super::warn(&Look::stderr(), &named.notices);
     let progress = Progress::start("connecting to MCP servers");
-    let mut checked = runtime.block_on(codelet_mcp::check(named.servers, options, &interrupt, once::FAREWELL));
+    let mut checked = runtime.block_on(codelet_mcp::check(
+        named.servers,
+        options,
+        &interrupt,
+        startup::FAREWELL,
+    ));
     drop(progress);
     // A server that does not end must not keep the process.
     runtime.shutdown_background();

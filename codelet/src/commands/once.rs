@@ -1,40 +1,30 @@
 //! `codelet -p`: one prompt, carried to its end, with nobody there to ask.
 
-use crate::args::{Chat, InputForm, OutputForm, Overrides};
+use crate::args::{Chat, InputForm, OutputForm};
 use crate::exit::{Exit, Failure};
-use crate::fallback::Standby;
 use crate::front::{Done, Front, Json, Outlet, Plain, StoodStill, Stream};
 use crate::hooks::{self, runner::Runner};
 use crate::incoming::Incoming;
 use crate::paint::{Ink, Look, clean};
 use crate::pictures::Pictures;
-use crate::place::{Place, variable};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::schema::Schema;
-use crate::settings::{From, Settings};
+use crate::settings::Settings;
 use crate::toolset::Toolset;
 use crate::transcript::Transcript;
-use crate::{input, loading, pictures, takeover, worktree, world};
+use crate::{input, loading, pictures, startup, takeover, worktree, world};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::model::{Model, Profile};
-use codelet_agent::permission::Permission;
+use codelet_agent::model::Profile;
 use codelet_agent::permission::Rules;
 use codelet_agent::prompts::{self, PromptSource};
-use codelet_agent::retry::Patience;
-use codelet_agent::run::{Ending, Limits};
+use codelet_agent::run::Ending;
 use codelet_agent::session::{Parts, Prompt, Session};
-use codelet_providers::{address, catalogue};
-use codelet_text::near;
-use rustix::process::{Resource, getrlimit};
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::runtime::Runtime;
-
-/// How long servers may take to end by themselves when the work is done.
-pub const FAREWELL: Duration = Duration::from_millis(300);
 
 /// Runs the prompt.
 ///
@@ -53,7 +43,7 @@ pub fn run(chat: &Chat, began: Instant) -> Result<Exit, Failure> {
 
 /// The same in this place, where the user should know this of it.
 fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> Result<Exit, Failure> {
-    let mut settings = settings(chat, &place)?;
+    let mut settings = startup::settings(chat, &place)?;
     settings.notices.extend(told);
     place.widen(&mut settings, &chat.add_dir)?;
     let hooks = hooks::of_session(&mut settings, &place, false)?;
@@ -65,44 +55,28 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
             None
         }
     };
-    let runtime = runtime()?;
-    let interrupt = heed_signals()?;
+    let runtime = startup::runtime()?;
+    let interrupt = startup::heed_signals()?;
     let mut front = front(chat.output, &interrupt)?;
-    if let Some(warning) = in_the_clear(&settings) {
+    if let Some(warning) = startup::in_the_clear(&settings) {
         front.on(Event::Notice(warning));
     }
-    let model = runtime.block_on(async {
-        let mut told = loading::Told::default();
-        let mut waits = |loading| match chat.output {
-            OutputForm::Text => told.on(&loading),
-            OutputForm::Json | OutputForm::StreamJson => front.on(loading::event(loading)),
-        };
+    let mut told = loading::Told::default();
+    let mut waits = |loading| match chat.output {
+        OutputForm::Text => told.on(&loading),
+        OutputForm::Json | OutputForm::StreamJson => front.on(loading::event(loading)),
+    };
+    let models = runtime.block_on(async {
         tokio::select! {
             biased;
             () = interrupt.thrown() => Ok(None),
-            models = async {
-                let model = world::model(&settings, &mut waits).await?;
-                Ok((model, Standby::connect(&settings, &mut waits).await?))
-            } => models.map(Some),
+            models = startup::models(&settings, &mut waits) => models.map(Some),
         }
     })?;
-    let Some((model, standby)) = model else {
+    let Some((model, standby)) = models else {
         return Ok(Exit::Interrupted);
     };
-    let recorded = chat
-        .from
-        .as_deref()
-        .map(|file| takeover::read(file, chat.index))
-        .transpose()?;
-    let from = chat
-        .from
-        .as_deref()
-        .zip(recorded.as_ref().map(takeover::Recorded::format));
-    let transcript = chat
-        .transcript
-        .as_ref()
-        .map(|path| Transcript::find(path, from, &place))
-        .transpose()?;
+    let (transcript, recorded) = startup::files(chat, &place)?;
     let mut equipment = world::equipment(&settings, &place, &*model);
     let toolset = Toolset::of(chat);
     equipment.tools = toolset.own(equipment.tools, &mut settings)?;
@@ -113,7 +87,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     if interrupt.is_thrown() {
         return Ok(Exit::Interrupted);
     }
-    let mut notices = notices(&settings, &*model);
+    let mut notices = startup::notices(&settings, &*model);
     notices.extend(said.as_mut().and_then(|said| said.of_input.take()));
     let pictures = said.as_mut().map(|said| &mut said.pictures);
     notices.extend(pictures.and_then(|pictures| pictures.unseen_by(model.profile())));
@@ -150,12 +124,12 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
         gate: Arc::new(rules),
         world: equipment.surroundings,
     };
-    let mut session = Session::new(parts, session_settings(&settings, toolset.has_skills()));
+    let mut session = Session::new(parts, startup::session_settings(&settings, toolset.has_skills()));
     session.served_by(toolset.source(servers.offers));
     if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
         front.on(Event::Notice(notice));
     }
-    let file = transcript_file(chat, &place);
+    let file = startup::transcript_file(chat, &place);
     Runner::serve(hooks, &mut session, file, &place, equipment.reach);
     if let Some(schema) = &schema {
         session.check_answers(schema.clone());
@@ -199,45 +173,11 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     if interrupt.is_thrown() {
         drop(servers.servers);
     } else {
-        runtime.block_on(servers.servers.end(FAREWELL));
+        runtime.block_on(servers.servers.end(startup::FAREWELL));
     }
     // A tool that does not end must not keep the process.
     runtime.shutdown_background();
     done
-}
-
-/// The file that a session is written to, by its whole name.
-pub fn transcript_file(chat: &Chat, place: &Place) -> Option<PathBuf> {
-    let file = chat.transcript.as_ref().filter(|file| file.as_os_str() != "-")?;
-    let begin = std::env::current_dir().unwrap_or_else(|_| place.directory.clone());
-    Some(begin.join(file))
-}
-
-/// Open files that a session may need at once: pipes of commands, connections, files under work.
-const OPEN_FILES: u64 = 64;
-
-/// What waits for everything: one thread, as nothing here computes for long.
-///
-/// # Errors
-/// When the system gives too little for it.
-pub fn runtime() -> Result<Runtime, Failure> {
-    if let Some(most) = getrlimit(Resource::Nofile).current.filter(|most| *most < OPEN_FILES) {
-        return Err(Failure::Told(format!(
-            "the limit of open files is {most}, and a session needs {OPEN_FILES}: raise it with `ulimit -n {OPEN_FILES}`"
-        )));
-    }
-    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let built = built.map_err(|error| not_run(&error))?;
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        // Where it is ignored, nobody learns how a command ended. Any handler undoes that, here and in what is started.
-        if codelet_terminal::signals::is_ignored(SignalKind::child()) {
-            let _entered = built.enter();
-            let _ = signal(SignalKind::child());
-        }
-    }
-    Ok(built)
 }
 
 /// What is to be carried to its end.
@@ -317,7 +257,7 @@ fn carry_each<'a>(
     front: &mut dyn Front,
 ) -> Result<Exit, Failure> {
     let Fetching { runtime, interrupt, .. } = *fetching;
-    let mut incoming = Incoming::start().map_err(|error| not_run(&error))?;
+    let mut incoming = Incoming::start().map_err(|error| startup::not_run(&error))?;
     let mut exit = Exit::Done;
     loop {
         let next = runtime.block_on(async {
@@ -372,129 +312,6 @@ fn unread(exit: Exit, form: OutputForm) -> Result<Exit, Failure> {
         Exit::Interrupted if form == OutputForm::StreamJson => Err(Failure::PipeClosed),
         exit => Ok(exit),
     }
-}
-
-/// A switch that the first signal throws; the second ends the process. Set up before anything is waited for, and heeded
-/// on a thread of its own, so that the second is heard whatever keeps this one: a file that takes no bytes, a full pipe.
-///
-/// # Errors
-/// When nothing can be run beside.
-pub fn heed_signals() -> Result<Interrupt, Failure> {
-    let interrupt = Interrupt::new();
-    let thrown = interrupt.clone();
-    let signalled = move || {
-        if thrown.is_thrown() {
-            // What the first has not ended yet would be left behind.
-            codelet_tools::end_all();
-            codelet_mcp::end_all();
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        thrown.throw();
-    };
-    let runtime = runtime()?;
-    let entered = runtime.enter();
-    #[cfg(unix)]
-    {
-        use codelet_terminal::signals::Heeded;
-        use tokio::signal::unix::SignalKind;
-        // A handler that cannot be set leaves the signal's own effect: the process ends.
-        for kind in [
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-            SignalKind::quit(),
-        ] {
-            let signalled = signalled.clone();
-            if let Ok(mut signals) = Heeded::of(kind) {
-                runtime.spawn(async move {
-                    while signals.recv().await.is_some() {
-                        signalled();
-                    }
-                });
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    runtime.spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            signalled();
-        }
-    });
-    drop(entered);
-    std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || runtime.block_on(std::future::pending::<()>()))
-        .map_err(|error| not_run(&error))?;
-    Ok(interrupt)
-}
-
-/// The settings of the files, with what the command line says over them, and what the environment says where neither does.
-///
-/// # Errors
-/// When a settings file is wrong.
-pub fn settings(chat: &Chat, place: &Place) -> Result<Settings, Failure> {
-    let mut overrides = chat.overrides.clone();
-    overrides.permission = overrides.permission.or(chat.plan.then_some(Permission::Plan));
-    let mut settings = overridden(&overrides, place)?;
-    let from = &From::CommandLine;
-    settings.fallback.take(chat.fallback.clone().map(Some), from);
-    settings.summary.take(chat.summary, from);
-    settings.economics.take(chat.economics, from);
-    settings.compact_at.take(chat.compact_at, from);
-    settings.append_system.take(chat.append_system.clone().map(Some), from);
-    Ok(settings)
-}
-
-/// The settings of the files with these over them.
-///
-/// # Errors
-/// When a settings file is wrong.
-pub fn overridden(overrides: &Overrides, place: &Place) -> Result<Settings, Failure> {
-    let mut settings = Settings::read(&place.settings())?;
-    let from = &From::CommandLine;
-    settings.model.take(overrides.model.clone(), from);
-    settings.base_url.take(overrides.base_url.clone().map(Some), from);
-    settings.effort.take(overrides.effort.map(Some), from);
-    settings.permission.take(overrides.permission, from);
-    if !overrides.allow.is_empty() {
-        let allow = settings.allow.value.iter().chain(&overrides.allow).cloned().collect();
-        settings.allow.take(Some(allow), from);
-    }
-    settings.deny(overrides.deny.clone(), from);
-    settings.max_steps.take(overrides.max_steps.map(Some), from);
-    settings.max_cost.take(overrides.max_cost.map(Some), from);
-    settings.window.take(overrides.window.map(Some), from);
-    settings.window_is_bound &= overrides.window.is_none();
-    settings.heed(&variable);
-    Ok(settings)
-}
-
-/// What the session is to know of the settings, and whether it has skills.
-pub fn session_settings(settings: &Settings, skills: bool) -> codelet_agent::session::Settings {
-    codelet_agent::session::Settings {
-        limits: Limits {
-            max_steps: settings.max_steps.value,
-            max_cost: settings.max_cost.value,
-            patience: Patience {
-                total: Duration::from_secs(settings.patience.value),
-                is_named: settings.patience.from != From::Default,
-                ..Patience::default()
-            },
-        },
-        summary: settings.summary.value,
-        economics: settings.economics.value,
-        compact_at: settings.compact_at.value,
-        keep_alive: settings.keep_alive.value,
-        append_system: settings.append_system.value.clone(),
-        skills,
-        // Unique enough to keep two sessions of one user apart, and the same in each request.
-        id: format!("codelet-{}-{:x}", std::process::id(), started()),
-    }
-}
-
-fn started() -> u128 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |since| since.as_micros())
 }
 
 /// Prompts that come as lines leave no place for another one.
@@ -629,59 +446,9 @@ pub fn front(form: OutputForm, interrupt: &Interrupt) -> Result<Box<dyn Front>, 
         }
         OutputForm::Json => Box::new(Json::new(out)),
         OutputForm::StreamJson => {
-            let out = Outlet::new(out, interrupt.clone()).map_err(|error| not_run(&error))?;
+            let out = Outlet::new(out, interrupt.clone()).map_err(|error| startup::not_run(&error))?;
             Box::new(Stream::new(out, interrupt.clone()))
         }
-    })
-}
-
-fn not_run(error: &std::io::Error) -> Failure {
-    Failure::Told(format!("could not start: {}", crate::exit::words(error)))
-}
-
-/// What the user should know of the settings and the model.
-pub fn notices(settings: &Settings, model: &dyn Model) -> Vec<String> {
-    let mut notices = settings.notices.clone();
-    let profile = model.profile();
-    if let Some(effort) = settings
-        .effort
-        .value
-        .filter(|_| model.effort() != settings.effort.value)
-    {
-        let why = world::effort_refused(model, effort);
-        notices.push(format!(
-            "{why} (effort, {}); its provider's default is used",
-            settings.effort.from
-        ));
-    }
-    if profile.is_unknown && (settings.window.value.is_none() || settings.window_is_bound) {
-        let (name, window) = (&profile.name, codelet_text::short::grouped(profile.window as usize));
-        // Cards of the user's may know the price all the same.
-        let price = if profile.price.is_none() {
-            "; its price is unknown"
-        } else {
-            ""
-        };
-        let listed: Vec<String> = catalogue::known()
-            .map(|known| format!("{}/{}", known.vendor, known.model))
-            .collect();
-        let meant = near::hint(name, listed.iter().map(String::as_str));
-        notices.push(format!(
-            "unknown model {name}: assuming a context window of {window} tokens (set another with --window){price}{meant}"
-        ));
-    }
-    notices
-}
-
-/// The warning about an address to which an API key would go unencrypted. It is due before anything is asked there.
-pub fn in_the_clear(settings: &Settings) -> Option<String> {
-    let url = settings.base_url.value.as_deref()?;
-    world::key(settings, settings.vendor()?)?;
-    address::is_in_the_clear(url).then(|| {
-        format!(
-            "the API key and the conversation are sent unencrypted to {}; use https:// if the server supports it",
-            address::shown(url)
-        )
     })
 }
 

@@ -9,7 +9,7 @@ use codelet_context::message::Role;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::{self, Tokens};
 use codelet_gateway::Api;
-use codelet_gateway::edit::Editor;
+use codelet_gateway::edit::{Edit, Editor};
 use codelet_replay::session::Session;
 use codelet_transcript::vendor::list_of;
 use codelet_transcript::write_items;

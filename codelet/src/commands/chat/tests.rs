@@ -64,7 +64,7 @@ fn a_session_that_breaks_down() {
             notify: codelet_terminal::Notify::Bell,
         };
         let session = Session::new(parts, codelet_agent::session::Settings::default());
-        let runtime = once::runtime().unwrap_or_else(|_| panic!("no runtime"));
+        let runtime = startup::runtime().unwrap_or_else(|_| panic!("no runtime"));
         let begun = codelet_terminal::Begun {
             session,
             reach,

@@ -2,12 +2,13 @@
 
 use super::of_name;
 use crate::args::{McpLogin, McpServer};
-use crate::commands::{once, warn};
+use crate::commands::warn;
 use crate::exit::{Exit, Failure, words};
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean};
 use crate::place::{Place, variable};
 use crate::settings::Settings;
+use crate::startup;
 use crate::world;
 use codelet_mcp::Invitation;
 use codelet_tools::outside::Outside;
@@ -30,8 +31,8 @@ pub fn log_in(args: &McpLogin) -> Result<Exit, Failure> {
     if let Some((_, why)) = named.unusable.first() {
         return Err(Failure::Told(format!("MCP server {name}: {why}")));
     }
-    let runtime = once::runtime()?;
-    let interrupt = once::heed_signals()?;
+    let runtime = startup::runtime()?;
+    let interrupt = startup::heed_signals()?;
     let outside = Outside::new(&world::options(&settings, &place, false));
     let mut printed = Ok(());
     let mut invite = |invitation: &Invitation| {
