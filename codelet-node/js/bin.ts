@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npx --no codelet`: runs the program that the platform's package holds, and ends as it ends. */
+/** `npx codelet`: runs the program that the platform's package holds, and ends as it ends. */
 
 import { spawn } from "node:child_process";
 import { PACKAGE } from "./native.js";

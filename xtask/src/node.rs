@@ -209,7 +209,7 @@ fn manifest_of(platform: &Platform) -> Value {
         "os": [platform.system],
         "cpu": [platform.processor],
         "main": "codelet.node",
-        "files": ["codelet.node", "bin"],
+        "files": ["codelet.node", "bin", "LICENSE-*"],
     });
     if let Some(library) = platform.library {
         manifest["libc"] = json!([library]);
