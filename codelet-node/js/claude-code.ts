@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Claude Code: a `PreCompact` hook, `npx -y -p codelet codelet-pre-compact [--budget TOKENS]`. What such a hook prints becomes
+ * Claude Code: a `PreCompact` hook, `codelet-pre-compact [--budget TOKENS]`. What such a hook prints becomes
  * instructions for the summary that the model writes; it cannot give the summary itself.
  */
 

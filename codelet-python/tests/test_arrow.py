@@ -94,7 +94,7 @@ def test_lists_of_structs_are_read_as_their_json() -> None:
 
 def test_a_bad_row_fails_nothing_else() -> None:
     good = texts(40)[0]
-    bad = ["", "{", "no conversation", "[" * 100_000, good[:-10], "\x00" * 100, "[]", b"\xff\xfe".decode("latin-1")]
+    bad = ["", "{", "no conversation", "[" * 100_000, "\x00" * 100, "[]", b"\xff\xfe".decode("latin-1")]
     rows = [good, *bad, good]
     made = compact_batch(pa.table({"messages": rows}), budget=BUDGET)
     assert [row is None for row in made["error"].to_pylist()] == [True, *[False] * len(bad), True]
@@ -106,6 +106,15 @@ def test_a_bad_row_fails_nothing_else() -> None:
     with pytest.raises(codelet.CodeletError) as alone:
         codelet.compact(b"\xff\xff\x00", budget=BUDGET)
     assert made["error"].to_pylist() == [str(alone.value), None]
+
+
+def test_a_row_that_breaks_off_is_read_as_far_as_it_goes_and_the_report_says_so() -> None:
+    whole = texts(40)[0]
+    made = compact_batch(pa.table({"messages": [whole, whole[:-10]]}), budget=BUDGET, report=True)
+    assert made["error"].null_count == 2
+    assert made["compacted"][1].as_py() == expected(whole[:-10])
+    warned = [any("breaks off" in warning for warning in json.loads(report)["warnings"]) for report in made["report"].to_pylist()]
+    assert warned == [False, True]
 
 
 def test_buffers_that_lie_are_told_and_harm_nothing() -> None:

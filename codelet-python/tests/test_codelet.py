@@ -23,6 +23,13 @@ def test_the_program_is_installed_beside() -> None:
     assert program("--version").decode().split() == ["codelet", codelet.__version__]
 
 
+def test_the_job_without_ray_says_what_to_install() -> None:
+    without = "import sys, runpy; sys.modules['ray'] = None; runpy.run_module('codelet.ray', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", without, "--help"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "python -m codelet.ray needs ray: install codelet with its extra `ray`\n"
+
+
 def test_a_conversation_becomes_smaller_and_nothing_is_lost(long: list[dict[str, Any]]) -> None:
     result = codelet.compact(long, budget=4_000)
     assert result.report["tokens"]["after"] <= 4_000 < result.report["tokens"]["before"]

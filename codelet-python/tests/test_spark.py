@@ -14,6 +14,7 @@ if shutil.which("java") is None:
 
 import pyarrow as pa
 from codelet.arrow import compact_batch
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 BUDGET = 4_000
@@ -27,6 +28,8 @@ def compact(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def test_rows_come_out_as_they_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    # As with a function of a script: the workers do not find this file by its name.
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1").getOrCreate()
     try:
         texts = [json.dumps(session(30 + at % 3)) for at in range(8)]

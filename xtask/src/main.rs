@@ -41,8 +41,8 @@ cargo xtask draw-gateway       draw the gateway's page for the documentation
 cargo xtask python [--all]     build and test the package for Python; with --all its plugs in the real libraries
 cargo xtask wheel              build the wheel for Python as it is shipped
 cargo xtask node [--all]       build, pack and test the package for JavaScript; with --all its plugs in the real hosts
-cargo xtask npm                build the packages for JavaScript as they are shipped
-cargo xtask npm --repository ADDRESS  the same, naming where they are built
+cargo xtask npm                build the packages for JavaScript, to be installed on this platform
+cargo xtask npm --repository ADDRESS  the same for a registry, naming where they are built and all platforms
 cargo xtask real-clients [--steps N] [CLIENT …]  run other agents through the gateway, against a scripted server
 cargo xtask real-model [--large] run the agent against a real server with a real model
 cargo xtask train [--check]    learn the weights of summaries, or measure those that are built in

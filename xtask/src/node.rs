@@ -123,7 +123,8 @@ pub fn run(root: &Path, all: bool) -> Result<String, Vec<String>> {
 }
 
 /// Packs what is shipped for this platform, and says where it is. A registry believes where a package was built if the package names that
-/// `repository` itself.
+/// `repository` itself. Without one, it is for installing from where it is: the other platforms' packages are not named, as npm would ask a
+/// registry for them.
 ///
 /// # Errors
 /// Where a build fails, or TypeScript's compiler cannot be had.
@@ -148,7 +149,11 @@ pub fn package(root: &Path, repository: Option<&str>) -> Result<String, Vec<Stri
             addon: addon_in(&target.join("dist")),
             repository,
         };
-        let packed = packed(root, &built, &modules, &target.join("npm/dist"), PLATFORMS)?;
+        let platforms = match repository {
+            Some(_) => PLATFORMS,
+            None => std::slice::from_ref(Platform::this()?),
+        };
+        let packed = packed(root, &built, &modules, &target.join("npm/dist"), platforms)?;
         let packed: Vec<String> = packed.iter().map(|file| file.display().to_string()).collect();
         Ok(packed.join("\n"))
     };
@@ -204,7 +209,7 @@ fn manifest_of(platform: &Platform) -> Value {
         "os": [platform.system],
         "cpu": [platform.processor],
         "main": "codelet.node",
-        "files": ["codelet.node", "bin"],
+        "files": ["codelet.node", "bin", "LICENSE-*"],
     });
     if let Some(library) = platform.library {
         manifest["libc"] = json!([library]);

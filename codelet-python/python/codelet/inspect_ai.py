@@ -1,4 +1,4 @@
-"""Inspect AI: `react(…, compaction=CompactionCodelet(window=200_000))`. Needs `pip install codelet[inspect-ai]`."""
+"""Inspect AI: `react(…, compaction=CompactionCodelet(window=200_000))`. Needs the extra `inspect-ai`."""
 
 from __future__ import annotations
 

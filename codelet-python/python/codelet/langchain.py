@@ -1,4 +1,4 @@
-"""LangChain and deepagents: `create_agent(…, middleware=[CodeletMiddleware(window=200_000)])`. Needs `pip install codelet[langchain]`."""
+"""LangChain and deepagents: `create_agent(…, middleware=[CodeletMiddleware(window=200_000)])`. Needs the extra `langchain`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LiteLLM: `litellm.callbacks = [CodeletGuardrail(window=200_000)]`, or a guardrail of its proxy. Needs `pip install codelet[litellm]`."""
+"""LiteLLM: `litellm.callbacks = [CodeletGuardrail(window=200_000)]`, or a guardrail of its proxy. Needs the extra `litellm`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: `RunConfig(call_model_input_filter=InputFilter(window=200_000))`. Needs `pip install codelet[openai-agents]`."""
+"""OpenAI Agents SDK: `RunConfig(call_model_input_filter=InputFilter(window=200_000))`. Needs the extra `openai-agents`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenHands SDK: `Agent(…, condenser=CodeletCondenser(window=200_000))`. Needs `pip install codelet[openhands]`, and Python 3.12."""
+"""OpenHands SDK: `Agent(…, condenser=CodeletCondenser(window=200_000))`. Needs the extra `openhands`, and Python 3.12."""
 
 from __future__ import annotations
 

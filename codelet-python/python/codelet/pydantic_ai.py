@@ -1,6 +1,6 @@
 """Pydantic AI: `Agent(…, capabilities=[ProcessHistory(History(window=200_000))])`; before version 2 `history_processors=[History(…)]`.
 
-Needs `pip install codelet[pydantic-ai]`.
+Needs the extra `pydantic-ai`.
 """
 
 from __future__ import annotations

@@ -25,12 +25,17 @@ from typing import Any
 # Nothing is told to anybody who was not asked.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-import ray
-import ray.data
-from ray.data.block import BlockAccessor
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    import ray
+    import ray.data
+    from ray.data.block import BlockAccessor
+except ModuleNotFoundError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"python -m codelet.ray needs {error.name}: install codelet with its extra `ray`")
 
 from . import CodeletError
 from .arrow import compact_batch
