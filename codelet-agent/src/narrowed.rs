@@ -42,8 +42,10 @@ fn fits(entry: &str, tool: &str, needs: &[Need]) -> bool {
         Some((name, pattern)) => (name, Some(pattern.trim_end_matches(')'))),
         None => (entry, None),
     };
-    let name = name.strip_prefix("mcp__").unwrap_or(name);
-    let is_named = name == "*" || name.eq_ignore_ascii_case(tool);
+    let is_named = match name.strip_prefix("mcp__") {
+        Some("*") => tool.contains("__"),
+        bare => bare.is_none() && name == "*" || bare.unwrap_or(name).eq_ignore_ascii_case(tool),
+    };
     let fits_pattern = |pattern: &str| {
         // `git log:*` is an older form of `git log *`, and means the command alone, too.
         let patterns = match pattern.strip_suffix(":*") {
@@ -120,6 +122,9 @@ mod tests {
         ] {
             assert_eq!(git.objection(tool, &needs).is_none(), is_fine, "{tool} {needs:?}");
         }
+        let servers = listed(&["mcp__*"]);
+        assert!(servers.objection("Edit", &change()).is_some());
+        assert_eq!(servers.objection("files__write", &change()), None);
         assert_eq!(listed(&["Bash"]).objection("Bash", &run("rm a")), None);
         assert_eq!(listed(&["*"]).objection("Edit", &change()), None);
     }

@@ -5,7 +5,7 @@ use crate::essence::essence;
 use crate::event::{Event, Listen, Stopped};
 use crate::hooks::{self, Objection, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
-use crate::model::Reply;
+use crate::model::{Reply, ToolSpec};
 use crate::nearer;
 use crate::permission::{Asked, Verdict};
 use crate::picture;
@@ -16,11 +16,12 @@ use crate::task::{self, Lent};
 use crate::tool::{Call, Live, Looking, Need, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
-use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
+use codelet_context::message::{Message, Origin, Parameters, Part, Text, ToolCall, ToolResult};
 use codelet_context::refusal;
 use codelet_context::tokens::{self, Tokens};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use futures_util::{FutureExt as _, future};
+use serde_json::Value;
 use std::any::Any;
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -356,7 +357,8 @@ async fn call_one(
     };
     let description = tool.describe(&call.parameters);
     let began = Instant::now();
-    let mut said = told(session, before(call), &interrupt).await;
+    let taken = as_taken(tool.spec(), call, &needs);
+    let mut said = told(session, before(call, &taken), &interrupt).await;
     if session.hooks.is_some() && interrupt.is_thrown() {
         // Whoever was interrupted may have had an objection.
         return None;
@@ -437,7 +439,7 @@ async fn call_one(
         }
     };
     let began = Instant::now();
-    let output = with_hooks(session, call, output, said, &interrupt).await;
+    let output = with_hooks(session, (call, &taken), output, said, &interrupt).await;
     let (diff, files) = match output.success {
         true => (diff_of(&needs), files_of(needs)),
         false => (Arc::from(""), Vec::new()),
@@ -480,7 +482,7 @@ fn understood<'a>(
 /// What a call came to, with what hooks said before it and say after it.
 async fn with_hooks(
     session: &Session,
-    call: &ToolCall,
+    (call, taken): (&ToolCall, &Parameters),
     mut output: Output,
     before: Said,
     interrupt: &Interrupt,
@@ -490,7 +492,7 @@ async fn with_hooks(
         output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
     }
     let after = match output.success {
-        true => told(session, after(call, &output), interrupt).await,
+        true => told(session, after(call, taken, &output), interrupt).await,
         false => Said::default(),
     };
     output.hooks.extend(words(PRE, before.context, None));
@@ -523,19 +525,41 @@ async fn told(session: &Session, occasion: Occasion<'_>, interrupt: &Interrupt) 
     }
 }
 
-fn before(call: &ToolCall) -> Occasion<'_> {
-    Occasion::PreToolUse {
-        tool: &call.tool,
-        id: &call.id,
-        parameters: &call.parameters,
+/// The parameters of a call as hooks read them: a file has its whole name, however the model has written it, since hooks decide by it.
+fn as_taken(tool: &ToolSpec, call: &ToolCall, needs: &[Need]) -> Parameters {
+    let path = needs.iter().find_map(|need| match need {
+        Need::Change { path, .. } | Need::Read { path, .. } => Some(path),
+        _ => None,
+    });
+    let properties = &tool.parameters["properties"];
+    match path.filter(|_| !properties[FILE].is_null()) {
+        None => call.parameters.clone(),
+        Some(path) => {
+            let mut map = call.parameters.as_map().clone();
+            map.retain(|name, _| name != OTHER_FILE || !properties[OTHER_FILE].is_null());
+            map.insert(FILE.to_owned(), Value::from(path.to_string_lossy()));
+            Parameters::new(map)
+        }
     }
 }
 
-fn after<'a>(call: &'a ToolCall, output: &'a Output) -> Occasion<'a> {
+/// What a file is called among the parameters of a tool, and what some models call it.
+const FILE: &str = "file_path";
+const OTHER_FILE: &str = "path";
+
+fn before<'a>(call: &'a ToolCall, parameters: &'a Parameters) -> Occasion<'a> {
+    Occasion::PreToolUse {
+        tool: &call.tool,
+        id: &call.id,
+        parameters,
+    }
+}
+
+fn after<'a>(call: &'a ToolCall, parameters: &'a Parameters, output: &'a Output) -> Occasion<'a> {
     Occasion::PostToolUse {
         tool: &call.tool,
         id: &call.id,
-        parameters: &call.parameters,
+        parameters,
         output,
     }
 }

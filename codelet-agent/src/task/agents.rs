@@ -52,10 +52,16 @@ impl Agent {
     }
 }
 
+/// All tools of servers, as other agents write it.
+pub(crate) const SERVERS: &str = "mcp__*";
+
 /// Whether a definition names this tool. Other agents write `mcp__` before those of servers, and some names otherwise. With a pattern in
 /// brackets less is meant than the tool, which cannot be given, so nothing is.
 fn fits(named: &str, tool: &str) -> bool {
     let named = named.trim();
+    if named == SERVERS {
+        return tool.contains("__");
+    }
     let named = named.strip_prefix("mcp__").unwrap_or(named);
     let named = match named {
         "TodoWrite" => "Todo",
@@ -63,7 +69,7 @@ fn fits(named: &str, tool: &str) -> bool {
         named => named,
     };
     named == "*"
-        || named == tool
+        || named.eq_ignore_ascii_case(tool)
         || !named.contains("__") && tool.strip_prefix(named).is_some_and(|rest| rest.starts_with("__"))
 }
 
@@ -123,4 +129,27 @@ pub(super) fn told(agents: &[Definition]) -> Option<(String, Value)> {
             json!({"type": "string", "description": "a defined agent, or none"}),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_names_a_tool_or_all_of_a_server_or_of_all_servers() {
+        for (entry, tool, is_named) in [
+            ("Edit", "Edit", true),
+            ("edit", "Edit", true),
+            ("MultiEdit", "Edit", true),
+            ("*", "Edit", true),
+            ("mcp__*", "Edit", false),
+            ("mcp__*", "files__write", true),
+            ("mcp__files", "files__write", true),
+            ("mcp__files__write", "files__write", true),
+            ("mcp__files__read", "files__write", false),
+            ("Bash(git *)", "Bash", false),
+        ] {
+            assert_eq!(fits(entry, tool), is_named, "{entry} {tool}");
+        }
+    }
 }

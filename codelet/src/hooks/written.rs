@@ -110,7 +110,7 @@ fn one(event: &'static str, matcher: &str, hook: &Map<String, Value>) -> Result<
         ));
     }
     if let Err(why) = Matcher::new(matcher) {
-        return Ok(Err(format!("has the matcher {matcher:?}, {why}")));
+        return Err(format!("the matcher {matcher:?} of a hook of {event}: {why}"));
     }
     let timeout = match hook.get("timeout") {
         None => TIMEOUT,

@@ -289,6 +289,27 @@ fn hooks_read_what_others_give_them() {
 }
 
 #[test]
+fn a_hook_reads_the_whole_name_of_a_file_however_the_model_names_it() {
+    for file in [
+        json!({"path": "sub/../a.txt"}),
+        json!({"file_path": null, "path": "a.txt"}),
+        json!({"file_path": "./a.txt"}),
+        json!({"file_path": "nosuch/../a.txt", "path": "b.txt"}),
+    ] {
+        let bench = Bench::new();
+        hooked(&bench, "PreToolUse", "Write", "cat > read", "");
+        let mut parameters = file.clone();
+        parameters["content"] = json!("one\n");
+        let server = server([Reply::call("Write", parameters), Reply::text("Done.")]);
+        ended(&bench.ask(&server, Wire::Anthropic, &["-p", "Write it."]), 0);
+        assert_eq!(bench.read("a.txt"), "one\n", "{file}");
+        let read: Value = serde_json::from_str(&bench.read("read")).unwrap();
+        let expected = json!({"file_path": bench.work.join("a.txt"), "content": "one\n"});
+        assert_eq!(read["tool_input"], expected, "{file}");
+    }
+}
+
+#[test]
 fn a_hook_has_no_key_and_writes_nothing_outside_unless_the_users_own_settings_say_so() {
     for (more, is_free) in [("", false), (", sandbox = true", false), (", sandbox = false", true)] {
         let bench = Bench::new();
@@ -464,6 +485,10 @@ fn a_mistake_in_the_users_own_hooks_is_an_error_and_not_passed_over() {
         (
             "[[hooks.PreToolUse]]\nhooks = [{ type = \"command\" }]\n",
             "hooks.PreToolUse: expected a `command`",
+        ),
+        (
+            "[[hooks.PreToolUse]]\nmatcher = \"[\"\nhooks = [{ type = \"command\", command = \"true\" }]\n",
+            "hooks.PreToolUse: the matcher \"[\"",
         ),
         (
             "hooks_from = \"codex\"\n",
