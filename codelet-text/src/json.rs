@@ -18,7 +18,7 @@ pub fn has_more_values(json: &[u8], most: usize) -> bool {
             _ => {}
         }
     }
-    false
+    values > most
 }
 
 #[cfg(test)]

@@ -271,6 +271,11 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-gateway",
+        to: "codelet-text",
+        why: "the values of a request are counted before it is built",
+    },
+    Arrow {
+        from: "codelet-gateway",
         to: "codelet-context",
         why: "the conversation of a request is edited by the engine",
     },
