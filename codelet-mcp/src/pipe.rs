@@ -135,8 +135,8 @@ fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     serde_json::from_value(value).ok()
 }
 
-/// What stands for an answer that cannot be read, since it is nested too deeply, has too many values, or is no text throughout: whoever waits for it need not wait
-/// any longer.
+/// What stands for an answer that cannot be read, since it is nested too deeply, has too many values, or is no text throughout: whoever
+/// waits for it need not wait any longer.
 fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
     /// What of an answer can be read without reading all of it, however deep it is.
     #[derive(Deserialize)]
@@ -147,8 +147,7 @@ fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
     let head = serde_json::from_slice::<Head>(line)
         .ok()
         .filter(|head| head.method.is_none())?;
-    let why =
-        "its answer cannot be read: it is nested too deeply, or no text throughout. What the call did is not known";
+    let why = "its answer cannot be read: it is nested too deeply, has too many values, or is no text throughout. What the call did is not known";
     let error = ErrorData::new(ErrorCode::PARSE_ERROR, why, None);
     Some(JsonRpcError::new(Some(head.id), error))
 }

@@ -204,6 +204,14 @@ mod tests {
         (Wire::Gemini, server::Wire::Gemini),
     ];
 
+    #[test]
+    fn what_holds_too_many_values_is_not_built() {
+        let holding = |values: usize| format!("{{\"a\": [{}]}}", vec!["[]"; values / 2].join(","));
+        assert!(parameters(&holding(MOST_VALUES - 10)).is_some());
+        assert!(parameters(&holding(MOST_VALUES + 10)).is_none());
+        assert!(matches!(parse(&holding(MOST_VALUES + 10)), Err(Trouble::Garbled(why)) if why.contains("values")));
+    }
+
     /// What comes of frames, however they end.
     fn read<S: AsRef<str>>(wire: Wire, frames: &[S]) -> (Deltas, Option<codelet_agent::model::Reply>) {
         let mut reader = new(wire);

@@ -58,16 +58,18 @@ fn a_shout_is_bounded() {
 }
 
 #[test]
-fn an_answer_that_is_nested_too_deeply_is_told_at_once_and_the_server_stays() {
+fn an_answer_that_is_nested_too_deeply_or_of_too_many_values_is_told_at_once_and_the_server_stays() {
     let bench = Bench::new();
     run(async {
         let mut server = bench.server("s", Manner::Good);
         server.timeout = Duration::from_mins(10);
         let connected = connected(vec![server]).await;
-        let output = call(&connected, "s__half", "deep").await;
-        assert!(!output.success);
-        let said = output.text.as_str();
-        assert!(said.contains("nested too deeply"), "{said}");
+        for how in ["deep", "many"] {
+            let output = call(&connected, "s__half", how).await;
+            assert!(!output.success);
+            let said = output.text.as_str();
+            assert!(said.contains("nested too deeply, has too many values"), "{said}");
+        }
         assert!(call(&connected, "s__echo", "").await.success);
     });
 }

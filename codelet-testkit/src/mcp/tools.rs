@@ -77,6 +77,11 @@ pub(super) fn call(params: &Value) -> Option<Came> {
             std::process::exit(3);
         }
         "shout" => said(&"loud ".repeat(3 << 20)),
+        "half" if params["arguments"]["text"] == "many" => {
+            // Small as a text, and some hundred megabytes once it is built.
+            let many = vec![json!([]); 600_000];
+            Ok(json!({"content": [{"type": "text", "text": "many"}], "structuredContent": {"many": many}}))
+        }
         "half" if params["arguments"]["text"] == "deep" => {
             // More lists, one within the other, than readers of JSON take.
             let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
