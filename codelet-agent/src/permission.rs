@@ -191,7 +191,8 @@ impl Rules {
                     orders::changed_by(command, folder).map(|(file, owner)| kept(file, owner))
                 } else if *looks == Looking::Outside && self::looks(command).is_some_and(|looks| looks.is_all) {
                     Some(
-                        "it reads files outside the workspace, which needs the permission `all` or a pattern"
+                        "it reads files outside the workspace, or its program is not installed where commands cannot change it; \
+                         that needs the permission `all` or a pattern"
                             .to_owned(),
                     )
                 } else {

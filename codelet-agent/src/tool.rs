@@ -241,7 +241,8 @@ pub struct Output {
     pub lost: u64,
     /// Pictures.
     pub images: Vec<Image>,
-    /// It was a command that failed, and as far as the tool knows, because the sandbox does not give it this.
+    /// It was a command that failed, or a part of its last pipe did, and as far as the tool knows, because the sandbox does not give it
+    /// this.
     pub lack: Option<Lack>,
     /// What the user should know, whatever the model makes of it.
     pub notices: Vec<String>,

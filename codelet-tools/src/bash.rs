@@ -121,7 +121,8 @@ impl Bash {
             Some(_) => NOTING,
         };
         let noting = match self.is_bash {
-            true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{}", numbers.note),
+            // Also with `set -x`, nothing of it is shown.
+            true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{} 2>/dev/null", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
         let mut line = format!("trap {} EXIT; {command}", quoted(&noting));

@@ -285,9 +285,16 @@ fn state(answer: &str, is_whole: bool) -> String {
     let mut changed: Vec<String> = Vec::new();
     let mut count = 0;
     while let Some(entry) = entries.next() {
+        let mut entry = entry;
         if let Some(branch) = entry.strip_prefix("## ") {
-            out.push_str(&format!("branch: {}\n", one_line(branch)));
-            continue;
+            // With a HEAD that git cannot name, the first file follows at once; no branch has a blank in its name.
+            let is_file = |text: &str| matches!(text.as_bytes(), [b' '..=b'Z', b' '..=b'Z', b' ', ..]);
+            if !is_file(branch) {
+                out.push_str(&format!("branch: {}\n", one_line(branch)));
+                continue;
+            }
+            out.push_str("branch: not known\n");
+            entry = branch;
         }
         let Some((signs, path)) = entry.split_at_checked(3) else {
             continue;
@@ -849,6 +856,18 @@ pub(crate) mod tests {
             assert_eq!(
                 date_utc(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)),
                 expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_is_no_branch() {
+        let told = state("## A  README\0?? new\0", true);
+        assert_eq!(told, "branch: not known\nchanged files:\n  A  README\n  ?? new\n");
+        for branch in ["No commits yet on main", "HEAD (no branch)", "AB...origin/AB [gone]"] {
+            assert_eq!(
+                state(&format!("## {branch}\0"), true),
+                format!("branch: {branch}\nchanged files: none\n")
             );
         }
     }

@@ -120,7 +120,8 @@ impl Place {
             return Err("expected a folder".to_owned());
         }
         let own = self.config.as_ref().map(|config| config.join("codelet"));
-        let is_own = own.is_some_and(|own| real.starts_with(own.canonicalize().unwrap_or(own)));
+        let own = own.map(|own| own.canonicalize().unwrap_or(own));
+        let is_own = own.is_some_and(|own| real.starts_with(&own) || own.starts_with(&real));
         match real.parent().is_none() || holds(&real, self.home.as_deref()) || is_own {
             true => {
                 Err("it contains your home directory or your settings; name the folder in it that you need".to_owned())

@@ -34,6 +34,8 @@ fn the_shell_complains_as_if_the_command_had_been_typed() {
     let trial = Trial::new(Permission::All);
     let told = trial.failed("Bash", json!({"command": "true\nno-such-program-here"}));
     assert!(told.starts_with("bash: line 2: no-such-program-here: "), "{told}");
+    // What follows the command is none of it.
+    assert_eq!(run(&trial, "set -x; true"), "+ true\n");
 }
 
 #[test]
