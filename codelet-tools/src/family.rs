@@ -10,6 +10,7 @@ use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 #[cfg(not(target_os = "linux"))]
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
@@ -23,11 +24,15 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The families that somebody still holds, for the end of the process.
 static LIVE: Mutex<Vec<Weak<Family>>> = Mutex::new(Vec::new());
 
+/// All are being ended: their list is held for good, and none begins.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
 /// Ends what all commands have started, at once and without asking. For a process that is about to end, whoever still
 /// waits for a command: nothing can be started afterwards, and a thread that tries to waits for ever.
 pub fn end_all() {
     let live = live(40, LOOK);
     let Some(live) = live else { return };
+    ENDING.store(true, Ordering::Relaxed);
     for family in live.iter().filter_map(Weak::upgrade) {
         family.kill(&mut || {});
     }
@@ -49,10 +54,13 @@ fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<Fa
 }
 
 /// The leaders of all commands that somebody holds, and when they started; `None` while one is still being started after so
-/// many looks, a millisecond apart.
+/// many looks, a millisecond apart, and where all are being ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn leaders(looks: usize) -> Option<Vec<(i32, u64)>> {
-    let live = live(looks, Duration::from_millis(1))?;
+    let live = match ENDING.load(Ordering::Relaxed) {
+        true => return None,
+        false => live(looks, Duration::from_millis(1))?,
+    };
     let held = live.iter().filter_map(Weak::upgrade);
     Some(
         held.map(|family| (family.leader.as_raw_nonzero().get(), family.since))
@@ -210,6 +218,8 @@ mod linux {
 
     /// How often a process without an environment is looked at again, and after what time.
     const LOOKS_AGAIN: usize = 3;
+    /// How many milliseconds a command may take to be started on a machine that has no time for it.
+    const STARTING: usize = 1_000;
     const PAUSE: Duration = Duration::from_millis(3);
 
     impl Family {
@@ -263,8 +273,8 @@ mod linux {
             let myself = all.iter().find(|process| process.pid == own());
             let own = myself.map_or((own(), 0), |process| (process.pid, process.session));
             // Who leads a command that runs beside this one is nobody's orphan, though its environment may be empty for longer than anybody
-            // looks. Who ends all of them holds their list.
-            let others: HashSet<(i32, u64)> = super::leaders(LOOKS_AGAIN).unwrap_or_default().into_iter().collect();
+            // looks: each that is among the processes is on the list as soon as it is started.
+            let others: HashSet<(i32, u64)> = super::leaders(STARTING).unwrap_or_default().into_iter().collect();
             let mut found: HashSet<i32> = HashSet::new();
             let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
             for process in &all {
