@@ -357,7 +357,10 @@ async fn call_one(
     };
     let description = tool.describe(&call.parameters);
     let began = Instant::now();
-    let taken = as_taken(tool.spec(), call, &needs);
+    let taken = match session.hooks {
+        Some(_) => as_taken(tool.spec(), call, &needs),
+        None => call.parameters.clone(),
+    };
     let mut said = told(session, before(call, &taken), &interrupt).await;
     if session.hooks.is_some() && interrupt.is_thrown() {
         // Whoever was interrupted may have had an objection.
