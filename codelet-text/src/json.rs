@@ -3,13 +3,16 @@
 /// Whether a text of JSON holds more than so many values, nested ones and the keys of objects among them. What it takes to build them all
 /// is told by their number and not by the bytes: `[]` is two bytes, and forty times as many once it is built.
 pub fn has_more_values(json: &[u8], most: usize) -> bool {
-    let (mut values, mut is_text, mut is_escaped) = (1, false, false);
-    for byte in json {
+    let (mut at, mut values) = (0, 1);
+    while let Some(byte) = json.get(at) {
+        at += 1;
         match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_text,
-            b'"' => is_text = !is_text,
-            b'[' | b'{' | b',' | b':' if !is_text => {
+            // What is not closed is one value to the end.
+            b'"' => match string_end(json, at) {
+                Some(end) => at = end,
+                None => break,
+            },
+            b'[' | b'{' | b',' | b':' => {
                 values += 1;
                 if values > most {
                     return true;
@@ -19,6 +22,19 @@ pub fn has_more_values(json: &[u8], most: usize) -> bool {
         }
     }
     values > most
+}
+
+/// Where a text ends that begins there, behind its quote.
+fn string_end(json: &[u8], begin: usize) -> Option<usize> {
+    let mut at = begin;
+    loop {
+        // Texts are most of what is large.
+        at += memchr::memchr2(b'"', b'\\', json.get(at..)?)?;
+        if json[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
 }
 
 #[cfg(test)]

@@ -284,8 +284,7 @@ fn state(answer: &str, is_whole: bool) -> String {
     let mut out = String::new();
     let mut changed: Vec<String> = Vec::new();
     let mut count = 0;
-    while let Some(entry) = entries.next() {
-        let mut entry = entry;
+    while let Some(mut entry) = entries.next() {
         if let Some(branch) = entry.strip_prefix("## ") {
             // With a HEAD that git cannot name, the first file follows at once; no branch has a blank in its name.
             let is_file = |text: &str| matches!(text.as_bytes(), [b' '..=b'Z', b' '..=b'Z', b' ', ..]);
