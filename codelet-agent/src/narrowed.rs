@@ -36,16 +36,22 @@ impl Narrowed {
     }
 }
 
+/// Whether a name in a list of tools, with what other agents write before those of servers, means this tool.
+pub(crate) fn names(name: &str, tool: &str) -> bool {
+    match (name, name.strip_prefix("mcp__")) {
+        ("*", _) => true,
+        (_, Some("*")) => tool.contains("__"),
+        (_, bare) => bare.unwrap_or(name).eq_ignore_ascii_case(tool),
+    }
+}
+
 /// Whether an entry of a list names a call.
 fn fits(entry: &str, tool: &str, needs: &[Need]) -> bool {
     let (name, pattern) = match entry.split_once('(') {
         Some((name, pattern)) => (name, Some(pattern.trim_end_matches(')'))),
         None => (entry, None),
     };
-    let is_named = match name.strip_prefix("mcp__") {
-        Some("*") => tool.contains("__"),
-        bare => bare.is_none() && name == "*" || bare.unwrap_or(name).eq_ignore_ascii_case(tool),
-    };
+    let is_named = names(name, tool);
     let fits_pattern = |pattern: &str| {
         // `git log:*` is an older form of `git log *`, and means the command alone, too.
         let patterns = match pattern.strip_suffix(":*") {

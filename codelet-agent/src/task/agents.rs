@@ -2,6 +2,7 @@
 //! is for. What such a file says can narrow a task's tools, and add to its system prompt; it permits nothing.
 
 use crate::definitions::{Author, Definition, Kind};
+use crate::narrowed::names;
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
 use codelet_context::reminder;
@@ -52,25 +53,16 @@ impl Agent {
     }
 }
 
-/// All tools of servers, as other agents write it.
-pub(crate) const SERVERS: &str = "mcp__*";
-
 /// Whether a definition names this tool. Other agents write `mcp__` before those of servers, and some names otherwise. With a pattern in
 /// brackets less is meant than the tool, which cannot be given, so nothing is.
 fn fits(named: &str, tool: &str) -> bool {
-    let named = named.trim();
-    if named == SERVERS {
-        return tool.contains("__");
-    }
-    let named = named.strip_prefix("mcp__").unwrap_or(named);
-    let named = match named {
+    let named = match named.trim() {
         "TodoWrite" => "Todo",
         "MultiEdit" => "Edit",
         named => named,
     };
-    named == "*"
-        || named.eq_ignore_ascii_case(tool)
-        || !named.contains("__") && tool.strip_prefix(named).is_some_and(|rest| rest.starts_with("__"))
+    let server = named.strip_prefix("mcp__").unwrap_or(named);
+    names(named, tool) || !server.contains("__") && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"))
 }
 
 /// The agent of a definition, as its file stands now.
