@@ -2,12 +2,14 @@
 
 use codelet_text::unseen::Unseen;
 use std::borrow::Cow;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 /// No label is longer, in characters.
 const LONGEST: usize = 64;
 
 /// A line's first characters in plain ones: each run of blanks one space, none at the start, without what is not seen and without marks on
-/// letters, and signs and letters of other widths, in circles and of mathematics as those of ASCII. Of at most 64 characters.
+/// letters, and letters and signs of other forms (wide, in circles, of mathematics) as those of ASCII. Of at most 64 characters.
 pub(crate) fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(LONGEST);
     let mut is_blank = false;
@@ -47,7 +49,7 @@ pub(crate) fn strip<'a>(plain: &'a str, label: &str) -> Option<&'a str> {
     (foreign == 0 || foreign < same).then_some(rest.as_str())
 }
 
-/// A text with the characters of ASCII in place of those that look like them.
+/// A text with the characters of ASCII in place of those that are another form of them.
 pub(crate) fn in_ascii(text: &str) -> Cow<'_, str> {
     match text.is_ascii() {
         true => Cow::Borrowed(text),
@@ -56,31 +58,23 @@ pub(crate) fn in_ascii(text: &str) -> Cow<'_, str> {
 }
 
 fn is_unseen(c: char) -> bool {
-    let is_mark = matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}');
-    is_mark || c.is_control() && !c.is_whitespace() || Unseen::of(c).is_some_and(|kind| kind != Unseen::Break)
+    is_combining_mark(c)
+        || c.is_control() && !c.is_whitespace()
+        || Unseen::of(c).is_some_and(|kind| kind != Unseen::Break)
 }
 
-/// The character of ASCII that this one looks like by its form: another width, a letter or digit of mathematics, a colon or a blank.
+/// What this character is in its plain form (NFKC), where that is a single one of ASCII, and with it the colons of other scripts and blanks that
+/// have no such form.
 fn of_ascii(c: char) -> char {
-    const WIDE: u32 = '！' as u32 - '!' as u32;
-    let code = u32::from(c);
-    let letter = |first: u8, at: u32| char::from(first + at as u8);
     match c {
         ..='\u{7f}' => c,
-        '！'..='～' => char::from_u32(code - WIDE).unwrap_or(c),
-        '﹟' => '#',
-        'Ⓐ'..='Ⓩ' => letter(b'A', code - 0x24b6),
-        'ⓐ'..='ⓩ' => letter(b'a', code - 0x24d0),
-        '∶' | 'ː' | '꞉' | '﹕' | '︓' | '։' | '׃' => ':',
-        // Alphabets of 26 capital and 26 small letters each, one behind the other; then digits.
-        '\u{1d400}'..='\u{1d6a3}' => match (code - 0x1d400) % 52 {
-            at @ 0..26 => letter(b'A', at),
-            at => letter(b'a', at - 26),
-        },
-        '\u{1d7ce}'..='\u{1d7ff}' => letter(b'0', (code - 0x1d7ce) % 10),
-        // An empty pattern of Braille, and the other character that ends a line.
+        '∶' | 'ː' | '꞉' | '։' | '׃' => ':',
         '\u{2800}' | '\u{2028}' | '\u{2029}' => ' ',
-        _ => c,
+        _ => {
+            let mut plain = std::iter::once(c).nfkc();
+            let first = plain.next().filter(char::is_ascii);
+            first.filter(|_| plain.next().is_none()).unwrap_or(c)
+        }
     }
 }
 
