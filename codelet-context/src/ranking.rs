@@ -33,7 +33,7 @@ pub(crate) use look::evident_lines;
 pub(crate) use pack::{Opened, Packing, Task, choose};
 pub use samples::Sample;
 pub(crate) use samples::samples;
-pub use weights::{Weights, WeightsError};
+pub use weights::Weights;
 
 /// The sentences and lines of a text, as ranges of it.
 pub(crate) fn pieces(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {

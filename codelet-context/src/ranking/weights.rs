@@ -2,53 +2,26 @@
 
 use super::features::{FEATURES, Sink};
 use std::sync::LazyLock;
-use thiserror::Error;
 
 /// A weight for each feature. Read from lines `name value`; see `docs/training.md` for where they come from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Weights([f32; FEATURES.len()]);
 
-/// What keeps a text from being weights.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum WeightsError {
-    /// A line that is not a name and a number.
-    #[error("line {0} is not a name and a number")]
-    Line(usize),
-    /// A name that is no feature's.
-    #[error("line {line}: there is no feature \"{name}\"")]
-    Name {
-        /// The number of the line, from 1 on.
-        line: usize,
-        /// What stands there.
-        name: String,
-    },
-}
-
 static BUILT_IN: LazyLock<Weights> =
     LazyLock::new(|| Weights::parse(include_str!("weights.txt")).unwrap_or(Weights([0.0; FEATURES.len()])));
 
 impl Weights {
-    /// The weights of a text of lines `name value`, where `#` begins a comment. A feature that is not named weighs nothing.
-    fn parse(text: &str) -> Result<Weights, WeightsError> {
+    /// The weights of a text of lines `name value`, where `#` begins a comment; none of a text with anything else. A feature that is not
+    /// named weighs nothing.
+    fn parse(text: &str) -> Option<Weights> {
         let mut values = [0.0; FEATURES.len()];
-        for (line, words) in (1..).zip(text.lines()) {
-            let words = words.split('#').next().unwrap_or("").trim();
-            if words.is_empty() {
-                continue;
-            }
-            let (name, value) = words.split_once(' ').ok_or(WeightsError::Line(line))?;
-            let value: f32 = value.trim().parse().map_err(|_| WeightsError::Line(line))?;
-            let Some(at) = FEATURES.iter().position(|known| *known == name) else {
-                let name = name.to_owned();
-                return Err(WeightsError::Name { line, name });
-            };
-            values[at] = if value.is_finite() {
-                value
-            } else {
-                return Err(WeightsError::Line(line));
-            };
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+        for line in lines.filter(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(' ')?;
+            let at = FEATURES.iter().position(|known| *known == name)?;
+            values[at] = value.trim().parse().ok().filter(|value: &f32| value.is_finite())?;
         }
-        Ok(Weights(values))
+        Some(Weights(values))
     }
 
     /// Weights in the order of [`FEATURES`].
@@ -112,17 +85,15 @@ mod tests {
     fn weights_are_names_with_numbers() {
         let weights = Weights::parse("# made\none -1.5\nU 2 # the user's\n\n");
         let values = weights.map(|weights| (weights.0[0], weights.0[1], weights.0[2]));
-        assert_eq!(values, Ok((-1.5, 2.0, 0.0)));
-        assert_eq!(Weights::parse("one"), Err(WeightsError::Line(1)));
-        assert_eq!(Weights::parse("one x"), Err(WeightsError::Line(1)));
-        assert_eq!(Weights::parse("one NaN"), Err(WeightsError::Line(1)));
-        let name = "two".to_owned();
-        assert_eq!(Weights::parse("\ntwo 2"), Err(WeightsError::Name { line: 2, name }));
+        assert_eq!(values, Some((-1.5, 2.0, 0.0)));
+        for text in ["one", "one x", "one NaN", "\ntwo 2"] {
+            assert_eq!(Weights::parse(text), None, "{text}");
+        }
     }
 
     #[test]
     fn the_built_in_weights_are_some() {
-        assert!(Weights::parse(include_str!("weights.txt")).is_ok());
+        assert!(Weights::parse(include_str!("weights.txt")).is_some());
         assert_ne!(Weights::built_in().0, [0.0; FEATURES.len()]);
     }
 }
