@@ -19,6 +19,7 @@ use codelet_transcript::{Listed, ReadError, is_reply_item, vendor};
 use fold::{Fold, Terms};
 use mark::Marks;
 use memory::{Memory, Place};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -68,6 +69,14 @@ pub struct Asked {
     pub model: Option<String>,
     /// The window that a header asks for, in tokens.
     pub window: Option<Tokens>,
+}
+
+impl Asked {
+    /// The model that a request with this body asks, as far as names are told.
+    pub(crate) fn model_of(&self, body: &Bytes) -> String {
+        let listed = Listed::of(body, self.api.format());
+        shortened(&listed.map_or_else(String::new, |listed| model(self, &listed)))
+    }
 }
 
 impl From<Api> for Asked {
@@ -200,7 +209,7 @@ impl Editor {
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
         let facts = Facts {
             conversation: Some(request.conversation),
-            model: request.terms.model.chars().take(LONGEST_NAME).collect(),
+            model: shortened(&request.terms.model),
             window: request.window,
             ..Facts::default()
         };
@@ -285,9 +294,9 @@ impl<'a> Request<'a> {
                 hash
             })
             .collect();
-        let model = listed.string("model").or(asked.model.as_deref()).unwrap_or_default();
+        let model = model(asked, listed);
         let settings = editor.settings;
-        let window = settings.window.or(asked.window).or_else(|| (settings.windows)(model));
+        let window = settings.window.or(asked.window).or_else(|| (settings.windows)(&model));
         let window = window.unwrap_or(USUAL_WINDOW);
         let beside: usize = listed.fields.iter().map(|(_, value)| value.len()).sum();
         let overhead = tokens::estimate_bytes(beside).next_multiple_of(OVERHEAD_STEP);
@@ -303,13 +312,13 @@ impl<'a> Request<'a> {
                 marks_edits: marks.as_ref().is_some_and(|marks| marks.free > 0),
                 is_hour: marks.as_ref().is_some_and(|marks| marks.is_hour),
                 api: asked.api,
-                model: model.to_owned(),
                 preset: settings.preset,
                 window,
                 reserved: reserved(listed),
                 overhead,
                 offers_recall: settings.offers_recall,
-                drops_thinking: vendor::wants_unbound(model, listed.json("thinking").as_ref()),
+                drops_thinking: vendor::wants_unbound(&model, listed.json("thinking").as_ref()),
+                model,
             },
             marks,
         }
@@ -355,6 +364,18 @@ impl<'a> Request<'a> {
         let is_said = |item: &Cow<[u8]>| !is_reply_item(item, format);
         self.items.iter().rposition(is_said).map_or(0, |at| at + 1)
     }
+}
+
+/// The model that a request asks.
+fn model(asked: &Asked, listed: &Listed<'_>) -> String {
+    let named = listed.json("model");
+    let named = named.as_ref().and_then(Value::as_str).or(asked.model.as_deref());
+    named.unwrap_or_default().to_owned()
+}
+
+/// A model's name as it is told.
+fn shortened(name: &str) -> String {
+    name.chars().take(LONGEST_NAME).collect()
 }
 
 /// The most that the reply may have, in tokens, as the request says it.

@@ -38,6 +38,8 @@ pub struct Row {
     pub passing: Option<f64>,
     /// How long the request was held up here.
     pub added: Duration,
+    /// What was answered is the edited request.
+    pub is_edited: bool,
     /// Why it went on unedited although something was to be done, where that is so.
     pub fail_open: Option<String>,
     /// It was refused as too long, made smaller and sent again.
@@ -51,7 +53,7 @@ pub struct Conversation {
     pub model: String,
     /// Requests of it.
     pub requests: usize,
-    /// Edits so far.
+    /// Edits so far, also those that another gateway has made of it.
     pub edits: usize,
     /// The last request, in estimated tokens: as the agent had sent it, and as it went on.
     pub window: (Tokens, Tokens),
@@ -74,7 +76,7 @@ pub struct Totals {
     pub requests: u64,
     /// Requests of other kinds, which pass through.
     pub others: u64,
-    /// Requests before which something was edited.
+    /// Edits of the conversations that went through.
     pub edits: u64,
     /// Requests that went on unedited although something was to be done.
     pub fail_opens: u64,
@@ -82,6 +84,8 @@ pub struct Totals {
     pub sent_again: u64,
     /// Requests whose figures the ledger's file did not take.
     pub unwritten: u64,
+    /// Requests that were billed at prices that are not known.
+    pub unpriced: u64,
     /// What was billed.
     pub usage: Usage,
     /// What that costs, in US dollars, as far as prices are known.
@@ -145,7 +149,12 @@ impl Ledger {
             .map(|(card, billed)| card.cost(billed.usage, billed.write_1h));
         let mut books = self.books();
         match row.facts.conversation {
-            Some(id) => books.conversations.entry(id).or_default().add(&mut row, billed, card),
+            Some(id) => {
+                let conversation = books.conversations.entry(id).or_default();
+                let edits = conversation.edits;
+                conversation.add(&mut row, billed, card);
+                books.totals.edits += (books.conversations[&id].edits - edits) as u64;
+            }
             // What has failed is told, although nobody knows of which conversation it is.
             None if row.fail_open.is_none() => {
                 books.totals.others += 1;
@@ -197,7 +206,7 @@ impl Conversation {
     fn add(&mut self, row: &mut Row, billed: Option<Billed>, card: Option<&PriceCard>) {
         self.model.clone_from(&row.facts.model);
         self.requests += 1;
-        self.edits = row.facts.edits;
+        self.edits = self.edits.max(row.facts.edits);
         self.window = (row.facts.before, row.facts.after);
         if let Some(billed) = billed {
             self.usage = self.usage.plus(billed.usage);
@@ -211,7 +220,8 @@ impl Conversation {
     fn passing_through(&mut self, row: &Row, billed: Billed, card: &PriceCard) -> f64 {
         let usage = billed.usage;
         let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
-        let prompt = (usage.prompt() as f64 * (before / after).max(1.0)) as Tokens;
+        let longer = if row.is_edited { (before / after).max(1.0) } else { 1.0 };
+        let prompt = (usage.prompt() as f64 * longer) as Tokens;
         let prompt = prompt.min(row.facts.window.max(usage.prompt()));
         // Answers may come in another order than their requests.
         let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
@@ -250,9 +260,9 @@ impl Books {
     fn close(&mut self, row: &Row) {
         let totals = &mut self.totals;
         totals.requests += 1;
-        totals.edits += u64::from(row.facts.edit.is_some());
         totals.fail_opens += u64::from(row.fail_open.is_some());
         totals.sent_again += u64::from(row.is_sent_again);
+        totals.unpriced += u64::from(row.usage.is_some() && row.dollars.is_none());
         totals.usage = totals.usage.plus(row.usage.unwrap_or_default());
         totals.dollars += row.dollars.unwrap_or_default();
         totals.passing += row.passing.or(row.dollars).unwrap_or_default();
@@ -302,39 +312,38 @@ pub(crate) fn usage(usage: Usage) -> Value {
 impl Totals {
     /// What it came to in one sentence, for whoever has run an agent through the gateway.
     pub fn sentence(&self) -> String {
-        let edits = match self.edits {
-            1 => "1 edit".to_owned(),
-            edits => format!("{edits} edits"),
+        let counted = |count: u64, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
         };
-        let prompt = self.usage.prompt();
-        let share = self.usage.cache_read as f64 * 100.0 / prompt.max(1) as f64;
-        let requests = match self.requests {
-            1 => "1 request".to_owned(),
-            requests => format!("{requests} requests"),
-        };
-        let told = format!("{edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
-        let told = match self.fail_opens {
-            0 => told,
-            failed => format!("{told}, {failed} passed unedited after a failure"),
-        };
-        let told = match self.unwritten {
-            0 => told,
-            lost => format!("{told}, figures of {lost} not written to the ledger"),
-        };
-        let (paid, passing) = (self.dollars, self.passing);
         if self.requests == 0 {
-            return "no conversation went through".to_owned();
+            let others = match self.others {
+                0 => String::new(),
+                others => format!("; {} passed through unread", counted(others, "other request")),
+            };
+            return format!("no conversation went through{others}");
         }
-        if paid <= 0.0 {
-            return format!("{told}; the model's prices are not known");
+        let (paid, passing) = (self.dollars, self.passing);
+        let mut told = match passing - paid {
+            _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
+            _ if paid <= 0.0 => "the model's prices are not known".to_owned(),
+            saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
+            saved if saved <= -0.005 => format!("cost about ${:.2} more than the ${passing:.2} without", -saved),
+            _ => format!("${paid:.2}, about as much as without"),
+        };
+        let (edits, requests) = (counted(self.edits, "edit"), counted(self.requests, "request"));
+        let share = self.usage.cache_read as f64 * 100.0 / self.usage.prompt().max(1) as f64;
+        told += &format!("; {edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
+        if self.fail_opens > 0 {
+            told += &format!(", {} passed unedited after a failure", self.fail_opens);
         }
-        match passing - paid {
-            saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}; {told}"),
-            saved if saved <= -0.005 => {
-                format!("cost about ${:.2} more than the ${passing:.2} without; {told}", -saved)
-            }
-            _ => format!("${paid:.2}, about as much as without; {told}"),
+        if self.unpriced > 0 && paid > 0.0 {
+            told += &format!(", {} at prices that are not known", self.unpriced);
         }
+        if self.unwritten > 0 {
+            told += &format!(", figures of {} not written to the ledger", self.unwritten);
+        }
+        told
     }
 }
 
@@ -359,6 +368,7 @@ mod tests {
             dollars: None,
             passing: None,
             added: Duration::ZERO,
+            is_edited: before > after,
             fail_open: None,
             is_sent_again: false,
         }
@@ -390,6 +400,55 @@ mod tests {
             "{last:?}"
         );
         assert!(second.sentence().starts_with("cost about $"), "{}", second.sentence());
+    }
+
+    #[test]
+    fn nothing_is_saved_by_an_edit_that_was_not_sent() {
+        let ledger = Ledger::new(None);
+        let mut unsent = row(150_000, 40_000);
+        unsent.is_edited = false;
+        ledger.add(unsent, billed(0, 150_000));
+        let totals = ledger.totals();
+        assert!(
+            totals.dollars > 0.0 && (totals.dollars - totals.passing).abs() < 1e-9,
+            "{totals:?}"
+        );
+    }
+
+    /// What is said in one sentence after such rows: edits so far, the model, what was billed.
+    fn said(rows: &[(usize, &str, Tokens)]) -> String {
+        let ledger = Ledger::new(None);
+        for &(edits, model, write) in rows {
+            let mut row = row(10_000, 10_000);
+            (row.facts.edits, row.facts.model) = (edits, model.to_owned());
+            ledger.add(row, (write > 0).then(|| billed(0, write)).flatten());
+        }
+        ledger.totals().sentence()
+    }
+
+    #[test]
+    fn the_sentence_says_what_is_known_of_the_bill() {
+        let known = "claude-opus-4-5";
+        for (rows, words) in [
+            (&[][..], "no conversation went through"),
+            (&[(0, known, 0)], "nothing was billed; 0 edits in 1 request, 0%"),
+            (
+                &[(0, "acme-1", 10_000)],
+                "the model's prices are not known; 0 edits in 1 request, 0%",
+            ),
+            // It was edited before this gateway has seen it.
+            (
+                &[(3, known, 10_000), (3, known, 10_000), (4, known, 10_000)],
+                "4 edits in 3 requests",
+            ),
+            (
+                &[(0, known, 10_000), (0, "acme-1", 10_000)],
+                ", 1 at prices that are not known",
+            ),
+        ] {
+            let said = said(rows);
+            assert!(said.contains(words), "{said}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Semaphore;
@@ -24,15 +24,18 @@ use tokio::sync::Semaphore;
 /// A longer body is passed on unread, in bytes.
 const MOST_READ: usize = 64 << 20;
 /// A body takes its room in steps of so many bytes.
-const ROOM_STEP: usize = 1 << 20;
-/// How long a request may be held up, and how much longer for each megabyte of it: a conversation that nobody remembers is read from its
-/// beginning.
-const PATIENCE: Duration = Duration::from_millis(50);
-const PATIENCE_PER_MB: Duration = Duration::from_millis(100);
+pub(crate) const ROOM_STEP: usize = 64 << 10;
+/// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; on a machine that
+/// is busy, ten times that. To give up a conversation that was edited before costs far more than the wait: nothing of it is in the
+/// provider's cache as it came, and it may not fit any more. So this is for an editor that hangs.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_PER_MB: Duration = Duration::from_secs(1);
 /// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
 const MOST_VALUES: usize = 500_000;
 /// Why such a request goes on as it came.
 const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
+const TOO_LONG: &str = "the request is longer than 64 MB";
+const NO_ROOM: &str = "too many requests were being read at once";
 /// How long a client may pause within a body, and how long all of it may take.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(300);
@@ -102,29 +105,34 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
     };
     let api =
         Api::of(onward.path.path()).filter(|_| onward.method == Method::POST && headers::is_plain_json(&head.headers));
+    let length = head.headers.get(CONTENT_LENGTH).cloned();
     let Some(api) = api else {
         shared.options.ledger.passed_other();
-        return onward.pass(head.headers.get(CONTENT_LENGTH).cloned(), None, body).await;
+        return match onward.pass(onward.headers.clone(), length, None, body).await {
+            Ok(answer) => back(answer, None, |_| {}),
+            Err(failure) => failure,
+        };
     };
     let asked = Arc::new(Asked {
         api,
         model: model_in(onward.path.path()),
         window: headers::window(&onward.headers),
     });
-    let length = head.headers.get(CONTENT_LENGTH).cloned();
-    let bytes = length
-        .as_ref()
-        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if bytes.is_some_and(|bytes| bytes > MOST_READ) {
-        shared.options.ledger.passed_other();
-        return onward.pass(length, None, body).await;
-    }
-    let read = tokio::time::timeout(LONGEST, read(&shared.room, body)).await;
+    let announced: Option<usize> = length.as_ref().and_then(|length| length.to_str().ok()?.parse().ok());
+    let read = match announced {
+        Some(bytes) if bytes > MOST_READ => Ok(Ok(Read::Not(Bytes::new(), body, TOO_LONG))),
+        _ => tokio::time::timeout(LONGEST, read(&shared.room, body)).await,
+    };
     match read {
         Ok(Ok(Read::Whole(body))) => converse(shared, asked, onward, body).await,
-        Ok(Ok(Read::TooLong(begun, rest))) => {
-            shared.options.ledger.passed_other();
-            onward.pass(length, Some(begun), rest).await
+        Ok(Ok(Read::Not(begun, rest, why))) => {
+            let mut entry = Entry::new(&shared, api, Facts::default(), Duration::ZERO);
+            entry.note(|row| row.fail_open = Some(why.to_owned()));
+            let begun = Some(begun).filter(|begun| !begun.is_empty());
+            match onward.pass(onward.readable(), length, begun, rest).await {
+                Ok(answer) => heard(api, answer, entry),
+                Err(failure) => failure,
+            }
         }
         Ok(Err(words)) => error(StatusCode::BAD_REQUEST, words),
         Err(_) => error(
@@ -137,8 +145,8 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
 /// A body that was read.
 enum Read {
     Whole(Bytes),
-    /// What came of it, and the rest.
-    TooLong(Bytes, Incoming),
+    /// What came of it, the rest, and why it is not read.
+    Not(Bytes, Incoming, &'static str),
 }
 
 /// Reads a body. It takes room for what has come of it, not for what is announced: nobody waits for a client that is slow. Where there is no room
@@ -161,7 +169,8 @@ async fn read(room: &Semaphore, mut body: Incoming) -> Result<Read, &'static str
         while taken.len() * ROOM_STEP < whole.len() {
             match room.try_acquire() {
                 Ok(more) if whole.len() <= MOST_READ => taken.push(more),
-                _ => return Ok(Read::TooLong(whole.freeze(), body)),
+                Ok(_) => return Ok(Read::Not(whole.freeze(), body, TOO_LONG)),
+                Err(_) => return Ok(Read::Not(whole.freeze(), body, NO_ROOM)),
             }
         }
     }
@@ -185,16 +194,28 @@ impl Onward {
         sent.map_err(|failure| {
             // The address may hold a key.
             let failure = failure.without_url();
-            let causes = std::iter::successors(std::error::Error::source(&failure), |cause| cause.source());
-            let causes: String = causes.map(|cause| format!(": {cause}")).collect();
-            let words = format!("the Codelet gateway cannot reach {}{causes}", self.upstream.host());
+            let what = if failure.is_connect() {
+                "cannot reach"
+            } else {
+                "got no answer from"
+            };
+            let words = format!(
+                "the Codelet gateway {what} {}: {}",
+                self.upstream.place(),
+                cause(&failure)
+            );
             error(StatusCode::BAD_GATEWAY, &words)
         })
     }
 
     /// Passes on what is not read here.
-    async fn pass(&self, length: Option<HeaderValue>, begun: Option<Bytes>, body: Incoming) -> Answer {
-        let mut headers = self.headers.clone();
+    async fn pass(
+        &self,
+        mut headers: HeaderMap,
+        length: Option<HeaderValue>,
+        begun: Option<Bytes>,
+        body: Incoming,
+    ) -> Result<reqwest::Response, Answer> {
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, length);
         }
@@ -208,18 +229,29 @@ impl Onward {
                 rest: body,
             }),
         };
-        match self.send(headers, body).await {
-            Ok(answer) => back(answer, None, |_| {}),
-            Err(failure) => failure,
-        }
+        self.send(headers, body).await
     }
 
-    /// Sends a conversation. Its answer is to be read on the way, so none that is compressed is asked for.
+    /// Sends a conversation.
     async fn ask(&self, body: Bytes) -> Result<reqwest::Response, Answer> {
+        self.send(self.readable(), body.into()).await
+    }
+
+    /// The headers of a request whose answer is to be read on the way, so that none that is compressed is asked for.
+    fn readable(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        self.send(headers, body.into()).await
+        headers
     }
+}
+
+/// What has happened in the end, in the words of whatever is lowest.
+fn cause(failure: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = failure;
+    while let Some(lower) = cause.source() {
+        cause = lower;
+    }
+    cause.to_string()
 }
 
 /// A body of which a part was read: that part, what went wrong then, and the rest as it comes, trailers included.
@@ -263,6 +295,26 @@ struct Entry {
 }
 
 impl Entry {
+    /// A request of which nothing is known yet but what went on.
+    fn new(shared: &Arc<Shared>, api: Api, facts: Facts, added: Duration) -> Self {
+        Entry {
+            shared: shared.clone(),
+            row: Some(Row {
+                at: SystemTime::now(),
+                api,
+                facts,
+                status: None,
+                usage: None,
+                dollars: None,
+                passing: None,
+                added,
+                is_edited: false,
+                fail_open: None,
+                is_sent_again: false,
+            }),
+        }
+    }
+
     fn note(&mut self, change: impl FnOnce(&mut Row)) {
         if let Some(row) = &mut self.row {
             change(row);
@@ -289,23 +341,13 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
     let began = Instant::now();
     let api = asked.api;
     let (edited, facts, fail_open) = edit(&shared, asked.clone(), &body).await;
-    let mut entry = Entry {
-        shared: shared.clone(),
-        row: Some(Row {
-            at: SystemTime::now(),
-            api,
-            facts,
-            status: None,
-            usage: None,
-            dollars: None,
-            passing: None,
-            added: began.elapsed(),
-            fail_open,
-            is_sent_again: false,
-        }),
-    };
     let edited = edited.filter(|_| !shared.options.is_dry_run);
     let is_edited = edited.is_some();
+    let mut entry = Entry::new(&shared, api, facts, began.elapsed());
+    entry.note(|row| {
+        row.is_edited = is_edited;
+        row.fail_open = fail_open;
+    });
     let answer = match onward.ask(edited.unwrap_or_else(|| body.clone())).await {
         Ok(answer) => answer,
         Err(failure) => return failure,
@@ -324,12 +366,16 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                 Some((Some(facts), answer)) => {
                     entry.note(|row| {
                         row.facts = facts;
+                        row.is_edited = true;
                         row.is_sent_again = true;
                     });
                     answer
                 }
                 Some((None, answer)) => {
-                    entry.note(|row| row.fail_open = Some("the provider refused the edited request".to_owned()));
+                    entry.note(|row| {
+                        row.is_edited = false;
+                        row.fail_open = Some("the provider refused the edited request".to_owned());
+                    });
                     answer
                 }
                 None => {
@@ -339,6 +385,11 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
             }
         }
     };
+    heard(api, answer, entry)
+}
+
+/// The answer to a conversation on its way back, by what passes of which its entry is closed.
+fn heard(api: Api, answer: reqwest::Response, mut entry: Entry) -> Answer {
     entry.note(|row| row.status = Some(answer.status().as_u16()));
     let is_stream = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.contains("event-stream"));
     let is_stream = answer.headers().get(CONTENT_TYPE).is_some_and(is_stream);
@@ -362,16 +413,30 @@ fn written(edited: &mut Edited, asked: &Asked) -> Result<Option<Bytes>, &'static
 async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<Bytes>, Facts, Option<String>) {
     let editor = shared.options.editor.clone();
     let original = body.clone();
+    // What it costs is told also where the edit does not come to its end.
+    let named = Arc::new(OnceLock::new());
+    let names = named.clone();
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(move || {
         if has_more_values(&original, MOST_VALUES) {
             return (Err(TOO_MANY_VALUES), Facts::default());
         }
+        let _ = names.set(asked.model_of(&original));
         let mut edited = editor.edit(&asked, &original);
         (written(&mut edited, &asked), edited.facts)
     });
     let patience = patience(body);
-    let failed = |why: String| (None, Facts::default(), Some(why));
+    let failed = |why: String| {
+        let model = named.get().cloned().unwrap_or_default();
+        (
+            None,
+            Facts {
+                model,
+                ..Facts::default()
+            },
+            Some(why),
+        )
+    };
     match tokio::time::timeout(patience, work).await {
         Ok(Ok((Ok(body), facts))) => (body, facts, None),
         Ok(Ok((Err(why), facts))) => (None, facts, Some(why.to_owned())),

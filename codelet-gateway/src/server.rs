@@ -27,8 +27,8 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; more wait.
 const MOST_CONNECTIONS: usize = 1_024;
-/// Bodies that are being read take at most so many megabytes together; what comes beyond goes on unread.
-const MOST_READING_MB: usize = 256;
+/// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
+const MOST_READING: usize = 256 << 20;
 /// What is kept of a connection while nothing goes through it, in bytes: a head has to fit.
 const MOST_BUFFERED: usize = 64 << 10;
 /// How long a client may take for the head of a request.
@@ -72,7 +72,7 @@ pub(crate) struct Shared {
     pub number: String,
     /// What others on this machine do not know: what was said in a conversation is read back only with it.
     secret: String,
-    /// Room for bodies that are being read, in megabytes.
+    /// Room for bodies that are being read, in [`pass::ROOM_STEP`]s.
     pub room: Semaphore,
     /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
     pub turns: Semaphore,
@@ -97,7 +97,7 @@ impl Gateway {
                 address,
                 number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
-                room: Semaphore::new(MOST_READING_MB),
+                room: Semaphore::new(MOST_READING / pass::ROOM_STEP),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
@@ -167,7 +167,12 @@ async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<A
         Ok(path) => path,
         Err((status, words)) => return Ok(error(status, words)),
     };
-    if request.method() == Method::GET
+    if request.method() == Method::CONNECT {
+        let words = "the Codelet gateway is no proxy; set it as the agent's base URL";
+        return Ok(error(StatusCode::METHOD_NOT_ALLOWED, words));
+    }
+    // A server leaves out by itself what HEAD does not ask for.
+    if matches!(*request.method(), Method::GET | Method::HEAD)
         && let Some(page) = shared.own(path.path())
     {
         return Ok(page);

@@ -69,43 +69,55 @@ impl Provider {
                 None => path.contains("/messages/").then_some(Provider::Anthropic),
             },
         };
-        let mut by_key = None;
-        for provider in keys(path, headers).filter_map(Provider::of_key) {
-            let meant = by_path.or(by_key).unwrap_or(provider);
-            if meant != provider {
-                return Err(Contradiction { key: provider, meant });
-            }
-            by_key = Some(provider);
-        }
         let by_header = || match () {
             () if headers.keys().any(is_anthropics) => Provider::Anthropic,
             () if has("x-goog-api-key") || keys_in(path).next().is_some() => Provider::Gemini,
             () => Provider::Openai,
         };
+        let mut by_key = None;
+        for key in keys(path, headers).filter_map(vendor_of) {
+            let provider = Provider::from_name(key);
+            let meant = by_path.or(by_key).or(provider).unwrap_or_else(by_header);
+            if provider != Some(meant) {
+                return Err(Contradiction { key, meant });
+            }
+            by_key = provider;
+        }
         Ok(by_path.or(by_key).unwrap_or_else(by_header))
     }
+}
 
-    /// The vendor that gives out keys of this form; none where it is nobody's in particular.
-    fn of_key(key: &str) -> Option<Provider> {
-        let begins = |signs: &[&str]| signs.iter().any(|sign| key.starts_with(sign));
-        match key {
-            _ if begins(&["sk-ant-"]) => Some(Provider::Anthropic),
-            _ if begins(&["sk-proj-", "sk-svcacct-", "sk-admin-"]) => Some(Provider::Openai),
-            _ if begins(&["AIza", "ya29."]) => Some(Provider::Gemini),
-            _ => None,
-        }
-    }
+/// How keys begin, and who gives them out.
+const KEYS: [(&str, &str); 12] = [
+    ("sk-ant-", "anthropic"),
+    ("sk-proj-", "openai"),
+    ("sk-svcacct-", "openai"),
+    ("sk-admin-", "openai"),
+    ("AIza", "gemini"),
+    ("ya29.", "gemini"),
+    ("sk-or-", "OpenRouter"),
+    ("gsk_", "Groq"),
+    ("xai-", "xAI"),
+    ("hf_", "Hugging Face"),
+    ("nvapi-", "NVIDIA"),
+    ("pplx-", "Perplexity"),
+];
+
+/// The vendor that gives out keys of this form; none where it is nobody's in particular.
+fn vendor_of(key: &str) -> Option<&'static str> {
+    let signed = KEYS.iter().find(|(sign, _)| key.starts_with(sign));
+    signed.map(|(_, vendor)| *vendor)
 }
 
 /// A request whose key is one vendor's, and whose path, or other key, is another's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the request has a key of {} and is one for {}; the Codelet gateway sends a key to nobody but its own vendor. Check which key \
-     and which base URL the agent uses, or name where such requests go: --upstream {}=ADDRESS", .key.name(), .meant.name(), .meant.name()
+     and which base URL the agent uses, or name where such requests go: --upstream {}=ADDRESS", .key, .meant.name(), .meant.name()
 )]
 pub struct Contradiction {
-    /// Whose the key is.
-    pub key: Provider,
+    /// Whose the key is, by name.
+    pub key: &'static str,
     /// Whom the rest of it is for.
     pub meant: Provider,
 }
@@ -145,6 +157,11 @@ pub enum UpstreamError {
     /// It cannot be reached so.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// It has something that the addresses of requests cannot begin with.
+    #[error(
+        "the address has a part beginning with {0:?}, which cannot stand before the path of a request; the agent's base URL may have one"
+    )]
+    Behind(char),
     /// The client cannot be set up.
     #[error("{0}")]
     Client(String),
@@ -165,6 +182,9 @@ impl Upstream {
             (true, None) => "…".to_owned(),
         };
         let url = url.filter(is_http).ok_or_else(|| UpstreamError::Address(shown()))?;
+        if let Some(behind) = url.query().map(|_| '?').or(url.fragment().map(|_| '#')) {
+            return Err(UpstreamError::Behind(behind));
+        }
         let (builder, _) = network.client(&url)?;
         let client = builder.connect_timeout(CONNECT).build();
         Ok(Upstream {
@@ -178,11 +198,15 @@ impl Upstream {
         &self.client
     }
 
-    /// Where a request to this path goes.
+    /// Where a request to this path goes. The version of an interface stands there once, whether the address brings it or the request: vendors
+    /// tell their base URLs with it.
     pub(crate) fn url(&self, path: &PathAndQuery) -> Url {
         let mut url = self.address.clone();
         let before = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&format!("{before}{}", path.path()));
+        let version = ["/v1beta", "/v1"].into_iter().find(|version| before.ends_with(version));
+        let rest = version.and_then(|version| path.path().strip_prefix(version));
+        let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        url.set_path(&format!("{before}{}", rest.unwrap_or(path.path())));
         url.set_query(path.query());
         url
     }
@@ -210,9 +234,11 @@ impl Upstream {
         usual.is_some_and(|usual| usual.host_str() == self.address.host_str())
     }
 
-    /// The host, for words.
-    pub(crate) fn host(&self) -> &str {
-        self.address.host_str().unwrap_or_default()
+    /// The host, and the port if it is not the usual one, for words.
+    pub(crate) fn place(&self) -> String {
+        let host = self.address.host_str().unwrap_or_default();
+        let port = self.address.port().map_or_else(String::new, |port| format!(":{port}"));
+        format!("{host}{port}")
     }
 
     /// Whether this is the gateway that listens here, which would ask itself for ever.
@@ -235,7 +261,7 @@ mod tests {
         }
         match Provider::of(&PathAndQuery::from_static(path), &headers) {
             Ok(provider) => provider.name().to_owned(),
-            Err(Contradiction { key, meant }) => format!("{} to {}", key.name(), meant.name()),
+            Err(Contradiction { key, meant }) => format!("{key} to {}", meant.name()),
         }
     }
 
@@ -291,6 +317,9 @@ mod tests {
                 "gemini to openai",
             ),
             ("/v1/messages", "authorization: Bearer sk-proj-x", "openai to anthropic"),
+            // Those of vendors that are none of the three go where the user says.
+            ("/v1/messages", "x-api-key: sk-or-v1-x", "OpenRouter to anthropic"),
+            ("/v1/models", "authorization: Bearer gsk_x", "Groq to openai"),
             (
                 "/v1/models?key=AIzax",
                 "x-api-key: sk-ant-api03-x",
@@ -333,6 +362,39 @@ mod tests {
         let upstream = Upstream::new("http://127.0.0.1:9/api/", &Network::default()).expect("it is an address");
         let url = upstream.url(&PathAndQuery::from_static("/v1/messages?beta=true"));
         assert_eq!(url.as_str(), "http://127.0.0.1:9/api/v1/messages?beta=true");
+        for (address, path, url) in [
+            (
+                "https://a.example/api/v1",
+                "/v1/chat/completions",
+                "https://a.example/api/v1/chat/completions",
+            ),
+            ("https://a.example/v1/", "/v1", "https://a.example/v1"),
+            (
+                "https://a.example/v1beta",
+                "/v1beta/models",
+                "https://a.example/v1beta/models",
+            ),
+            (
+                "https://a.example/v1",
+                "/v1beta/models",
+                "https://a.example/v1/v1beta/models",
+            ),
+            (
+                "https://a.example/v1beta",
+                "/v1/models",
+                "https://a.example/v1beta/v1/models",
+            ),
+        ] {
+            let upstream = Upstream::new(address, &Network::default()).expect("it is an address");
+            assert_eq!(upstream.url(&PathAndQuery::from_static(path)).as_str(), url);
+        }
+        for address in ["https://a.example/?key=hidden", "https://a.example/#hidden"] {
+            let said = Upstream::new(address, &Network::default()).unwrap_err().to_string();
+            assert!(
+                said.contains("cannot stand before") && !said.contains("hidden"),
+                "{said}"
+            );
+        }
         let said = Upstream::new("ftp://user:hidden@example.com", &Network::default())
             .unwrap_err()
             .to_string();

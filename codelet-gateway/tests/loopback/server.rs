@@ -14,7 +14,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -214,9 +213,9 @@ async fn neither_keys_nor_words_are_shown() {
 }
 
 /// An editor that fails.
-struct Failing(fn() -> Edited);
+struct Failing<F>(F);
 
-impl Edit for Failing {
+impl<F: Fn() -> Edited + Send + Sync + 'static> Edit for Failing<F> {
     fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
         (self.0)()
     }
@@ -233,16 +232,20 @@ impl Edit for Failing {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
     let panics = || -> Edited { panic!("a fault of the editor") };
-    let dawdles = || {
-        std::thread::sleep(Duration::from_secs(2));
+    let (over, waits) = std::sync::mpsc::channel::<()>();
+    let waits = Mutex::new(waits);
+    let hangs = move || {
+        // Until the test is over.
+        let _ = waits.lock().unwrap().recv();
         Edited {
             body: Some(vec![Bytes::from_static(b"too late")]),
             facts: Facts::default(),
         }
     };
-    for fault in [panics as fn() -> Edited, dawdles] {
+    let editors: [Arc<dyn Edit>; 2] = [Arc::new(Failing(panics)), Arc::new(Failing(hangs))];
+    for editor in editors {
         let provider = Provider::answering(streamed).await;
-        let (address, _) = gateway(&provider, Arc::new(Failing(fault)), None).await;
+        let (address, _) = gateway(&provider, editor, None).await;
         let answer = client()
             .post(format!("{address}/v1/messages"))
             .body(conversation(2))
@@ -251,8 +254,50 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
             .unwrap();
         assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
         assert_eq!(provider.seen()[0].body, conversation(2).as_bytes());
-        assert_eq!(figures(&address, 1).await["fail_opens"], 1);
+        let told = figures(&address, 1).await;
+        assert_eq!(told["fail_opens"], 1);
+        // It is in the bill, too.
+        assert!(told["cost_usd"].as_f64() > Some(0.0), "{told}");
     }
+    drop(over);
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_of_edits_and_sends_what_came() {
+    let provider = Provider::answering(streamed).await;
+    let options = Options {
+        is_dry_run: true,
+        ..options(provider.address, editor(12_000))
+    };
+    let address = format!("http://{}", start(options).await.0);
+    let url = format!("{address}/v1/messages");
+    let answer = client().post(url).body(conversation(40)).send().await.unwrap();
+    assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
+    assert_eq!(provider.seen()[0].body, conversation(40).as_bytes());
+    let told = figures(&address, 1).await;
+    assert!(told["edits"].as_u64() > Some(0), "{told}");
+    let row = &told["last_requests"][0];
+    assert!(row["tokens_after"].as_u64() < row["tokens_before"].as_u64(), "{row}");
+    assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
+}
+
+#[tokio::test]
+async fn the_pages_have_a_head_and_a_proxy_is_not_among_them() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    for page in ["/codelet", "/codelet/figures", "/metrics"] {
+        let head = client().head(format!("{address}{page}")).send().await.unwrap();
+        assert_eq!(head.status(), 200, "{page}");
+        assert_eq!(head.bytes().await.unwrap().len(), 0);
+    }
+    let host = address.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let connect = "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n";
+    stream.write_all(connect.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 405") && said.contains("base URL"), "{said}");
+    assert_eq!(provider.seen().len(), 0);
 }
 
 /// Three megabytes that would take a hundred and more once they are built.

@@ -38,11 +38,13 @@ fn variable(name: &str) -> Option<String> {
 /// When it cannot listen there, or an option makes no sense.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let runtime = runtime()?;
-    let gateway = start(&runtime, args.listen, &args.behind, variable(TOKEN))?;
+    let token = variable(TOKEN);
+    let is_told = token.is_some();
+    let gateway = start(&runtime, args.listen, &args.behind, token)?;
     let (address, totals) = (gateway.address(), gateway.totals());
     let look = Look::stderr();
     let recall = args.behind.recall.is_on().then(|| gateway.recalls_at());
-    Output::Stdout.write(|out| out.write_all(welcome(address, recall.as_deref()).as_bytes()))?;
+    Output::Stdout.write(|out| out.write_all(welcome(address, is_told, recall.as_deref()).as_bytes()))?;
     runtime.block_on(async {
         let mut ends = ends()?;
         gateway
@@ -57,15 +59,29 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn welcome(address: SocketAddr, recall: Option<&str>) -> String {
-    let recall = recall.map_or_else(String::new, |place| format!("  export {VARIABLE}={place}\n"));
+/// What to set for an agent. The shell puts in the token, which is not shown.
+fn welcome(address: SocketAddr, asks_for_token: bool, recall: Option<&str>) -> String {
+    let token = if asks_for_token {
+        format!("/t/${TOKEN}")
+    } else {
+        String::new()
+    };
+    // Where it listens at all addresses, other machines reach it by a name that they know.
+    let host = match address.ip().is_unspecified() {
+        true => format!("HOST:{}", address.port()),
+        false => address.to_string(),
+    };
+    let recall = recall.map_or_else(String::new, |place| {
+        let place = place.replacen(&address.to_string(), &host, 1);
+        format!("  export {VARIABLE}={place}\n")
+    });
     format!(
         "The gateway listens at http://{address}. Point an agent at it:\n\
-         \x20 export ANTHROPIC_BASE_URL=http://{address}\n\
-         \x20 export OPENAI_BASE_URL=http://{address}/v1\n\
-         \x20 export GOOGLE_GEMINI_BASE_URL=http://{address}\n\
+         \x20 export ANTHROPIC_BASE_URL=http://{host}{token}\n\
+         \x20 export OPENAI_BASE_URL=http://{host}{token}/v1\n\
+         \x20 export GOOGLE_GEMINI_BASE_URL=http://{host}{token}\n\
          {recall}\
-         Figures: http://{address}/codelet · Ctrl-C ends it\n"
+         Figures: http://{host}{token}/codelet · Ctrl-C ends it\n"
     )
 }
 
@@ -222,6 +238,11 @@ fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<S
             false => Ok(upstream),
         }
     };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~+=".contains(c);
+    if token.as_ref().is_some_and(|token| !token.chars().all(is_plain)) {
+        let words = format!("{TOKEN} may hold letters, digits and -._~+=, since agents send it in their base URL");
+        return Err(Failure::Told(words));
+    }
     let ledger = behind.ledger.as_deref().map(ledger);
     let editor = Editor::new(Settings {
         preset: behind.policy,
