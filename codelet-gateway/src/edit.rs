@@ -15,6 +15,7 @@ use crate::Api;
 use bytes::Bytes;
 use codelet_context::economics::Preset;
 use codelet_context::tokens::{self, Tokens};
+use codelet_text::unseen;
 use codelet_transcript::{Listed, ReadError, is_reply_item, vendor};
 use fold::{Fold, Terms};
 use mark::Marks;
@@ -373,9 +374,9 @@ fn model(asked: &Asked, listed: &Listed<'_>) -> String {
     named.unwrap_or_default().to_owned()
 }
 
-/// A model's name as it is told.
+/// A model's name as it is told: without signs that change how what stands beside it is read.
 fn shortened(name: &str) -> String {
-    name.chars().take(LONGEST_NAME).collect()
+    unseen::plain(name).chars().take(LONGEST_NAME).collect()
 }
 
 /// The most that the reply may have, in tokens, as the request says it.

@@ -220,24 +220,6 @@ async fn a_refusal_comes_back_as_the_provider_has_said_it() {
 }
 
 #[tokio::test]
-async fn an_edit_that_gives_rubbish_is_not_sent() {
-    let whole = chunked(&[EVENT], true);
-    for rubbish in ["", "{}", "{\"messages\":[]}", "{\"messages\":[{\"role\"", "\u{0}\u{1}"] {
-        let raw = Raw::start(whole.clone(), false).await;
-        let editor = By(move || Some(vec![Bytes::from_static(rubbish.as_bytes())]));
-        let gateway = gateway(raw.address, Arc::new(editor), None).await;
-        let answer = ask(&client(), gateway).send().await.unwrap();
-        assert_eq!(answer.text().await.unwrap(), EVENT);
-        let told = figures(gateway, 1).await;
-        assert_eq!(
-            (&told["fail_opens"], &told["last_requests"][0]["fail_open"]),
-            (&1.into(), &"the edit is no request".into()),
-            "{rubbish:?}: {told}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn an_edit_that_the_provider_refuses_is_taken_back() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let upstream = listener.local_addr().unwrap();

@@ -212,7 +212,7 @@ async fn neither_keys_nor_words_are_shown() {
     }
 }
 
-/// An editor that fails.
+/// An editor that fails in this way, whatever it is asked.
 struct Failing<F>(F);
 
 impl<F: Fn() -> Edited + Send + Sync + 'static> Edit for Failing<F> {
@@ -221,7 +221,7 @@ impl<F: Fn() -> Edited + Send + Sync + 'static> Edit for Failing<F> {
     }
 
     fn edit_refused(&self, _: &Asked, _: &Bytes, _: Option<Tokens>, _: Option<Tokens>) -> Option<Edited> {
-        None
+        Some((self.0)())
     }
 
     fn recall(&self, _: &str) -> Option<String> {
@@ -229,21 +229,35 @@ impl<F: Fn() -> Edited + Send + Sync + 'static> Edit for Failing<F> {
     }
 }
 
+/// What an editor gives that is none.
+fn rubbish(bytes: &'static str) -> Edited {
+    Edited {
+        body: Some(vec![Bytes::from_static(bytes.as_bytes())]),
+        facts: Facts::default(),
+    }
+}
+
+fn panics() -> Edited {
+    panic!("a fault of the editor")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
-    let panics = || -> Edited { panic!("a fault of the editor") };
     let (over, waits) = std::sync::mpsc::channel::<()>();
     let waits = Mutex::new(waits);
     let hangs = move || {
         // Until the test is over.
         let _ = waits.lock().unwrap().recv();
-        Edited {
-            body: Some(vec![Bytes::from_static(b"too late")]),
-            facts: Facts::default(),
-        }
+        rubbish("too late")
     };
-    let editors: [Arc<dyn Edit>; 2] = [Arc::new(Failing(panics)), Arc::new(Failing(hangs))];
-    for editor in editors {
+    let mut editors: Vec<(&str, Arc<dyn Edit>)> = vec![
+        ("the editor failed", Arc::new(Failing(panics))),
+        ("the edit took longer than ", Arc::new(Failing(hangs))),
+    ];
+    for bytes in ["", "{}", "{\"messages\":[]}", "{\"messages\":[{\"role\"", "\u{0}\u{1}"] {
+        editors.push(("the edit is no request", Arc::new(Failing(move || rubbish(bytes)))));
+    }
+    for (why, editor) in editors {
         let provider = Provider::answering(streamed).await;
         let (address, _) = gateway(&provider, editor, None).await;
         let answer = client()
@@ -253,13 +267,71 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
             .await
             .unwrap();
         assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
-        assert_eq!(provider.seen()[0].body, conversation(2).as_bytes());
+        let seen: Vec<Bytes> = provider.seen().into_iter().map(|seen| seen.body).collect();
+        assert_eq!(seen, [conversation(2).as_bytes()], "{why}");
         let told = figures(&address, 1).await;
+        let row = &told["last_requests"][0];
+        assert!(row["fail_open"].as_str().unwrap().starts_with(why), "{why}: {row}");
         assert_eq!(told["fail_opens"], 1);
-        // It is in the bill, too.
-        assert!(told["cost_usd"].as_f64() > Some(0.0), "{told}");
+        // An editor that came to no end does not keep it out of the bill.
+        assert!(
+            why.ends_with("no request") || told["cost_usd"].as_f64() > Some(0.0),
+            "{told}"
+        );
     }
     drop(over);
+}
+
+#[tokio::test]
+async fn a_refusal_is_the_answer_where_the_editor_fails_at_making_the_request_smaller() {
+    let refusal = "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 50000 tokens > 10000 maximum\"}}";
+    for editor in [panics, || rubbish("{}")] {
+        let provider = Provider::answering(move |_| {
+            let answer = Response::builder().status(400);
+            answer.body(pieces(vec![refusal.as_bytes()])).unwrap()
+        })
+        .await;
+        let (address, _) = gateway(&provider, Arc::new(Failing(editor)), None).await;
+        let url = format!("{address}/v1/messages");
+        let answer = client().post(url).body(conversation(2)).send().await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), answer.text().await.unwrap().as_str()),
+            (400, refusal)
+        );
+        let seen: Vec<Bytes> = provider.seen().into_iter().map(|seen| seen.body).collect();
+        assert_eq!(seen, [conversation(2).as_bytes()]);
+    }
+}
+
+/// Its length is told before, or seen as it comes.
+#[tokio::test]
+async fn a_request_of_more_than_64_megabytes_goes_on_unread_and_is_told() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    let words = "Find the line that is lost. ".repeat(2_500_000);
+    let body = Bytes::from(conversation(2).replace("Find the line that is lost.", &words));
+    let parts = [body.slice(..70_000), body.slice(70_000..)].map(Ok::<_, Infallible>);
+    let pieces = reqwest::Body::wrap(StreamBody::new(futures_util::stream::iter(
+        parts.map(|part| part.map(Frame::data)),
+    )));
+    for sent in [reqwest::Body::from(body.clone()), pieces] {
+        let answer = client().post(format!("{address}/v1/messages")).body(sent).send();
+        assert_eq!(answer.await.unwrap().bytes().await.unwrap(), EVENTS.concat());
+    }
+    let seen = provider.seen();
+    assert!(seen.iter().all(|seen| seen.body == body));
+    assert_eq!(
+        seen.iter()
+            .map(|seen| seen.headers.contains_key("content-length"))
+            .collect::<Vec<_>>(),
+        [true, false]
+    );
+    let told = figures(&address, 2).await;
+    let row = &told["last_requests"][0];
+    assert_eq!(
+        (&told["fail_opens"], &row["fail_open"], &row["usage"]["cache_read"]),
+        (&2.into(), &"the request is longer than 64 MB".into(), &900.into())
+    );
 }
 
 #[tokio::test]
