@@ -21,7 +21,7 @@ const MOST_CONVERSATIONS: usize = 500;
 
 /// One request.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// When it came.
     pub at: SystemTime,
     /// The interface.
@@ -48,7 +48,7 @@ pub struct Row {
 
 /// What a conversation comes to.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Conversation {
+pub(crate) struct Conversation {
     /// The model that was asked last.
     pub model: String,
     /// Requests of it.
@@ -108,7 +108,7 @@ struct Books {
 }
 
 /// What is shown of the books.
-pub struct Shown {
+pub(crate) struct Shown {
     /// All of it.
     pub totals: Totals,
     /// Conversations, that of the newest request first.
@@ -132,7 +132,7 @@ impl Ledger {
     }
 
     /// A request passed through that is of no conversation.
-    pub fn passed_other(&self) {
+    pub(crate) fn passed_other(&self) {
         self.books().totals.others += 1;
     }
 
@@ -177,7 +177,7 @@ impl Ledger {
     }
 
     /// What there is to show.
-    pub fn shown(&self, rows: usize) -> Shown {
+    pub(crate) fn shown(&self, rows: usize) -> Shown {
         let books = self.books();
         let mut conversations: Vec<_> = books.conversations.iter().map(|(id, it)| (*id, it.clone())).collect();
         conversations.sort_by_key(|(id, it)| (std::cmp::Reverse(it.last), *id));
@@ -223,6 +223,10 @@ impl Conversation {
         let longer = if row.is_edited { (before / after).max(1.0) } else { 1.0 };
         let prompt = (usage.prompt() as f64 * longer) as Tokens;
         let prompt = prompt.min(row.facts.window.max(usage.prompt()));
+        let held = std::mem::replace(&mut self.passed, prompt);
+        if prompt == usage.prompt() {
+            return row.dollars.unwrap_or_default();
+        }
         // Answers may come in another order than their requests.
         let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
         let lives = match billed.write_1h {
@@ -230,29 +234,14 @@ impl Conversation {
             _ => card.expires_after().max(HOUR),
         };
         let is_warm = since.is_some_and(|since| since < lives);
-        // What the provider really kept of the first request tells of its cache, too.
-        let read = if is_warm { self.passed.min(prompt) } else { 0 };
-        let read = if prompt == usage.prompt() {
-            usage.cache_read
-        } else {
-            read
-        };
-        self.passed = prompt;
-        let has_cache = usage.cache_read > 0 || usage.cache_write > 0;
+        let read = if is_warm { held.min(prompt) } else { 0 };
         // A provider that keeps nothing of what was sent would have kept nothing of more.
-        let imagined = match has_cache || self.usage.cache_read > 0 {
-            true => Usage {
-                fresh: 0,
-                cache_read: read,
-                cache_write: prompt - read.min(prompt),
-                output: usage.output,
-            },
-            false => Usage::from_exclusive(prompt, 0, 0, usage.output),
-        };
-        match prompt == usage.prompt() {
-            true => row.dollars.unwrap_or_default(),
-            false => card.cost(imagined, 0),
+        if usage.cache_read == 0 && usage.cache_write == 0 && self.usage.cache_read == 0 {
+            return card.cost(Usage::from_exclusive(prompt, 0, 0, usage.output), 0);
         }
+        let imagined = Usage::from_exclusive(0, prompt - read, read, usage.output);
+        // What is written is to live as long as what was.
+        card.cost(imagined, if billed.write_1h > 0 { prompt - read } else { 0 })
     }
 }
 

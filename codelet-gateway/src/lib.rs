@@ -7,18 +7,21 @@
 
 mod answer;
 mod api;
+mod body;
 pub mod edit;
 mod headers;
 mod ledger;
 mod lines;
 mod page;
 mod pass;
+mod provider;
 mod recall;
 mod server;
 mod upstream;
 
 pub use api::Api;
-pub use ledger::{Conversation, Ledger, Row, Shown, Totals};
+pub use ledger::{Ledger, Totals};
+pub use provider::Provider;
 pub use recall::recall;
 pub use server::{Gateway, Options};
-pub use upstream::{Contradiction, Provider, Upstream, UpstreamError};
+pub use upstream::{Upstream, UpstreamError};

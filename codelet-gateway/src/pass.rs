@@ -1,12 +1,14 @@
 //! A request on its way to its provider: edited where it is a conversation, and in any case sent.
 
 use crate::answer::{Heard, Listener};
+use crate::body::{self, Begun, Passed, Read};
 use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
+use crate::provider::Provider;
 use crate::server::{Answer, Broken, Shared, error};
-use crate::upstream::{Provider, Upstream};
+use crate::upstream::Upstream;
 use crate::{Api, headers};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use codelet_providers::overheard::{self, Billed, TooLong};
 use codelet_text::json::has_more_values;
 use codelet_transcript::Listed;
@@ -14,17 +16,10 @@ use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
-use std::pin::Pin;
+use hyper::body::{Body, Incoming};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::Semaphore;
 
-/// A longer body is passed on unread, in bytes.
-const MOST_READ: usize = 64 << 20;
-/// A body takes its room in steps of so many bytes.
-pub(crate) const ROOM_STEP: usize = 64 << 10;
 /// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; on a machine that
 /// is busy, ten times that. To give up a conversation that was edited before costs far more than the wait: nothing of it is in the
 /// provider's cache as it came, and it may not fit any more. So this is for an editor that hangs.
@@ -34,31 +29,13 @@ const PATIENCE_PER_MB: Duration = Duration::from_secs(1);
 const MOST_VALUES: usize = 500_000;
 /// Why such a request goes on as it came.
 const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
-const TOO_LONG: &str = "the request is longer than 64 MB";
-const NO_ROOM: &str = "too many requests were being read at once";
-/// How long a client may pause within a body, and how long all of it may take.
-const PAUSE: Duration = Duration::from_secs(30);
-const LONGEST: Duration = Duration::from_secs(300);
-/// A refusal is read up to so many bytes, and for so long.
-const MOST_REFUSAL: usize = 1 << 20;
-const REFUSAL: Duration = Duration::from_secs(2);
-
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
     match provider(&shared, &path, request.headers()) {
         Ok(provider) => to(provider, shared, path, request).await,
         Err((status, words)) => {
-            let mut body = request.into_body();
             // Whoever is still sending when the connection ends does not read why.
-            let sent = async {
-                let mut bytes = 0;
-                while bytes <= MOST_READ
-                    && let Some(Ok(frame)) = body.frame().await
-                {
-                    bytes += frame.data_ref().map_or(0, Bytes::len);
-                }
-            };
-            let _ = tokio::time::timeout(PAUSE, sent).await;
+            body::skip(request.into_body()).await;
             error(status, &words)
         }
     }
@@ -108,7 +85,10 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
     let length = head.headers.get(CONTENT_LENGTH).cloned();
     let Some(api) = api else {
         shared.options.ledger.passed_other();
-        return match onward.pass(onward.headers.clone(), length, None, body).await {
+        return match onward
+            .pass(onward.headers.clone(), length, Begun::new(Bytes::new(), body))
+            .await
+        {
             Ok(answer) => back(answer, None, |_| {}),
             Err(failure) => failure,
         };
@@ -119,60 +99,17 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
         window: headers::window(&onward.headers),
     });
     let announced: Option<usize> = length.as_ref().and_then(|length| length.to_str().ok()?.parse().ok());
-    let read = match announced {
-        Some(bytes) if bytes > MOST_READ => Ok(Ok(Read::Not(Bytes::new(), body, TOO_LONG))),
-        _ => tokio::time::timeout(LONGEST, read(&shared.room, body)).await,
-    };
-    match read {
-        Ok(Ok(Read::Whole(body))) => converse(shared, asked, onward, body).await,
-        Ok(Ok(Read::Not(begun, rest, why))) => {
+    match body::read(&shared.room, announced, body).await {
+        Ok(Read::Whole(body)) => converse(shared, asked, onward, body).await,
+        Ok(Read::Not(begun, why)) => {
             let mut entry = Entry::new(&shared, api, Facts::default(), Duration::ZERO);
             entry.note(|row| row.fail_open = Some(why.to_owned()));
-            let begun = Some(begun).filter(|begun| !begun.is_empty());
-            match onward.pass(onward.readable(), length, begun, rest).await {
+            match onward.pass(onward.readable(), length, begun).await {
                 Ok(answer) => heard(api, answer, entry),
                 Err(failure) => failure,
             }
         }
-        Ok(Err(words)) => error(StatusCode::BAD_REQUEST, words),
-        Err(_) => error(
-            StatusCode::REQUEST_TIMEOUT,
-            "the request's body did not come to its end in time",
-        ),
-    }
-}
-
-/// A body that was read.
-enum Read {
-    Whole(Bytes),
-    /// What came of it, the rest, and why it is not read.
-    Not(Bytes, Incoming, &'static str),
-}
-
-/// Reads a body. It takes room for what has come of it, not for what is announced: nobody waits for a client that is slow. Where there is no room
-/// left, the rest is not read here.
-async fn read(room: &Semaphore, mut body: Incoming) -> Result<Read, &'static str> {
-    let mut whole = BytesMut::new();
-    let mut taken = Vec::new();
-    loop {
-        let frame = tokio::time::timeout(PAUSE, body.frame()).await;
-        let frame = frame.map_err(|_| "the request's body did not come to its end in time")?;
-        match frame {
-            None => return Ok(Read::Whole(whole.freeze())),
-            Some(Err(_)) => return Err("the request's body is broken"),
-            Some(Ok(frame)) => {
-                if let Some(data) = frame.data_ref() {
-                    whole.extend_from_slice(data);
-                }
-            }
-        }
-        while taken.len() * ROOM_STEP < whole.len() {
-            match room.try_acquire() {
-                Ok(more) if whole.len() <= MOST_READ => taken.push(more),
-                Ok(_) => return Ok(Read::Not(whole.freeze(), body, TOO_LONG)),
-                Err(_) => return Ok(Read::Not(whole.freeze(), body, NO_ROOM)),
-            }
-        }
+        Err((status, words)) => error(status, words),
     }
 }
 
@@ -213,21 +150,14 @@ impl Onward {
         &self,
         mut headers: HeaderMap,
         length: Option<HeaderValue>,
-        begun: Option<Bytes>,
-        body: Incoming,
+        body: Begun<Incoming>,
     ) -> Result<reqwest::Response, Answer> {
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, length);
         }
-        let is_empty = begun.is_none() && http_body::Body::is_end_stream(&body);
-        let body = match is_empty {
+        let body = match body.is_end_stream() {
             true => reqwest::Body::default(),
-            false => reqwest::Body::wrap(Begun {
-                begun,
-                fault: None,
-                has_waited: false,
-                rest: body,
-            }),
+            false => reqwest::Body::wrap(body),
         };
         self.send(headers, body).await
     }
@@ -252,40 +182,6 @@ fn cause(failure: &reqwest::Error) -> String {
         cause = lower;
     }
     cause.to_string()
-}
-
-/// A body of which a part was read: that part, what went wrong then, and the rest as it comes, trailers included.
-struct Begun<B> {
-    begun: Option<Bytes>,
-    fault: Option<Broken>,
-    /// The fault has waited: what was read is on its way.
-    has_waited: bool,
-    rest: B,
-}
-
-impl<B: Body<Data = Bytes, Error: Into<Broken>> + Unpin> Body for Begun<B> {
-    type Data = Bytes;
-    type Error = Broken;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        if let Some(begun) = self.begun.take() {
-            return Poll::Ready(Some(Ok(Frame::data(begun))));
-        }
-        // With a fault the connection ends, and what is not yet sent is lost.
-        if self.fault.is_some() && !std::mem::replace(&mut self.has_waited, true) {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        if let Some(fault) = self.fault.take() {
-            return Poll::Ready(Some(Err(fault)));
-        }
-        let frame = Pin::new(&mut self.rest).poll_frame(context);
-        frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.begun.is_none() && self.fault.is_none() && self.rest.is_end_stream()
-    }
 }
 
 /// A request in the books: entered once, whatever becomes of it, also when the client leaves before there is an answer.
@@ -352,7 +248,7 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
         Ok(answer) => answer,
         Err(failure) => return failure,
     };
-    let answer = match refused(answer).await {
+    let answer = match body::refused(answer).await {
         Passed::Answer(answer) => answer,
         Passed::Refused(refusal) => {
             let status = refusal.answer.status().as_u16();
@@ -476,64 +372,6 @@ async fn ask_again(
 
 fn patience(body: &Bytes) -> Duration {
     PATIENCE + PATIENCE_PER_MB.mul_f64(body.len() as f64 / 1e6)
-}
-
-/// An answer, or a refusal of which so much was read.
-enum Passed {
-    Answer(reqwest::Response),
-    Refused(Refusal),
-}
-
-struct Refusal {
-    answer: reqwest::Response,
-    begun: Bytes,
-    fault: Option<reqwest::Error>,
-}
-
-impl Refusal {
-    /// The refusal as it comes, at the length that it has, and broken off where it breaks off.
-    fn back(self) -> Answer {
-        let (head, rest) = Response::<reqwest::Body>::from(self.answer).into_parts();
-        let body = Begun {
-            begun: Some(self.begun).filter(|begun| !begun.is_empty()),
-            fault: self.fault.map(Broken::from),
-            has_waited: false,
-            rest,
-        };
-        let mut answer = Response::new(body.boxed_unsync());
-        *answer.status_mut() = head.status;
-        *answer.headers_mut() = headers::back(&head.headers);
-        answer
-    }
-}
-
-/// Reads what may refuse a request as too long; everything else goes back as it comes.
-async fn refused(mut answer: reqwest::Response) -> Passed {
-    let is_short = answer
-        .content_length()
-        .is_none_or(|length| length <= MOST_REFUSAL as u64);
-    let may_be = matches!(answer.status().as_u16(), 400 | 413 | 422);
-    if !may_be || !is_short || answer.headers().contains_key(http::header::CONTENT_ENCODING) {
-        return Passed::Answer(answer);
-    }
-    let mut begun = BytesMut::new();
-    let mut fault = None;
-    let read = async {
-        while begun.len() <= MOST_REFUSAL {
-            match answer.chunk().await {
-                Ok(Some(bytes)) => begun.extend_from_slice(&bytes),
-                Ok(None) => break,
-                Err(failure) => {
-                    fault = Some(failure.without_url());
-                    break;
-                }
-            }
-        }
-    };
-    // What comes slowly, or is long, tells by its beginning what it is.
-    let _ = tokio::time::timeout(REFUSAL, read).await;
-    let begun = begun.freeze();
-    Passed::Refused(Refusal { answer, begun, fault })
 }
 
 /// An answer on its way back, frame by frame as it comes.

@@ -1,11 +1,13 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
+use crate::body;
 use crate::edit::Edit;
 use crate::headers::TOKEN;
 use crate::ledger::{Ledger, Totals};
 use crate::page;
 use crate::pass;
-use crate::upstream::{Provider, Upstream};
+use crate::provider::Provider;
+use crate::upstream::Upstream;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE};
 use http::uri::PathAndQuery;
@@ -72,7 +74,7 @@ pub(crate) struct Shared {
     pub number: String,
     /// What others on this machine do not know: what was said in a conversation is read back only with it.
     secret: String,
-    /// Room for bodies that are being read, in [`pass::ROOM_STEP`]s.
+    /// Room for bodies that are being read, in [`body::ROOM_STEP`]s.
     pub room: Semaphore,
     /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
     pub turns: Semaphore,
@@ -97,7 +99,7 @@ impl Gateway {
                 address,
                 number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
-                room: Semaphore::new(MOST_READING / pass::ROOM_STEP),
+                room: Semaphore::new(MOST_READING / body::ROOM_STEP),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
