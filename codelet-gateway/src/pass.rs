@@ -20,11 +20,11 @@ use hyper::body::{Body, Incoming};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; on a machine that
-/// is busy, ten times that. To give up a conversation that was edited before costs far more than the wait: nothing of it is in the
-/// provider's cache as it came, and it may not fit any more. So this is for an editor that hangs.
-const PATIENCE: Duration = Duration::from_secs(1);
-const PATIENCE_PER_MB: Duration = Duration::from_secs(1);
+/// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; many
+/// times that where a machine is busy. To give up a conversation that was edited before costs far more than the wait: nothing of it is in
+/// the provider's cache as it came, and it may not fit any more. So this is for an editor that hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_PER_MB: Duration = Duration::from_secs(5);
 /// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
 const MOST_VALUES: usize = 500_000;
 /// Why such a request goes on as it came.
@@ -364,8 +364,7 @@ async fn ask_again(
     };
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(work);
-    // The provider has refused it already, so that a little more time is well spent.
-    let (facts, body) = tokio::time::timeout(patience(body) * 4, work).await.ok()?.ok()??;
+    let (facts, body) = tokio::time::timeout(patience(body), work).await.ok()?.ok()??;
     let answer = onward.ask(body).await.ok()?;
     Some((Some(facts), answer))
 }

@@ -16,7 +16,7 @@ use codelet_providers::catalogue;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -39,12 +39,12 @@ fn variable(name: &str) -> Option<String> {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let token = variable(TOKEN);
-    let is_told = token.is_some();
+    let asks_for_token = token.is_some();
     let gateway = start(&runtime, args.listen, &args.behind, token)?;
     let (address, totals) = (gateway.address(), gateway.totals());
     let look = Look::stderr();
     let recall = args.behind.recall.is_on().then(|| gateway.recalls_at());
-    Output::Stdout.write(|out| out.write_all(welcome(address, is_told, recall.as_deref()).as_bytes()))?;
+    Output::Stdout.write(|out| out.write_all(welcome(address, asks_for_token, recall.as_deref()).as_bytes()))?;
     runtime.block_on(async {
         let mut ends = ends()?;
         gateway
@@ -216,13 +216,26 @@ fn ledger(path: &Path) -> Result<File, Failure> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = options
         .create(true)
+        .read(true)
         .append(true)
         .mode(0o600)
         .custom_flags(flags)
         .open(path);
-    let file = file.map_err(|error| Failure::io(path, &error))?;
-    let is_file = file.metadata().is_ok_and(|there| there.is_file());
-    is_file.then_some(file).ok_or_else(refused)
+    let failed = |error: std::io::Error| Failure::io(path, &error);
+    let mut file = file.map_err(failed)?;
+    let there = file.metadata().map_err(failed)?;
+    if !there.is_file() {
+        return Err(refused());
+    }
+    // A disk that was full, or an end in the midst of a line, left that without one.
+    if let Some(last) = there.len().checked_sub(1) {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, last).map_err(failed)?;
+        if byte != *b"\n" {
+            file.write_all(b"\n").map_err(failed)?;
+        }
+    }
+    Ok(file)
 }
 
 fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<String>) -> Result<Gateway, Failure> {

@@ -74,6 +74,20 @@ fn what_cannot_be_is_told_before_anything_starts() {
     }
 }
 
+#[test]
+fn a_torn_line_of_the_ledger_gets_an_end() {
+    let work = folder("gateway_ledger");
+    for (before, after) in [("", ""), ("{}\n", "{}\n"), ("{}\n{\"time", "{}\n{\"time\n")] {
+        std::fs::write(work.join("ledger"), before).unwrap();
+        let output = codelet(&["run", "--ledger", "ledger", "--", "true"])
+            .current_dir(&work)
+            .output()
+            .unwrap();
+        ended(&output, 0);
+        assert_eq!(std::fs::read_to_string(work.join("ledger")).unwrap(), after);
+    }
+}
+
 /// What a gateway tells before it serves, ended then.
 fn welcome(args: &[&str], token: &str) -> String {
     let mut gateway = codelet(args)
