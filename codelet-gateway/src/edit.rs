@@ -160,7 +160,7 @@ impl Edit for Editor {
             return Facts::default().pass("it is no conversation");
         };
         let request = Request::new(self, asked, body, &listed);
-        let shrinks = self.memory.shrinks(request.conversation);
+        let shrinks = self.memory.shrinks(&request.hashes);
         self.edit_for(&request, shrinks)
     }
 
@@ -173,7 +173,7 @@ impl Edit for Editor {
     ) -> Option<Edited> {
         let listed = Listed::of(body, asked.api.format())?;
         let request = Request::new(self, asked, body, &listed);
-        let before = self.memory.shrinks(request.conversation);
+        let before = self.memory.shrinks(&request.hashes);
         let refused = self.edit_for(&request, before);
         let window = request.window as f64;
         // What the provider counts in a window, this editor counts so in it.
@@ -187,7 +187,7 @@ impl Edit for Editor {
         let edited = self.edit_for(&request, shrinks);
         let is_smaller = edited.facts.after < refused.facts.after && edited.body.is_some();
         is_smaller.then(|| {
-            self.memory.shrink(request.conversation, shrinks);
+            self.memory.shrink(request.last_reply(), shrinks);
             edited
         })
     }
@@ -357,6 +357,12 @@ impl<'a> Request<'a> {
         last.map_or(0, |last| {
             (0..last).rev().find(|at| !is_reply(at)).map_or(0, |at| at + 1)
         })
+    }
+
+    /// The hash of all up to the last reply, which a request that goes on otherwise from there has, too.
+    fn last_reply(&self) -> u64 {
+        let is_reply = |item: &Cow<[u8]>| is_reply_item(item, self.terms.api.format());
+        self.hashes[self.items.iter().rposition(is_reply).unwrap_or(0)]
     }
 
     /// How many items stand before a reply that the request ends with and that the model is to go on with; all where it ends with none.

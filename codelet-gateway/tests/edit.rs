@@ -388,6 +388,9 @@ fn a_refused_conversation_is_made_to_fit_and_stays_so() {
             "{api:?}: {:?}",
             after.facts
         );
+        // Another conversation that begins like it fits, for all that is known.
+        let other = twin(last);
+        assert!(one.edit(&api.into(), &other).body.is_none(), "{api:?}");
         // Without figures, each refusal makes it smaller.
         let again = full(128_000).edit_refused(&api.into(), last, None, None).unwrap();
         assert!(again.facts.after < before.facts.after);

@@ -241,8 +241,10 @@ fn ledger(path: &Path) -> Result<File, Failure> {
 fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<String>) -> Result<Gateway, Failure> {
     let upstream = |provider: Provider| {
         let asked = behind.upstreams.iter().rev().find(|(named, _)| *named == provider);
-        let address = asked.map(|(_, address)| address.clone());
-        let address = address.unwrap_or_else(|| agents::origin(provider, &variable));
+        let address = match asked {
+            Some((_, address)) => address.clone(),
+            None => agents::origin(provider, &variable).map_err(Failure::Told)?,
+        };
         let unusable = |problem: String| Failure::Told(format!("the address of {}: {problem}", provider.name()));
         let network = network::network(&variable);
         let upstream = Upstream::new(&address, &network).map_err(|error| unusable(error.to_string()))?;
