@@ -9,12 +9,14 @@ use crate::pass;
 use crate::provider::Provider;
 use crate::upstream::Upstream;
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE};
+use http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE,
+};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use std::collections::hash_map::RandomState;
@@ -164,33 +166,45 @@ impl Gateway {
     }
 }
 
-async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<Answer, Infallible> {
+/// Answers a request. What HEAD does not ask for is left out here, since over HTTP/2 nobody else does it.
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let is_head = request.method() == Method::HEAD;
+    let mut answer = whole_answer(shared, request).await;
+    if is_head {
+        let body = std::mem::replace(answer.body_mut(), full(Bytes::new()));
+        if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+            answer.headers_mut().insert(CONTENT_LENGTH, length.into());
+        }
+    }
+    Ok(answer)
+}
+
+async fn whole_answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Answer {
     let path = match shared.admit(&mut request) {
         Ok(path) => path,
-        Err((status, words)) => return Ok(error(status, words)),
+        Err((status, words)) => return error(status, words),
     };
     if request.method() == Method::CONNECT {
         let words = "the Codelet gateway is no proxy; set it as the agent's base URL";
-        return Ok(error(StatusCode::METHOD_NOT_ALLOWED, words));
+        return error(StatusCode::METHOD_NOT_ALLOWED, words);
     }
-    // A server leaves out by itself what HEAD does not ask for.
     if matches!(*request.method(), Method::GET | Method::HEAD)
         && let Some(page) = shared.own(path.path())
     {
-        return Ok(page);
+        return page;
     }
     // The secret is nobody's to see, in whatever way the path leads back here.
     let (own, secret) = (path.path(), &*shared.secret);
     if own == "/codelet" || own.starts_with("/codelet/") || path.as_str().contains(secret) {
-        return Ok(error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there"));
+        return error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there");
     }
     if request.headers().contains_key(UPGRADE) && !request.headers().contains_key("http2-settings") {
-        return Ok(error(
+        return error(
             StatusCode::UPGRADE_REQUIRED,
             "WebSockets do not go through the Codelet gateway; use the provider's HTTP interface",
-        ));
+        );
     }
-    Ok(pass::on(shared, path, request).await)
+    pass::on(shared, path, request).await
 }
 
 impl Shared {
