@@ -3,6 +3,7 @@
 use crate::Api;
 use crate::edit::Facts;
 use crate::lines::Lines;
+use crate::totals::Totals;
 use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
@@ -67,31 +68,6 @@ pub(crate) struct Conversation {
     pub last: Option<SystemTime>,
     /// What the last request would have weighed had it been passed through, in the provider's tokens.
     passed: Tokens,
-}
-
-/// All of it.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Totals {
-    /// Requests of conversations.
-    pub requests: u64,
-    /// Requests of other kinds, which pass through.
-    pub others: u64,
-    /// Edits of the conversations that went through.
-    pub edits: u64,
-    /// Requests that went on unedited although something was to be done.
-    pub fail_opens: u64,
-    /// Requests that were made smaller since the provider refused them.
-    pub sent_again: u64,
-    /// Requests whose figures the ledger's file did not take.
-    pub unwritten: u64,
-    /// Requests that were billed at prices that are not known.
-    pub unpriced: u64,
-    /// What was billed.
-    pub usage: Usage,
-    /// What that costs, in US dollars, as far as prices are known.
-    pub dollars: f64,
-    /// What the same requests would have cost passed through, estimated, in US dollars.
-    pub passing: f64,
 }
 
 /// The books.
@@ -298,44 +274,6 @@ pub(crate) fn usage(usage: Usage) -> Value {
     json!({"fresh": usage.fresh, "cache_read": usage.cache_read, "cache_write": usage.cache_write, "output": usage.output})
 }
 
-impl Totals {
-    /// What it came to in one sentence, for whoever has run an agent through the gateway.
-    pub fn sentence(&self) -> String {
-        let counted = |count: u64, one: &str| match count {
-            1 => format!("1 {one}"),
-            count => format!("{count} {one}s"),
-        };
-        if self.requests == 0 {
-            let others = match self.others {
-                0 => String::new(),
-                others => format!("; {} passed through unread", counted(others, "other request")),
-            };
-            return format!("no conversation went through{others}");
-        }
-        let (paid, passing) = (self.dollars, self.passing);
-        let mut told = match passing - paid {
-            _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
-            _ if paid <= 0.0 => "the model's prices are not known".to_owned(),
-            saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
-            saved if saved <= -0.005 => format!("cost about ${:.2} more than the ${passing:.2} without", -saved),
-            _ => format!("${paid:.2}, about as much as without"),
-        };
-        let (edits, requests) = (counted(self.edits, "edit"), counted(self.requests, "request"));
-        let share = self.usage.cache_read as f64 * 100.0 / self.usage.prompt().max(1) as f64;
-        told += &format!("; {edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
-        if self.fail_opens > 0 {
-            told += &format!(", {} passed unedited after a failure", self.fail_opens);
-        }
-        if self.unpriced > 0 && paid > 0.0 {
-            told += &format!(", {} at prices that are not known", self.unpriced);
-        }
-        if self.unwritten > 0 {
-            told += &format!(", figures of {} not written to the ledger", self.unwritten);
-        }
-        told
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -404,40 +342,21 @@ mod tests {
         );
     }
 
-    /// What is said in one sentence after such rows: edits so far, the model, what was billed.
-    fn said(rows: &[(usize, &str, Tokens)]) -> String {
+    #[test]
+    fn edits_that_were_made_before_and_requests_without_a_price_are_counted() {
         let ledger = Ledger::new(None);
-        for &(edits, model, write) in rows {
+        for (edits, model) in [
+            (3, "claude-opus-4-5"),
+            (3, "claude-opus-4-5"),
+            (4, "acme-1"),
+            (0, "acme-1"),
+        ] {
             let mut row = row(10_000, 10_000);
             (row.facts.edits, row.facts.model) = (edits, model.to_owned());
-            ledger.add(row, (write > 0).then(|| billed(0, write)).flatten());
+            ledger.add(row, billed(0, 10_000));
         }
-        ledger.totals().sentence()
-    }
-
-    #[test]
-    fn the_sentence_says_what_is_known_of_the_bill() {
-        let known = "claude-opus-4-5";
-        for (rows, words) in [
-            (&[][..], "no conversation went through"),
-            (&[(0, known, 0)], "nothing was billed; 0 edits in 1 request, 0%"),
-            (
-                &[(0, "acme-1", 10_000)],
-                "the model's prices are not known; 0 edits in 1 request, 0%",
-            ),
-            // It was edited before this gateway has seen it.
-            (
-                &[(3, known, 10_000), (3, known, 10_000), (4, known, 10_000)],
-                "4 edits in 3 requests",
-            ),
-            (
-                &[(0, known, 10_000), (0, "acme-1", 10_000)],
-                ", 1 at prices that are not known",
-            ),
-        ] {
-            let said = said(rows);
-            assert!(said.contains(words), "{said}");
-        }
+        let totals = ledger.totals();
+        assert_eq!((totals.edits, totals.unpriced, totals.requests), (4, 2, 4));
     }
 
     #[test]

@@ -17,11 +17,13 @@ mod pass;
 mod provider;
 mod recall;
 mod server;
+mod totals;
 mod upstream;
 
 pub use api::Api;
-pub use ledger::{Ledger, Totals};
+pub use ledger::Ledger;
 pub use provider::Provider;
 pub use recall::recall;
 pub use server::{Gateway, Options};
+pub use totals::Totals;
 pub use upstream::{Upstream, UpstreamError};

@@ -3,10 +3,11 @@
 use crate::body;
 use crate::edit::Edit;
 use crate::headers::TOKEN;
-use crate::ledger::{Ledger, Totals};
+use crate::ledger::Ledger;
 use crate::page;
 use crate::pass;
 use crate::provider::Provider;
+use crate::totals::Totals;
 use crate::upstream::Upstream;
 use bytes::Bytes;
 use http::header::{
@@ -19,6 +20,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
 use std::collections::hash_map::RandomState;
 use std::convert::Infallible;
 use std::future::Future;
@@ -126,10 +128,11 @@ impl Gateway {
         }
     }
 
-    /// Serves until `end` comes; connections that are open then are closed.
+    /// Serves until `end` comes, and then answers what was asked until then: a stream that breaks off is paid for twice. When this is dropped, all ends.
     pub async fn serve(self, end: impl Future<Output = ()>) {
         let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut connections = tokio::task::JoinSet::new();
+        let open = GracefulShutdown::new();
         let mut end = std::pin::pin!(end);
         loop {
             // What has ended makes room.
@@ -149,20 +152,25 @@ impl Gateway {
             };
             let _ = stream.set_nodelay(true);
             let shared = self.shared.clone();
+            let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
+            let mut builder = Builder::new(TokioExecutor::new());
+            builder
+                .http1()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .max_buf_size(MOST_BUFFERED);
+            builder.http2().timer(TokioTimer::new());
+            let connection = builder.serve_connection(TokioIo::new(stream), service);
+            let connection = open.watch(connection.into_owned());
             connections.spawn(async move {
                 let _permit = permit;
-                let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
-                let mut builder = Builder::new(TokioExecutor::new());
-                builder
-                    .http1()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(HEAD)
-                    .max_buf_size(MOST_BUFFERED);
-                builder.http2().timer(TokioTimer::new());
                 // A client that goes away ends its connection, and with that what it asked for.
-                let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                let _ = connection.await;
             });
         }
+        // Nobody new is let in.
+        drop(self.listener);
+        open.shutdown().await;
     }
 }
 

@@ -636,6 +636,38 @@ async fn a_ring_of_gateways_is_told_to_whoever_asks() {
 }
 
 #[tokio::test]
+async fn what_was_asked_before_the_end_is_answered_and_nothing_after_it() {
+    let (rest, frames) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Infallible>>(1);
+    let frames = Mutex::new(Some(frames));
+    let provider = Provider::answering(move |_| {
+        let mut frames = frames.lock().unwrap().take().unwrap();
+        let stream = futures_util::stream::poll_fn(move |context| frames.poll_recv(context));
+        Response::new(StreamBody::new(stream).boxed_unsync())
+    })
+    .await;
+    let options = options(provider.address, editor(32_000));
+    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let address = gateway.address();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(gateway.serve(async {
+        let _ = ended.await;
+    }));
+    let url = format!("http://{address}/v1/messages");
+    let asked = client().post(&url).body(conversation(1)).send();
+    let (answer, _) = tokio::join!(asked, rest.send(Ok(Frame::data(Bytes::from_static(b"one ")))));
+    let mut answer = answer.unwrap();
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "one ");
+    end.send(()).unwrap();
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    tokio::time::timeout(crate::PATIENCE, refused).await.unwrap();
+    rest.send(Ok(Frame::data(Bytes::from_static(b"two")))).await.unwrap();
+    drop(rest);
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "two");
+    assert_eq!(answer.chunk().await.unwrap(), None);
+    tokio::time::timeout(crate::PATIENCE, serving).await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn gateways_in_a_row_pass_a_request_on() {
     let provider = Provider::answering(streamed).await;
     let (last, _) = start(options(provider.address, editor(32_000))).await;

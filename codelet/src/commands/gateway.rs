@@ -20,11 +20,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The variable in which an agent's commands find the gateway that it runs behind.
 const VARIABLE: &str = "CODELET_GATEWAY";
+/// So long after it was asked to end, a gateway says why it does not.
+const NOTICE: Duration = Duration::from_millis(300);
 /// The variable that holds the token.
 const TOKEN: &str = "CODELET_GATEWAY_TOKEN";
 
@@ -47,11 +50,23 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     Output::Stdout.write(|out| out.write_all(welcome(address, asks_for_token, recall.as_deref()).as_bytes()))?;
     runtime.block_on(async {
         let mut ends = ends()?;
-        gateway
-            .serve(async move {
-                ends.any().await;
-            })
-            .await;
+        let end = tokio::sync::Notify::new();
+        let serving = gateway.serve(end.notified());
+        tokio::pin!(serving);
+        tokio::select! {
+            () = &mut serving => {}
+            _ = ends.any() => end.notify_one(),
+        }
+        let now = async {
+            tokio::time::sleep(NOTICE).await;
+            let words = "requests are still being answered; Ctrl-C again ends them";
+            let _ = writeln!(std::io::stderr(), "{} {words}", look.ink(Ink::Dim, "codelet gateway:"));
+            ends.any().await;
+        };
+        tokio::select! {
+            () = &mut serving => {}
+            () = now => {}
+        }
         Ok::<(), Failure>(())
     })?;
     runtime.shutdown_background();
