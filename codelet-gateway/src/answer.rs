@@ -4,7 +4,7 @@ use crate::Api;
 use bytes::Bytes;
 use codelet_providers::Wire;
 use codelet_providers::overheard::{Billed, Meter};
-use http_body::{Body, Frame, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use serde_json::Value;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -10,29 +10,20 @@ mod handles;
 mod mark;
 mod memory;
 mod own;
+mod request;
 
 use crate::Api;
 use bytes::Bytes;
 use codelet_context::economics::Preset;
-use codelet_context::tokens::{self, Tokens};
-use codelet_transcript::{Listed, ReadError, is_reply_item, vendor};
+use codelet_context::tokens::Tokens;
+use codelet_transcript::{Listed, ReadError, is_reply_item};
 use fold::{Fold, Terms};
-use mark::Marks;
 use memory::{Memory, Place};
+use request::{Request, model, shortened};
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::ops::Range;
 
-/// What a model's window is taken to be where nobody knows it, in tokens.
-const USUAL_WINDOW: Tokens = 200_000;
-/// A model's name is told up to so many characters.
-const LONGEST_NAME: usize = 100;
-/// What a reply may have where the request does not say it, in tokens.
-const USUAL_REPLY: Tokens = 16_000;
-/// What stands beside the conversation (tools, a system prompt) is counted in steps of so many estimated tokens, so that a date in it
-/// does not make another conversation of this one.
-const OVERHEAD_STEP: Tokens = 2_048;
 /// Why a conversation stays as it is that is not as its interface has it. What exactly is wrong would be told in words of the conversation.
 const UNREAD: &str = "the conversation is not in the form of its interface";
 /// A refused conversation is edited for a window this much smaller, or for the same again until it fits.
@@ -68,6 +59,14 @@ pub struct Asked {
     pub model: Option<String>,
     /// The window that a header asks for, in tokens.
     pub window: Option<Tokens>,
+}
+
+impl Asked {
+    /// The model that a request with this body asks, as far as names are told.
+    pub(crate) fn model_of(&self, body: &Bytes) -> String {
+        let listed = Listed::of(body, self.api.format());
+        shortened(&listed.map_or_else(String::new, |listed| model(self, &listed)))
+    }
 }
 
 impl From<Api> for Asked {
@@ -150,7 +149,7 @@ impl Edit for Editor {
             return Facts::default().pass("it is no conversation");
         };
         let request = Request::new(self, asked, body, &listed);
-        let shrinks = self.memory.shrinks(request.conversation);
+        let shrinks = self.memory.shrinks(&request.hashes);
         self.edit_for(&request, shrinks)
     }
 
@@ -163,7 +162,7 @@ impl Edit for Editor {
     ) -> Option<Edited> {
         let listed = Listed::of(body, asked.api.format())?;
         let request = Request::new(self, asked, body, &listed);
-        let before = self.memory.shrinks(request.conversation);
+        let before = self.memory.shrinks(&request.hashes);
         let refused = self.edit_for(&request, before);
         let window = request.window as f64;
         // What the provider counts in a window, this editor counts so in it.
@@ -177,7 +176,7 @@ impl Edit for Editor {
         let edited = self.edit_for(&request, shrinks);
         let is_smaller = edited.facts.after < refused.facts.after && edited.body.is_some();
         is_smaller.then(|| {
-            self.memory.shrink(request.conversation, shrinks);
+            self.memory.shrink(request.last_reply(), shrinks);
             edited
         })
     }
@@ -200,7 +199,7 @@ impl Editor {
     fn edit_for(&self, request: &Request<'_>, shrinks: i32) -> Edited {
         let facts = Facts {
             conversation: Some(request.conversation),
-            model: request.terms.model.chars().take(LONGEST_NAME).collect(),
+            model: shortened(&request.terms.model),
             window: request.window,
             ..Facts::default()
         };
@@ -256,114 +255,3 @@ impl Editor {
 
 /// A window is taken to be less at most so many times: a five-hundredth of it is left then.
 const MOST_SHRINKS: i32 = 60;
-
-/// A request as it was taken apart.
-struct Request<'a> {
-    body: &'a Bytes,
-    listed: &'a Listed<'a>,
-    /// The items without what clients move from one to the next.
-    items: Vec<Cow<'a, [u8]>>,
-    /// By item: a hash of all up to it.
-    hashes: Vec<u64>,
-    conversation: u64,
-    window: Tokens,
-    /// The client's marks for the cache, where it marks the conversation.
-    marks: Option<Marks>,
-    terms: Terms,
-}
-
-impl<'a> Request<'a> {
-    fn new(editor: &Editor, asked: &Asked, body: &'a Bytes, listed: &'a Listed<'a>) -> Self {
-        let mut marks = Vec::new();
-        let slice = |range: &Range<usize>| mark::without(&body[range.clone()], &mut marks);
-        let items: Vec<Cow<[u8]>> = listed.items.iter().map(slice).collect();
-        let mut hash = editor.hasher.hash_one(asked.api);
-        let hashes: Vec<u64> = items
-            .iter()
-            .map(|item| {
-                hash = editor.hasher.hash_one((hash, &**item));
-                hash
-            })
-            .collect();
-        let model = listed.string("model").or(asked.model.as_deref()).unwrap_or_default();
-        let settings = editor.settings;
-        let window = settings.window.or(asked.window).or_else(|| (settings.windows)(model));
-        let window = window.unwrap_or(USUAL_WINDOW);
-        let beside: usize = listed.fields.iter().map(|(_, value)| value.len()).sum();
-        let overhead = tokens::estimate_bytes(beside).next_multiple_of(OVERHEAD_STEP);
-        let marks = Marks::of(listed, &marks).filter(|_| asked.api == Api::Anthropic);
-        Request {
-            body,
-            listed,
-            items,
-            conversation: hashes[0],
-            hashes,
-            window,
-            terms: Terms {
-                marks_edits: marks.as_ref().is_some_and(|marks| marks.free > 0),
-                is_hour: marks.as_ref().is_some_and(|marks| marks.is_hour),
-                api: asked.api,
-                model: model.to_owned(),
-                preset: settings.preset,
-                window,
-                reserved: reserved(listed),
-                overhead,
-                offers_recall: settings.offers_recall,
-                drops_thinking: vendor::wants_unbound(model, listed.json("thinking").as_ref()),
-            },
-            marks,
-        }
-    }
-
-    /// Why the request is not to be touched, where that is so.
-    fn stays(&self) -> Option<&'static str> {
-        let kept = self.listed.kept_by_vendor();
-        kept.map(|_| "the provider keeps a part of the conversation")
-    }
-
-    /// The request as the edits before it have left the conversation; none where that does not fit.
-    fn kept(&self, whole: &Fold, facts: &Facts) -> Option<Edited> {
-        let facts = Facts {
-            edit: None,
-            ..whole.facts(facts)
-        };
-        let fits = facts.after <= self.window;
-        fits.then(|| match facts.edits {
-            0 => facts.pass("the agent compacts by itself"),
-            _ => self.edited(whole, facts),
-        })
-    }
-
-    /// The request with what is shown of the conversation.
-    fn edited(&self, whole: &Fold, facts: Facts) -> Edited {
-        let body = whole.body(self.body, self.listed, self.marks.as_ref());
-        Edited { body, facts }
-    }
-
-    /// How many items stand before the last reply that something came of.
-    fn last_step(&self) -> usize {
-        let is_reply = |at: &usize| is_reply_item(&self.items[*at], self.terms.api.format());
-        let last = (0..self.last_boundary()).rev().find(is_reply);
-        last.map_or(0, |last| {
-            (0..last).rev().find(|at| !is_reply(at)).map_or(0, |at| at + 1)
-        })
-    }
-
-    /// How many items stand before a reply that the request ends with and that the model is to go on with; all where it ends with none.
-    fn last_boundary(&self) -> usize {
-        let format = self.terms.api.format();
-        let is_said = |item: &Cow<[u8]>| !is_reply_item(item, format);
-        self.items.iter().rposition(is_said).map_or(0, |at| at + 1)
-    }
-}
-
-/// The most that the reply may have, in tokens, as the request says it.
-fn reserved(listed: &Listed<'_>) -> Tokens {
-    let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-    let nested = || {
-        let config = listed.json("generationConfig")?;
-        config.get("maxOutputTokens")?.as_u64()
-    };
-    let said = names.into_iter().find_map(|name| listed.json(name)?.as_u64());
-    said.or_else(nested).unwrap_or(USUAL_REPLY)
-}

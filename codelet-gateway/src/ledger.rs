@@ -3,6 +3,7 @@
 use crate::Api;
 use crate::edit::Facts;
 use crate::lines::Lines;
+use crate::totals::Totals;
 use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
@@ -21,7 +22,7 @@ const MOST_CONVERSATIONS: usize = 500;
 
 /// One request.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// When it came.
     pub at: SystemTime,
     /// The interface.
@@ -38,6 +39,8 @@ pub struct Row {
     pub passing: Option<f64>,
     /// How long the request was held up here.
     pub added: Duration,
+    /// What was answered is the edited request.
+    pub is_edited: bool,
     /// Why it went on unedited although something was to be done, where that is so.
     pub fail_open: Option<String>,
     /// It was refused as too long, made smaller and sent again.
@@ -46,12 +49,12 @@ pub struct Row {
 
 /// What a conversation comes to.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Conversation {
+pub(crate) struct Conversation {
     /// The model that was asked last.
     pub model: String,
     /// Requests of it.
     pub requests: usize,
-    /// Edits so far.
+    /// Edits so far, also those that another gateway has made of it.
     pub edits: usize,
     /// The last request, in estimated tokens: as the agent had sent it, and as it went on.
     pub window: (Tokens, Tokens),
@@ -65,29 +68,6 @@ pub struct Conversation {
     pub last: Option<SystemTime>,
     /// What the last request would have weighed had it been passed through, in the provider's tokens.
     passed: Tokens,
-}
-
-/// All of it.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Totals {
-    /// Requests of conversations.
-    pub requests: u64,
-    /// Requests of other kinds, which pass through.
-    pub others: u64,
-    /// Requests before which something was edited.
-    pub edits: u64,
-    /// Requests that went on unedited although something was to be done.
-    pub fail_opens: u64,
-    /// Requests that were made smaller since the provider refused them.
-    pub sent_again: u64,
-    /// Requests whose figures the ledger's file did not take.
-    pub unwritten: u64,
-    /// What was billed.
-    pub usage: Usage,
-    /// What that costs, in US dollars, as far as prices are known.
-    pub dollars: f64,
-    /// What the same requests would have cost passed through, estimated, in US dollars.
-    pub passing: f64,
 }
 
 /// The books.
@@ -104,7 +84,7 @@ struct Books {
 }
 
 /// What is shown of the books.
-pub struct Shown {
+pub(crate) struct Shown {
     /// All of it.
     pub totals: Totals,
     /// Conversations, that of the newest request first.
@@ -128,7 +108,7 @@ impl Ledger {
     }
 
     /// A request passed through that is of no conversation.
-    pub fn passed_other(&self) {
+    pub(crate) fn passed_other(&self) {
         self.books().totals.others += 1;
     }
 
@@ -145,7 +125,12 @@ impl Ledger {
             .map(|(card, billed)| card.cost(billed.usage, billed.write_1h));
         let mut books = self.books();
         match row.facts.conversation {
-            Some(id) => books.conversations.entry(id).or_default().add(&mut row, billed, card),
+            Some(id) => {
+                let conversation = books.conversations.entry(id).or_default();
+                let edits = conversation.edits;
+                conversation.add(&mut row, billed, card);
+                books.totals.edits += (books.conversations[&id].edits - edits) as u64;
+            }
             // What has failed is told, although nobody knows of which conversation it is.
             None if row.fail_open.is_none() => {
                 books.totals.others += 1;
@@ -168,7 +153,7 @@ impl Ledger {
     }
 
     /// What there is to show.
-    pub fn shown(&self, rows: usize) -> Shown {
+    pub(crate) fn shown(&self, rows: usize) -> Shown {
         let books = self.books();
         let mut conversations: Vec<_> = books.conversations.iter().map(|(id, it)| (*id, it.clone())).collect();
         conversations.sort_by_key(|(id, it)| (std::cmp::Reverse(it.last), *id));
@@ -197,7 +182,7 @@ impl Conversation {
     fn add(&mut self, row: &mut Row, billed: Option<Billed>, card: Option<&PriceCard>) {
         self.model.clone_from(&row.facts.model);
         self.requests += 1;
-        self.edits = row.facts.edits;
+        self.edits = self.edits.max(row.facts.edits);
         self.window = (row.facts.before, row.facts.after);
         if let Some(billed) = billed {
             self.usage = self.usage.plus(billed.usage);
@@ -211,8 +196,13 @@ impl Conversation {
     fn passing_through(&mut self, row: &Row, billed: Billed, card: &PriceCard) -> f64 {
         let usage = billed.usage;
         let (before, after) = (row.facts.before.max(1) as f64, row.facts.after.max(1) as f64);
-        let prompt = (usage.prompt() as f64 * (before / after).max(1.0)) as Tokens;
+        let longer = if row.is_edited { (before / after).max(1.0) } else { 1.0 };
+        let prompt = (usage.prompt() as f64 * longer) as Tokens;
         let prompt = prompt.min(row.facts.window.max(usage.prompt()));
+        let held = std::mem::replace(&mut self.passed, prompt);
+        if prompt == usage.prompt() {
+            return row.dollars.unwrap_or_default();
+        }
         // Answers may come in another order than their requests.
         let since = self.last.map(|last| row.at.duration_since(last).unwrap_or_default());
         let lives = match billed.write_1h {
@@ -220,29 +210,14 @@ impl Conversation {
             _ => card.expires_after().max(HOUR),
         };
         let is_warm = since.is_some_and(|since| since < lives);
-        // What the provider really kept of the first request tells of its cache, too.
-        let read = if is_warm { self.passed.min(prompt) } else { 0 };
-        let read = if prompt == usage.prompt() {
-            usage.cache_read
-        } else {
-            read
-        };
-        self.passed = prompt;
-        let has_cache = usage.cache_read > 0 || usage.cache_write > 0;
+        let read = if is_warm { held.min(prompt) } else { 0 };
         // A provider that keeps nothing of what was sent would have kept nothing of more.
-        let imagined = match has_cache || self.usage.cache_read > 0 {
-            true => Usage {
-                fresh: 0,
-                cache_read: read,
-                cache_write: prompt - read.min(prompt),
-                output: usage.output,
-            },
-            false => Usage::from_exclusive(prompt, 0, 0, usage.output),
-        };
-        match prompt == usage.prompt() {
-            true => row.dollars.unwrap_or_default(),
-            false => card.cost(imagined, 0),
+        if usage.cache_read == 0 && usage.cache_write == 0 && self.usage.cache_read == 0 {
+            return card.cost(Usage::from_exclusive(prompt, 0, 0, usage.output), 0);
         }
+        let imagined = Usage::from_exclusive(0, prompt - read, read, usage.output);
+        // What is written is to live as long as what was.
+        card.cost(imagined, if billed.write_1h > 0 { prompt - read } else { 0 })
     }
 }
 
@@ -250,9 +225,9 @@ impl Books {
     fn close(&mut self, row: &Row) {
         let totals = &mut self.totals;
         totals.requests += 1;
-        totals.edits += u64::from(row.facts.edit.is_some());
         totals.fail_opens += u64::from(row.fail_open.is_some());
         totals.sent_again += u64::from(row.is_sent_again);
+        totals.unpriced += u64::from(row.usage.is_some() && row.dollars.is_none());
         totals.usage = totals.usage.plus(row.usage.unwrap_or_default());
         totals.dollars += row.dollars.unwrap_or_default();
         totals.passing += row.passing.or(row.dollars).unwrap_or_default();
@@ -299,45 +274,6 @@ pub(crate) fn usage(usage: Usage) -> Value {
     json!({"fresh": usage.fresh, "cache_read": usage.cache_read, "cache_write": usage.cache_write, "output": usage.output})
 }
 
-impl Totals {
-    /// What it came to in one sentence, for whoever has run an agent through the gateway.
-    pub fn sentence(&self) -> String {
-        let edits = match self.edits {
-            1 => "1 edit".to_owned(),
-            edits => format!("{edits} edits"),
-        };
-        let prompt = self.usage.prompt();
-        let share = self.usage.cache_read as f64 * 100.0 / prompt.max(1) as f64;
-        let requests = match self.requests {
-            1 => "1 request".to_owned(),
-            requests => format!("{requests} requests"),
-        };
-        let told = format!("{edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
-        let told = match self.fail_opens {
-            0 => told,
-            failed => format!("{told}, {failed} passed unedited after a failure"),
-        };
-        let told = match self.unwritten {
-            0 => told,
-            lost => format!("{told}, figures of {lost} not written to the ledger"),
-        };
-        let (paid, passing) = (self.dollars, self.passing);
-        if self.requests == 0 {
-            return "no conversation went through".to_owned();
-        }
-        if paid <= 0.0 {
-            return format!("{told}; the model's prices are not known");
-        }
-        match passing - paid {
-            saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}; {told}"),
-            saved if saved <= -0.005 => {
-                format!("cost about ${:.2} more than the ${passing:.2} without; {told}", -saved)
-            }
-            _ => format!("${paid:.2}, about as much as without; {told}"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -359,6 +295,7 @@ mod tests {
             dollars: None,
             passing: None,
             added: Duration::ZERO,
+            is_edited: before > after,
             fail_open: None,
             is_sent_again: false,
         }
@@ -390,6 +327,36 @@ mod tests {
             "{last:?}"
         );
         assert!(second.sentence().starts_with("cost about $"), "{}", second.sentence());
+    }
+
+    #[test]
+    fn nothing_is_saved_by_an_edit_that_was_not_sent() {
+        let ledger = Ledger::new(None);
+        let mut unsent = row(150_000, 40_000);
+        unsent.is_edited = false;
+        ledger.add(unsent, billed(0, 150_000));
+        let totals = ledger.totals();
+        assert!(
+            totals.dollars > 0.0 && (totals.dollars - totals.passing).abs() < 1e-9,
+            "{totals:?}"
+        );
+    }
+
+    #[test]
+    fn edits_that_were_made_before_and_requests_without_a_price_are_counted() {
+        let ledger = Ledger::new(None);
+        for (edits, model) in [
+            (3, "claude-opus-4-5"),
+            (3, "claude-opus-4-5"),
+            (4, "acme-1"),
+            (0, "acme-1"),
+        ] {
+            let mut row = row(10_000, 10_000);
+            (row.facts.edits, row.facts.model) = (edits, model.to_owned());
+            ledger.add(row, billed(0, 10_000));
+        }
+        let totals = ledger.totals();
+        assert_eq!((totals.edits, totals.unpriced, totals.requests), (4, 2, 4));
     }
 
     #[test]

@@ -7,18 +7,23 @@
 
 mod answer;
 mod api;
+mod body;
 pub mod edit;
 mod headers;
 mod ledger;
 mod lines;
 mod page;
 mod pass;
+mod provider;
 mod recall;
 mod server;
+mod totals;
 mod upstream;
 
 pub use api::Api;
-pub use ledger::{Conversation, Ledger, Row, Shown, Totals};
+pub use ledger::Ledger;
+pub use provider::Provider;
 pub use recall::recall;
 pub use server::{Gateway, Options};
-pub use upstream::{Contradiction, Provider, Upstream, UpstreamError};
+pub use totals::Totals;
+pub use upstream::{Upstream, UpstreamError};

@@ -30,12 +30,14 @@ impl Lines {
         let lost = Arc::new(AtomicU64::new(0));
         let unwritten = lost.clone();
         let write = move || {
+            let mut is_torn = false;
             for one in told {
                 match one {
-                    Told::Line(line) if file.write_all(line.as_bytes()).is_err() => {
-                        unwritten.fetch_add(1, Ordering::Relaxed);
+                    Told::Line(line) => {
+                        if put(&mut file, &line, &mut is_torn).is_err() {
+                            unwritten.fetch_add(1, Ordering::Relaxed);
+                        }
                     }
-                    Told::Line(_) => {}
                     Told::End(reached) => drop(reached),
                 }
             }
@@ -64,6 +66,25 @@ impl Lines {
             let _ = ended.recv_timeout(FAREWELL);
         }
     }
+}
+
+/// Writes a line. Where the disk is full in the midst of one, what is there of it gets an end before the next.
+fn put(file: &mut impl Write, line: &str, is_torn: &mut bool) -> std::io::Result<()> {
+    if *is_torn {
+        file.write_all(b"\n")?;
+        *is_torn = false;
+    }
+    let mut rest = line.as_bytes();
+    while !rest.is_empty() {
+        match file.write(rest) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        *is_torn = !rest.is_empty();
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -112,5 +133,37 @@ mod tests {
         lines.flush();
         assert_eq!((lines.lost(), seen.len()), (lost + 1, kept));
         assert_eq!(seen[0], b"1\n");
+    }
+
+    /// A disk with room for so many bytes at each attempt.
+    struct Disk(Vec<usize>, Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            match self.0.pop() {
+                Some(0) => Err(std::io::ErrorKind::StorageFull.into()),
+                room => {
+                    let count = bytes.len().min(room.unwrap_or(usize::MAX));
+                    self.1.lock().unwrap().extend(&bytes[..count]);
+                    Ok(count)
+                }
+            }
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_full_disk_has_torn_takes_no_other_with_it() {
+        let written = Arc::default();
+        let lines = Lines::new(Disk(vec![0, 0, 2, 100], Arc::clone(&written)));
+        for line in ["one\n", "two\n", "three\n", "four\n"] {
+            lines.add(line.to_owned());
+        }
+        lines.flush();
+        let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+        assert_eq!((written.as_str(), lines.lost()), ("one\ntw\nfour\n", 2));
     }
 }

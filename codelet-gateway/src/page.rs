@@ -6,8 +6,7 @@ use std::fmt::Write;
 use std::time::SystemTime;
 
 /// What a browser may do with the page: show it.
-pub(crate) const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Conversations and requests on the page.
 const CONVERSATIONS: usize = 30;
@@ -40,8 +39,14 @@ pub(crate) fn html(ledger: &Ledger, is_dry_run: bool) -> String {
         ("Other requests", totals.others.to_string()),
     ];
     out.push_str("<dl>");
-    let unwritten = (totals.unwritten > 0).then(|| ("Not written to the ledger", totals.unwritten.to_string()));
-    for (name, figure) in cards.into_iter().chain(unwritten) {
+    // What is seldom is shown where it is so.
+    let seldom = [
+        ("At prices that are not known", totals.unpriced),
+        ("Not written to the ledger", totals.unwritten),
+    ];
+    let seldom = seldom.into_iter().filter(|(_, count)| *count > 0);
+    let seldom = seldom.map(|(name, count)| (name, count.to_string()));
+    for (name, figure) in cards.into_iter().chain(seldom) {
         let _ = write!(out, "<div><dt>{name}</dt><dd>{figure}</dd></div>");
     }
     out.push_str("</dl>");
@@ -180,6 +185,7 @@ pub(crate) fn json(ledger: &Ledger) -> String {
         "fail_opens": totals.fail_opens,
         "unwritten": totals.unwritten,
         "sent_again": totals.sent_again,
+        "unpriced": totals.unpriced,
         "usage": usage(totals.usage),
         "cost_usd": totals.dollars,
         "passing_through_usd": totals.passing,
@@ -201,7 +207,7 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
         ),
         (
             "edits_total",
-            "Requests before which a conversation was edited.",
+            "Edits of the conversations that went through.",
             totals.edits as f64,
         ),
         (
@@ -218,6 +224,11 @@ pub(crate) fn metrics(ledger: &Ledger) -> String {
             "sent_again_total",
             "Requests refused as too long and sent again.",
             totals.sent_again as f64,
+        ),
+        (
+            "unpriced_total",
+            "Requests billed at prices that are not known.",
+            totals.unpriced as f64,
         ),
         (
             "fresh_tokens_total",
@@ -292,7 +303,7 @@ fn escape(text: &str) -> String {
 
 const HEAD: &str = r#"<!doctype html>
 <html lang=en><meta charset=utf-8><meta http-equiv=refresh content=5><meta name=viewport content="width=device-width">
-<title>Codelet gateway</title>
+<title>Codelet gateway</title><link rel=icon href="data:,">
 <style>
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #667085; --line: #e4e7ec; --page: #fff; --blue: #2563eb; --grey: #98a2b3 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #98a2b3; --line: #2b3342; --page: #12161f; --blue: #6ea0ff; --grey: #667085 } }

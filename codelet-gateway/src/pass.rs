@@ -1,12 +1,14 @@
 //! A request on its way to its provider: edited where it is a conversation, and in any case sent.
 
 use crate::answer::{Heard, Listener};
+use crate::body::{self, Begun, Passed, Read};
 use crate::edit::{Asked, Edited, Facts};
 use crate::ledger::Row;
+use crate::provider::Provider;
 use crate::server::{Answer, Broken, Shared, error};
-use crate::upstream::{Provider, Upstream};
+use crate::upstream::Upstream;
 use crate::{Api, headers};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use codelet_providers::overheard::{self, Billed, TooLong};
 use codelet_text::json::has_more_values;
 use codelet_transcript::Listed;
@@ -14,48 +16,26 @@ use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use hyper::body::{Body, Incoming};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
-use tokio::sync::Semaphore;
 
-/// A longer body is passed on unread, in bytes.
-const MOST_READ: usize = 64 << 20;
-/// A body takes its room in steps of so many bytes.
-const ROOM_STEP: usize = 1 << 20;
-/// How long a request may be held up, and how much longer for each megabyte of it: a conversation that nobody remembers is read from its
-/// beginning.
-const PATIENCE: Duration = Duration::from_millis(50);
-const PATIENCE_PER_MB: Duration = Duration::from_millis(100);
+/// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; many
+/// times that where a machine is busy. To give up a conversation that was edited before costs far more than the wait: nothing of it is in
+/// the provider's cache as it came, and it may not fit any more. So this is for an editor that hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_PER_MB: Duration = Duration::from_secs(5);
 /// Of more values than this no tree is built: ten times what is in the longest recorded conversations. Each may take 460 bytes.
 const MOST_VALUES: usize = 500_000;
 /// Why such a request goes on as it came.
 const TOO_MANY_VALUES: &str = "the request holds more than 500,000 JSON values";
-/// How long a client may pause within a body, and how long all of it may take.
-const PAUSE: Duration = Duration::from_secs(30);
-const LONGEST: Duration = Duration::from_secs(300);
-/// A refusal is read up to so many bytes, and for so long.
-const MOST_REFUSAL: usize = 1 << 20;
-const REFUSAL: Duration = Duration::from_secs(2);
-
 /// Passes a request on, and its answer back.
 pub(crate) async fn on(shared: Arc<Shared>, path: PathAndQuery, request: Request<Incoming>) -> Answer {
     match provider(&shared, &path, request.headers()) {
         Ok(provider) => to(provider, shared, path, request).await,
         Err((status, words)) => {
-            let mut body = request.into_body();
             // Whoever is still sending when the connection ends does not read why.
-            let sent = async {
-                let mut bytes = 0;
-                while bytes <= MOST_READ
-                    && let Some(Ok(frame)) = body.frame().await
-                {
-                    bytes += frame.data_ref().map_or(0, Bytes::len);
-                }
-            };
-            let _ = tokio::time::timeout(PAUSE, sent).await;
+            body::skip(request.into_body()).await;
             error(status, &words)
         }
     }
@@ -102,68 +82,34 @@ async fn to(provider: Provider, shared: Arc<Shared>, path: PathAndQuery, request
     };
     let api =
         Api::of(onward.path.path()).filter(|_| onward.method == Method::POST && headers::is_plain_json(&head.headers));
+    let length = head.headers.get(CONTENT_LENGTH).cloned();
     let Some(api) = api else {
         shared.options.ledger.passed_other();
-        return onward.pass(head.headers.get(CONTENT_LENGTH).cloned(), None, body).await;
+        return match onward
+            .pass(onward.headers.clone(), length, Begun::new(Bytes::new(), body))
+            .await
+        {
+            Ok(answer) => back(answer, None, |_| {}),
+            Err(failure) => failure,
+        };
     };
     let asked = Arc::new(Asked {
         api,
         model: model_in(onward.path.path()),
         window: headers::window(&onward.headers),
     });
-    let length = head.headers.get(CONTENT_LENGTH).cloned();
-    let bytes = length
-        .as_ref()
-        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if bytes.is_some_and(|bytes| bytes > MOST_READ) {
-        shared.options.ledger.passed_other();
-        return onward.pass(length, None, body).await;
-    }
-    let read = tokio::time::timeout(LONGEST, read(&shared.room, body)).await;
-    match read {
-        Ok(Ok(Read::Whole(body))) => converse(shared, asked, onward, body).await,
-        Ok(Ok(Read::TooLong(begun, rest))) => {
-            shared.options.ledger.passed_other();
-            onward.pass(length, Some(begun), rest).await
-        }
-        Ok(Err(words)) => error(StatusCode::BAD_REQUEST, words),
-        Err(_) => error(
-            StatusCode::REQUEST_TIMEOUT,
-            "the request's body did not come to its end in time",
-        ),
-    }
-}
-
-/// A body that was read.
-enum Read {
-    Whole(Bytes),
-    /// What came of it, and the rest.
-    TooLong(Bytes, Incoming),
-}
-
-/// Reads a body. It takes room for what has come of it, not for what is announced: nobody waits for a client that is slow. Where there is no room
-/// left, the rest is not read here.
-async fn read(room: &Semaphore, mut body: Incoming) -> Result<Read, &'static str> {
-    let mut whole = BytesMut::new();
-    let mut taken = Vec::new();
-    loop {
-        let frame = tokio::time::timeout(PAUSE, body.frame()).await;
-        let frame = frame.map_err(|_| "the request's body did not come to its end in time")?;
-        match frame {
-            None => return Ok(Read::Whole(whole.freeze())),
-            Some(Err(_)) => return Err("the request's body is broken"),
-            Some(Ok(frame)) => {
-                if let Some(data) = frame.data_ref() {
-                    whole.extend_from_slice(data);
-                }
+    let announced: Option<usize> = length.as_ref().and_then(|length| length.to_str().ok()?.parse().ok());
+    match body::read(&shared.room, announced, body).await {
+        Ok(Read::Whole(body)) => converse(shared, asked, onward, body).await,
+        Ok(Read::Not(begun, why)) => {
+            let mut entry = Entry::new(&shared, api, Facts::default(), Duration::ZERO);
+            entry.note(|row| row.fail_open = Some(why.to_owned()));
+            match onward.pass(onward.readable(), length, begun).await {
+                Ok(answer) => heard(api, answer, entry),
+                Err(failure) => failure,
             }
         }
-        while taken.len() * ROOM_STEP < whole.len() {
-            match room.try_acquire() {
-                Ok(more) if whole.len() <= MOST_READ => taken.push(more),
-                _ => return Ok(Read::TooLong(whole.freeze(), body)),
-            }
-        }
+        Err((status, words)) => error(status, words),
     }
 }
 
@@ -185,75 +131,57 @@ impl Onward {
         sent.map_err(|failure| {
             // The address may hold a key.
             let failure = failure.without_url();
-            let causes = std::iter::successors(std::error::Error::source(&failure), |cause| cause.source());
-            let causes: String = causes.map(|cause| format!(": {cause}")).collect();
-            let words = format!("the Codelet gateway cannot reach {}{causes}", self.upstream.host());
+            let what = if failure.is_connect() {
+                "cannot reach"
+            } else {
+                "got no answer from"
+            };
+            let words = format!(
+                "the Codelet gateway {what} {}: {}",
+                self.upstream.place(),
+                cause(&failure)
+            );
             error(StatusCode::BAD_GATEWAY, &words)
         })
     }
 
     /// Passes on what is not read here.
-    async fn pass(&self, length: Option<HeaderValue>, begun: Option<Bytes>, body: Incoming) -> Answer {
-        let mut headers = self.headers.clone();
+    async fn pass(
+        &self,
+        mut headers: HeaderMap,
+        length: Option<HeaderValue>,
+        body: Begun<Incoming>,
+    ) -> Result<reqwest::Response, Answer> {
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, length);
         }
-        let is_empty = begun.is_none() && http_body::Body::is_end_stream(&body);
-        let body = match is_empty {
+        let body = match body.is_end_stream() {
             true => reqwest::Body::default(),
-            false => reqwest::Body::wrap(Begun {
-                begun,
-                fault: None,
-                has_waited: false,
-                rest: body,
-            }),
+            false => reqwest::Body::wrap(body),
         };
-        match self.send(headers, body).await {
-            Ok(answer) => back(answer, None, |_| {}),
-            Err(failure) => failure,
-        }
+        self.send(headers, body).await
     }
 
-    /// Sends a conversation. Its answer is to be read on the way, so none that is compressed is asked for.
+    /// Sends a conversation.
     async fn ask(&self, body: Bytes) -> Result<reqwest::Response, Answer> {
+        self.send(self.readable(), body.into()).await
+    }
+
+    /// The headers of a request whose answer is to be read on the way, so that none that is compressed is asked for.
+    fn readable(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        self.send(headers, body.into()).await
+        headers
     }
 }
 
-/// A body of which a part was read: that part, what went wrong then, and the rest as it comes, trailers included.
-struct Begun<B> {
-    begun: Option<Bytes>,
-    fault: Option<Broken>,
-    /// The fault has waited: what was read is on its way.
-    has_waited: bool,
-    rest: B,
-}
-
-impl<B: Body<Data = Bytes, Error: Into<Broken>> + Unpin> Body for Begun<B> {
-    type Data = Bytes;
-    type Error = Broken;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        if let Some(begun) = self.begun.take() {
-            return Poll::Ready(Some(Ok(Frame::data(begun))));
-        }
-        // With a fault the connection ends, and what is not yet sent is lost.
-        if self.fault.is_some() && !std::mem::replace(&mut self.has_waited, true) {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        if let Some(fault) = self.fault.take() {
-            return Poll::Ready(Some(Err(fault)));
-        }
-        let frame = Pin::new(&mut self.rest).poll_frame(context);
-        frame.map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+/// What has happened in the end, in the words of whatever is lowest.
+fn cause(failure: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = failure;
+    while let Some(lower) = cause.source() {
+        cause = lower;
     }
-
-    fn is_end_stream(&self) -> bool {
-        self.begun.is_none() && self.fault.is_none() && self.rest.is_end_stream()
-    }
+    cause.to_string()
 }
 
 /// A request in the books: entered once, whatever becomes of it, also when the client leaves before there is an answer.
@@ -263,6 +191,26 @@ struct Entry {
 }
 
 impl Entry {
+    /// A request of which nothing is known yet but what went on.
+    fn new(shared: &Arc<Shared>, api: Api, facts: Facts, added: Duration) -> Self {
+        Entry {
+            shared: shared.clone(),
+            row: Some(Row {
+                at: SystemTime::now(),
+                api,
+                facts,
+                status: None,
+                usage: None,
+                dollars: None,
+                passing: None,
+                added,
+                is_edited: false,
+                fail_open: None,
+                is_sent_again: false,
+            }),
+        }
+    }
+
     fn note(&mut self, change: impl FnOnce(&mut Row)) {
         if let Some(row) = &mut self.row {
             change(row);
@@ -289,28 +237,18 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
     let began = Instant::now();
     let api = asked.api;
     let (edited, facts, fail_open) = edit(&shared, asked.clone(), &body).await;
-    let mut entry = Entry {
-        shared: shared.clone(),
-        row: Some(Row {
-            at: SystemTime::now(),
-            api,
-            facts,
-            status: None,
-            usage: None,
-            dollars: None,
-            passing: None,
-            added: began.elapsed(),
-            fail_open,
-            is_sent_again: false,
-        }),
-    };
     let edited = edited.filter(|_| !shared.options.is_dry_run);
     let is_edited = edited.is_some();
+    let mut entry = Entry::new(&shared, api, facts, began.elapsed());
+    entry.note(|row| {
+        row.is_edited = is_edited;
+        row.fail_open = fail_open;
+    });
     let answer = match onward.ask(edited.unwrap_or_else(|| body.clone())).await {
         Ok(answer) => answer,
         Err(failure) => return failure,
     };
-    let answer = match refused(answer).await {
+    let answer = match body::refused(answer).await {
         Passed::Answer(answer) => answer,
         Passed::Refused(refusal) => {
             let status = refusal.answer.status().as_u16();
@@ -324,12 +262,16 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
                 Some((Some(facts), answer)) => {
                     entry.note(|row| {
                         row.facts = facts;
+                        row.is_edited = true;
                         row.is_sent_again = true;
                     });
                     answer
                 }
                 Some((None, answer)) => {
-                    entry.note(|row| row.fail_open = Some("the provider refused the edited request".to_owned()));
+                    entry.note(|row| {
+                        row.is_edited = false;
+                        row.fail_open = Some("the provider refused the edited request".to_owned());
+                    });
                     answer
                 }
                 None => {
@@ -339,6 +281,11 @@ async fn converse(shared: Arc<Shared>, asked: Arc<Asked>, onward: Onward, body: 
             }
         }
     };
+    heard(api, answer, entry)
+}
+
+/// The answer to a conversation on its way back, by what passes of which its entry is closed.
+fn heard(api: Api, answer: reqwest::Response, mut entry: Entry) -> Answer {
     entry.note(|row| row.status = Some(answer.status().as_u16()));
     let is_stream = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.contains("event-stream"));
     let is_stream = answer.headers().get(CONTENT_TYPE).is_some_and(is_stream);
@@ -362,16 +309,30 @@ fn written(edited: &mut Edited, asked: &Asked) -> Result<Option<Bytes>, &'static
 async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<Bytes>, Facts, Option<String>) {
     let editor = shared.options.editor.clone();
     let original = body.clone();
+    // What it costs is told also where the edit does not come to its end.
+    let named = Arc::new(OnceLock::new());
+    let names = named.clone();
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(move || {
         if has_more_values(&original, MOST_VALUES) {
             return (Err(TOO_MANY_VALUES), Facts::default());
         }
+        let _ = names.set(asked.model_of(&original));
         let mut edited = editor.edit(&asked, &original);
         (written(&mut edited, &asked), edited.facts)
     });
     let patience = patience(body);
-    let failed = |why: String| (None, Facts::default(), Some(why));
+    let failed = |why: String| {
+        let model = named.get().cloned().unwrap_or_default();
+        (
+            None,
+            Facts {
+                model,
+                ..Facts::default()
+            },
+            Some(why),
+        )
+    };
     match tokio::time::timeout(patience, work).await {
         Ok(Ok((Ok(body), facts))) => (body, facts, None),
         Ok(Ok((Err(why), facts))) => (None, facts, Some(why.to_owned())),
@@ -403,72 +364,13 @@ async fn ask_again(
     };
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(work);
-    // The provider has refused it already, so that a little more time is well spent.
-    let (facts, body) = tokio::time::timeout(patience(body) * 4, work).await.ok()?.ok()??;
+    let (facts, body) = tokio::time::timeout(patience(body), work).await.ok()?.ok()??;
     let answer = onward.ask(body).await.ok()?;
     Some((Some(facts), answer))
 }
 
 fn patience(body: &Bytes) -> Duration {
     PATIENCE + PATIENCE_PER_MB.mul_f64(body.len() as f64 / 1e6)
-}
-
-/// An answer, or a refusal of which so much was read.
-enum Passed {
-    Answer(reqwest::Response),
-    Refused(Refusal),
-}
-
-struct Refusal {
-    answer: reqwest::Response,
-    begun: Bytes,
-    fault: Option<reqwest::Error>,
-}
-
-impl Refusal {
-    /// The refusal as it comes, at the length that it has, and broken off where it breaks off.
-    fn back(self) -> Answer {
-        let (head, rest) = Response::<reqwest::Body>::from(self.answer).into_parts();
-        let body = Begun {
-            begun: Some(self.begun).filter(|begun| !begun.is_empty()),
-            fault: self.fault.map(Broken::from),
-            has_waited: false,
-            rest,
-        };
-        let mut answer = Response::new(body.boxed_unsync());
-        *answer.status_mut() = head.status;
-        *answer.headers_mut() = headers::back(&head.headers);
-        answer
-    }
-}
-
-/// Reads what may refuse a request as too long; everything else goes back as it comes.
-async fn refused(mut answer: reqwest::Response) -> Passed {
-    let is_short = answer
-        .content_length()
-        .is_none_or(|length| length <= MOST_REFUSAL as u64);
-    let may_be = matches!(answer.status().as_u16(), 400 | 413 | 422);
-    if !may_be || !is_short || answer.headers().contains_key(http::header::CONTENT_ENCODING) {
-        return Passed::Answer(answer);
-    }
-    let mut begun = BytesMut::new();
-    let mut fault = None;
-    let read = async {
-        while begun.len() <= MOST_REFUSAL {
-            match answer.chunk().await {
-                Ok(Some(bytes)) => begun.extend_from_slice(&bytes),
-                Ok(None) => break,
-                Err(failure) => {
-                    fault = Some(failure.without_url());
-                    break;
-                }
-            }
-        }
-    };
-    // What comes slowly, or is long, tells by its beginning what it is.
-    let _ = tokio::time::timeout(REFUSAL, read).await;
-    let begun = begun.freeze();
-    Passed::Refused(Refusal { answer, begun, fault })
 }
 
 /// An answer on its way back, frame by frame as it comes.

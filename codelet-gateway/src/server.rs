@@ -1,20 +1,26 @@
 //! The server: who may ask, what is answered here, and what goes on.
 
+use crate::body;
 use crate::edit::Edit;
 use crate::headers::TOKEN;
-use crate::ledger::{Ledger, Totals};
+use crate::ledger::Ledger;
 use crate::page;
 use crate::pass;
-use crate::upstream::{Provider, Upstream};
+use crate::provider::Provider;
+use crate::totals::Totals;
+use crate::upstream::Upstream;
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE};
+use http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, UPGRADE,
+};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
 use std::collections::hash_map::RandomState;
 use std::convert::Infallible;
 use std::future::Future;
@@ -27,8 +33,8 @@ use tokio::sync::Semaphore;
 
 /// Connections at once; more wait.
 const MOST_CONNECTIONS: usize = 1_024;
-/// Bodies that are being read take at most so many megabytes together; what comes beyond goes on unread.
-const MOST_READING_MB: usize = 256;
+/// Bodies that are being read take at most so many bytes together; what comes beyond goes on unread.
+const MOST_READING: usize = 256 << 20;
 /// What is kept of a connection while nothing goes through it, in bytes: a head has to fit.
 const MOST_BUFFERED: usize = 64 << 10;
 /// How long a client may take for the head of a request.
@@ -72,7 +78,7 @@ pub(crate) struct Shared {
     pub number: String,
     /// What others on this machine do not know: what was said in a conversation is read back only with it.
     secret: String,
-    /// Room for bodies that are being read, in megabytes.
+    /// Room for bodies that are being read, in [`body::ROOM_STEP`]s.
     pub room: Semaphore,
     /// Turns to edit: as many at once as there are cores, since what waits for a core would seem to take long.
     pub turns: Semaphore,
@@ -97,7 +103,7 @@ impl Gateway {
                 address,
                 number: format!("{:016x}", RandomState::new().hash_one(1)),
                 secret: secret(),
-                room: Semaphore::new(MOST_READING_MB),
+                room: Semaphore::new(MOST_READING / body::ROOM_STEP),
                 turns: Semaphore::new(std::thread::available_parallelism().map_or(2, std::num::NonZero::get)),
             }),
         })
@@ -122,10 +128,11 @@ impl Gateway {
         }
     }
 
-    /// Serves until `end` comes; connections that are open then are closed.
+    /// Serves until `end` comes, and then answers what was asked until then: a stream that breaks off is paid for twice. When this is dropped, all ends.
     pub async fn serve(self, end: impl Future<Output = ()>) {
         let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut connections = tokio::task::JoinSet::new();
+        let open = GracefulShutdown::new();
         let mut end = std::pin::pin!(end);
         loop {
             // What has ended makes room.
@@ -145,45 +152,67 @@ impl Gateway {
             };
             let _ = stream.set_nodelay(true);
             let shared = self.shared.clone();
+            let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
+            let mut builder = Builder::new(TokioExecutor::new());
+            builder
+                .http1()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .max_buf_size(MOST_BUFFERED);
+            builder.http2().timer(TokioTimer::new());
+            let connection = builder.serve_connection(TokioIo::new(stream), service);
+            let connection = open.watch(connection.into_owned());
             connections.spawn(async move {
                 let _permit = permit;
-                let service = hyper::service::service_fn(move |request| answer(shared.clone(), request));
-                let mut builder = Builder::new(TokioExecutor::new());
-                builder
-                    .http1()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(HEAD)
-                    .max_buf_size(MOST_BUFFERED);
-                builder.http2().timer(TokioTimer::new());
                 // A client that goes away ends its connection, and with that what it asked for.
-                let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                let _ = connection.await;
             });
         }
+        // Nobody new is let in.
+        drop(self.listener);
+        open.shutdown().await;
     }
 }
 
-async fn answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Result<Answer, Infallible> {
+/// Answers a request. What HEAD does not ask for is left out here, since over HTTP/2 nobody else does it.
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let is_head = request.method() == Method::HEAD;
+    let mut answer = whole_answer(shared, request).await;
+    if is_head {
+        let body = std::mem::replace(answer.body_mut(), full(Bytes::new()));
+        if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+            answer.headers_mut().insert(CONTENT_LENGTH, length.into());
+        }
+    }
+    Ok(answer)
+}
+
+async fn whole_answer(shared: Arc<Shared>, mut request: Request<Incoming>) -> Answer {
     let path = match shared.admit(&mut request) {
         Ok(path) => path,
-        Err((status, words)) => return Ok(error(status, words)),
+        Err((status, words)) => return error(status, words),
     };
-    if request.method() == Method::GET
+    if request.method() == Method::CONNECT {
+        let words = "the Codelet gateway is no proxy; set it as the agent's base URL";
+        return error(StatusCode::METHOD_NOT_ALLOWED, words);
+    }
+    if matches!(*request.method(), Method::GET | Method::HEAD)
         && let Some(page) = shared.own(path.path())
     {
-        return Ok(page);
+        return page;
     }
     // The secret is nobody's to see, in whatever way the path leads back here.
     let (own, secret) = (path.path(), &*shared.secret);
     if own == "/codelet" || own.starts_with("/codelet/") || path.as_str().contains(secret) {
-        return Ok(error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there"));
+        return error(StatusCode::NOT_FOUND, "the Codelet gateway has nothing there");
     }
     if request.headers().contains_key(UPGRADE) && !request.headers().contains_key("http2-settings") {
-        return Ok(error(
+        return error(
             StatusCode::UPGRADE_REQUIRED,
             "WebSockets do not go through the Codelet gateway; use the provider's HTTP interface",
-        ));
+        );
     }
-    Ok(pass::on(shared, path, request).await)
+    pass::on(shared, path, request).await
 }
 
 impl Shared {

@@ -1,8 +1,7 @@
-//! Where requests go on to: the providers' addresses, and which of them a request is for.
+//! Where requests go on to: the providers' addresses.
 
-use crate::Api;
+use crate::provider::Provider;
 use codelet_network::{Network, NetworkError};
-use http::HeaderMap;
 use http::uri::PathAndQuery;
 use reqwest::{Client, Url};
 use std::net::SocketAddr;
@@ -10,124 +9,6 @@ use std::time::Duration;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(30);
-
-/// A provider, by the interface that it is asked through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Provider {
-    /// Anthropic's interface.
-    Anthropic,
-    /// OpenAI's two interfaces, and whatever nothing else tells apart.
-    Openai,
-    /// Gemini's interface.
-    Gemini,
-}
-
-impl Provider {
-    /// All of them.
-    pub const ALL: [Provider; 3] = [Provider::Anthropic, Provider::Openai, Provider::Gemini];
-
-    /// The name in settings and on the page.
-    pub fn name(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "anthropic",
-            Provider::Openai => "openai",
-            Provider::Gemini => "gemini",
-        }
-    }
-
-    /// The provider of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Provider::ALL.into_iter().find(|provider| provider.name() == name)
-    }
-
-    /// The vendor's own address. Requests bring the whole path.
-    pub fn usual_address(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "https://api.anthropic.com",
-            Provider::Openai => "https://api.openai.com",
-            Provider::Gemini => "https://generativelanguage.googleapis.com",
-        }
-    }
-
-    /// Which one a request is for: what a vendor alone has tells, be it the form of a key or a path, and where nothing does, the header that
-    /// bears the key.
-    ///
-    /// # Errors
-    /// When a key is one vendor's and the rest another's: whoever gets the key must not be guessed.
-    pub fn of(path: &PathAndQuery, headers: &HeaderMap) -> Result<Provider, Contradiction> {
-        let is_anthropics = |name: &http::HeaderName| name == "x-api-key" || name.as_str().starts_with("anthropic-");
-        let has = |name: &str| headers.contains_key(name);
-        let by_path = match path.path() {
-            // OpenAI's threads have messages, too, and its key must not go to Anthropic.
-            path if path.contains("/threads/") && !has("anthropic-version") => Some(Provider::Openai),
-            // Gemini answers in OpenAI's interface below a path of its own.
-            path if path.contains("/v1beta/") => Some(Provider::Gemini),
-            path => match Api::of(path) {
-                Some(Api::Anthropic) => Some(Provider::Anthropic),
-                Some(Api::Openai | Api::Responses) => Some(Provider::Openai),
-                Some(Api::Gemini) => Some(Provider::Gemini),
-                None => path.contains("/messages/").then_some(Provider::Anthropic),
-            },
-        };
-        let mut by_key = None;
-        for provider in keys(path, headers).filter_map(Provider::of_key) {
-            let meant = by_path.or(by_key).unwrap_or(provider);
-            if meant != provider {
-                return Err(Contradiction { key: provider, meant });
-            }
-            by_key = Some(provider);
-        }
-        let by_header = || match () {
-            () if headers.keys().any(is_anthropics) => Provider::Anthropic,
-            () if has("x-goog-api-key") || keys_in(path).next().is_some() => Provider::Gemini,
-            () => Provider::Openai,
-        };
-        Ok(by_path.or(by_key).unwrap_or_else(by_header))
-    }
-
-    /// The vendor that gives out keys of this form; none where it is nobody's in particular.
-    fn of_key(key: &str) -> Option<Provider> {
-        let begins = |signs: &[&str]| signs.iter().any(|sign| key.starts_with(sign));
-        match key {
-            _ if begins(&["sk-ant-"]) => Some(Provider::Anthropic),
-            _ if begins(&["sk-proj-", "sk-svcacct-", "sk-admin-"]) => Some(Provider::Openai),
-            _ if begins(&["AIza", "ya29."]) => Some(Provider::Gemini),
-            _ => None,
-        }
-    }
-}
-
-/// A request whose key is one vendor's, and whose path, or other key, is another's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "the request has a key of {} and is one for {}; the Codelet gateway sends a key to nobody but its own vendor. Check which key \
-     and which base URL the agent uses, or name where such requests go: --upstream {}=ADDRESS", .key.name(), .meant.name(), .meant.name()
-)]
-pub struct Contradiction {
-    /// Whose the key is.
-    pub key: Provider,
-    /// Whom the rest of it is for.
-    pub meant: Provider,
-}
-
-/// The keys of a request, wherever one may stand.
-fn keys<'a>(path: &'a PathAndQuery, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
-    let values = ["x-api-key", "x-goog-api-key", "api-key", "authorization"]
-        .into_iter()
-        .flat_map(|name| headers.get_all(name));
-    // A scheme may stand before it.
-    let words = values
-        .filter_map(|value| value.to_str().ok())
-        .filter_map(|value| value.split_ascii_whitespace().next_back());
-    let queried = path.query().unwrap_or_default().split('&');
-    words.chain(queried.filter_map(|pair| Some(pair.split_once('=')?.1)))
-}
-
-/// Those in the query of an address, as Google takes them.
-fn keys_in(path: &PathAndQuery) -> impl Iterator<Item = &str> {
-    let pairs = path.query().unwrap_or_default().split('&');
-    pairs.filter_map(|pair| pair.strip_prefix("key="))
-}
 
 /// A provider's address, and the client that reaches it.
 #[derive(Clone, Debug)]
@@ -145,6 +26,11 @@ pub enum UpstreamError {
     /// It cannot be reached so.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// It has something that the addresses of requests cannot begin with.
+    #[error(
+        "the address has a part beginning with {0:?}, which cannot stand before the path of a request; the agent's base URL may have one"
+    )]
+    Behind(char),
     /// The client cannot be set up.
     #[error("{0}")]
     Client(String),
@@ -165,6 +51,9 @@ impl Upstream {
             (true, None) => "…".to_owned(),
         };
         let url = url.filter(is_http).ok_or_else(|| UpstreamError::Address(shown()))?;
+        if let Some(behind) = url.query().map(|_| '?').or(url.fragment().map(|_| '#')) {
+            return Err(UpstreamError::Behind(behind));
+        }
         let (builder, _) = network.client(&url)?;
         let client = builder.connect_timeout(CONNECT).build();
         Ok(Upstream {
@@ -178,11 +67,15 @@ impl Upstream {
         &self.client
     }
 
-    /// Where a request to this path goes.
+    /// Where a request to this path goes. The version of an interface stands there once, whether the address brings it or the request: vendors
+    /// tell their base URLs with it.
     pub(crate) fn url(&self, path: &PathAndQuery) -> Url {
         let mut url = self.address.clone();
         let before = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&format!("{before}{}", path.path()));
+        let version = ["/v1beta", "/v1"].into_iter().find(|version| before.ends_with(version));
+        let rest = version.and_then(|version| path.path().strip_prefix(version));
+        let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        url.set_path(&format!("{before}{}", rest.unwrap_or(path.path())));
         url.set_query(path.query());
         url
     }
@@ -210,9 +103,11 @@ impl Upstream {
         usual.is_some_and(|usual| usual.host_str() == self.address.host_str())
     }
 
-    /// The host, for words.
-    pub(crate) fn host(&self) -> &str {
-        self.address.host_str().unwrap_or_default()
+    /// The host, and the port if it is not the usual one, for words.
+    pub(crate) fn place(&self) -> String {
+        let host = self.address.host_str().unwrap_or_default();
+        let port = self.address.port().map_or_else(String::new, |port| format!(":{port}"));
+        format!("{host}{port}")
     }
 
     /// Whether this is the gateway that listens here, which would ask itself for ever.
@@ -225,81 +120,6 @@ impl Upstream {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Where a request goes that has these headers, one a line; `key to meant` where that is contradictory.
-    fn of(path: &'static str, lines: &'static str) -> String {
-        let mut headers = HeaderMap::new();
-        for line in lines.lines() {
-            let (name, value) = line.split_once(": ").unwrap_or((line, "x"));
-            headers.insert(name, http::HeaderValue::from_static(value));
-        }
-        match Provider::of(&PathAndQuery::from_static(path), &headers) {
-            Ok(provider) => provider.name().to_owned(),
-            Err(Contradiction { key, meant }) => format!("{} to {}", key.name(), meant.name()),
-        }
-    }
-
-    #[test]
-    fn a_request_is_for_the_provider_that_its_path_or_else_its_key_tells() {
-        for (path, header, provider) in [
-            ("/v1/messages?beta=true", "", "anthropic"),
-            ("/v1/messages/count_tokens", "", "anthropic"),
-            ("/v1/responses", "anthropic-version", "openai"),
-            ("/openai/v1/chat/completions", "", "openai"),
-            ("/v1/models", "", "openai"),
-            ("/v1/models", "anthropic-version", "anthropic"),
-            ("/v1/models", "anthropic-beta", "anthropic"),
-            ("/v1beta/models/g:streamGenerateContent?alt=sse", "", "gemini"),
-            ("/v1/models?key=secret", "", "gemini"),
-            ("/v1/threads/thread_1/messages", "", "openai"),
-            ("/v1/threads/thread_1/messages/msg_1", "", "openai"),
-        ] {
-            assert_eq!(of(path, header), provider, "{path} {header}");
-        }
-    }
-
-    #[test]
-    fn a_key_goes_to_its_own_vendor_or_nowhere() {
-        for (path, header, provider) in [
-            ("/v1/models", "x-api-key: sk-ant-api03-x", "anthropic"),
-            ("/v1/organizations/users", "x-api-key: x", "anthropic"),
-            ("/v1/complete", "x-api-key: sk-ant-api03-x", "anthropic"),
-            ("/api/oauth/usage", "authorization: Bearer sk-ant-oat01-x", "anthropic"),
-            ("/v1/models", "authorization: bearer  sk-ant-oat01-x", "anthropic"),
-            (
-                "/v1beta/openai/chat/completions",
-                "authorization: Bearer AIzax",
-                "gemini",
-            ),
-            ("/v1beta/openai/models", "authorization: Bearer x", "gemini"),
-            ("/upload/v1beta/files?key=AIzax", "", "gemini"),
-            ("/v1/models/g:generateContent?key=AIzax", "", "gemini"),
-            ("/v1/files", "authorization: Bearer AIzax", "gemini"),
-            ("/v1/files", "authorization: Bearer sk-proj-x", "openai"),
-            ("/v1/messages", "x-api-key: local", "anthropic"),
-            // What contradicts is not guessed.
-            (
-                "/v1/chat/completions",
-                "authorization: Bearer sk-ant-api03-x",
-                "anthropic to openai",
-            ),
-            ("/v1/responses", "x-api-key: sk-ant-api03-x", "anthropic to openai"),
-            ("/v1/responses?api_key=sk-ant-api03-x", "", "anthropic to openai"),
-            (
-                "/v1/chat/completions",
-                "authorization: Bearer AIzax",
-                "gemini to openai",
-            ),
-            ("/v1/messages", "authorization: Bearer sk-proj-x", "openai to anthropic"),
-            (
-                "/v1/models?key=AIzax",
-                "x-api-key: sk-ant-api03-x",
-                "gemini to anthropic",
-            ),
-        ] {
-            assert_eq!(of(path, header), provider, "{path} {header}");
-        }
-    }
 
     #[test]
     fn a_path_that_leads_upwards_is_known_however_it_is_written() {
@@ -333,6 +153,39 @@ mod tests {
         let upstream = Upstream::new("http://127.0.0.1:9/api/", &Network::default()).expect("it is an address");
         let url = upstream.url(&PathAndQuery::from_static("/v1/messages?beta=true"));
         assert_eq!(url.as_str(), "http://127.0.0.1:9/api/v1/messages?beta=true");
+        for (address, path, url) in [
+            (
+                "https://a.example/api/v1",
+                "/v1/chat/completions",
+                "https://a.example/api/v1/chat/completions",
+            ),
+            ("https://a.example/v1/", "/v1", "https://a.example/v1"),
+            (
+                "https://a.example/v1beta",
+                "/v1beta/models",
+                "https://a.example/v1beta/models",
+            ),
+            (
+                "https://a.example/v1",
+                "/v1beta/models",
+                "https://a.example/v1/v1beta/models",
+            ),
+            (
+                "https://a.example/v1beta",
+                "/v1/models",
+                "https://a.example/v1beta/v1/models",
+            ),
+        ] {
+            let upstream = Upstream::new(address, &Network::default()).expect("it is an address");
+            assert_eq!(upstream.url(&PathAndQuery::from_static(path)).as_str(), url);
+        }
+        for address in ["https://a.example/?key=hidden", "https://a.example/#hidden"] {
+            let said = Upstream::new(address, &Network::default()).unwrap_err().to_string();
+            assert!(
+                said.contains("cannot stand before") && !said.contains("hidden"),
+                "{said}"
+            );
+        }
         let said = Upstream::new("ftp://user:hidden@example.com", &Network::default())
             .unwrap_err()
             .to_string();

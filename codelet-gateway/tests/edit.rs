@@ -43,6 +43,17 @@ fn text(random: &mut fastrand::Rng, bytes: usize) -> String {
     text
 }
 
+/// What the user says.
+fn said(api: Api, words: &str) -> Value {
+    match api {
+        Api::Anthropic | Api::Openai => json!({"role": "user", "content": words}),
+        Api::Responses => {
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
+        }
+        Api::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
+    }
+}
+
 /// The items of one step: a reply with a call, and what the call gave. Every eighth begins a turn.
 fn step(api: Api, number: usize, random: &mut fastrand::Rng) -> Vec<Value> {
     let (id, path) = (format!("call_{number}"), format!("src/{number}.rs"));
@@ -77,24 +88,15 @@ fn step(api: Api, number: usize, random: &mut fastrand::Rng) -> Vec<Value> {
     };
     if number % 8 == 7 {
         let done = format!("Number {number} is mended: {path} lost a line.");
-        items.extend(match api {
-            Api::Anthropic => [
-                json!({"role": "assistant", "content": [{"type": "text", "text": done}]}),
-                json!({"role": "user", "content": prompt}),
-            ],
-            Api::Openai => [
-                json!({"role": "assistant", "content": done}),
-                json!({"role": "user", "content": prompt}),
-            ],
-            Api::Responses => [
-                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": done}]}),
-                json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": prompt}]}),
-            ],
-            Api::Gemini => [
-                json!({"role": "model", "parts": [{"text": done}]}),
-                json!({"role": "user", "parts": [{"text": prompt}]}),
-            ],
+        items.push(match api {
+            Api::Anthropic => json!({"role": "assistant", "content": [{"type": "text", "text": done}]}),
+            Api::Openai => json!({"role": "assistant", "content": done}),
+            Api::Responses => {
+                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": done}]})
+            }
+            Api::Gemini => json!({"role": "model", "parts": [{"text": done}]}),
         });
+        items.push(said(api, &prompt));
     }
     items
 }
@@ -118,13 +120,7 @@ fn request(api: Api, items: &[Value]) -> Bytes {
 fn requests(api: Api, steps: usize) -> Vec<Bytes> {
     let mut random = fastrand::Rng::with_seed(7);
     let first = "Please find out why the parser loses a line. Do not change the tests.";
-    let mut items = vec![match api {
-        Api::Anthropic | Api::Openai => json!({"role": "user", "content": first}),
-        Api::Responses => {
-            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": first}]})
-        }
-        Api::Gemini => json!({"role": "user", "parts": [{"text": first}]}),
-    }];
+    let mut items = vec![said(api, first)];
     let mut all = vec![request(api, &items)];
     for number in 0..steps {
         items.extend(step(api, number, &mut random));
@@ -145,29 +141,69 @@ fn list(api: Api, sent: &[u8]) -> Vec<Value> {
     request[vendor::list_of(api.format())].as_array().unwrap().clone()
 }
 
+/// The requests of somebody who often says more before the model has answered, so that what came of a reply comes in two requests.
+fn interrupted(api: Api, steps: usize) -> Vec<Bytes> {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut items = vec![said(api, "Please find out why the parser loses a line.")];
+    let mut all = Vec::new();
+    for number in 0..steps {
+        items.extend(step(api, number, &mut random));
+        all.push(request(api, &items));
+        if random.bool() {
+            items.push(said(api, &format!("Wait: is it not line {number}?")));
+            all.push(request(api, &items));
+        }
+    }
+    all
+}
+
+/// Another conversation that is everywhere as long as this one.
+fn twin(body: &Bytes) -> Bytes {
+    let swapped = body.iter().map(|byte| match byte {
+        b'8' => b'9',
+        b'9' => b'8',
+        other => *other,
+    });
+    swapped.collect::<Vec<u8>>().into()
+}
+
+/// Two conversations in turn, some 300 requests in the longest case: each through an editor that sees nothing else, and both through three that are started anew now and
+/// then and get them as it comes. They are alike but for their words, or for where their clients put marks.
 #[test]
 fn the_same_conversation_is_sent_alike_whichever_server_gets_it() {
-    let unmarked = ALL.into_iter().map(|api| (api, &[][..]));
-    let marked_so = [(Api::Anthropic, &[0][..]), (Api::Anthropic, &[0, 2])];
-    for (api, from_end) in unmarked.chain(marked_so) {
-        let one = editor(32_000);
+    type Pair = fn(&Bytes) -> [Bytes; 2];
+    let twins: Pair = |body| [body.clone(), twin(body)];
+    let marks: Pair = |body| [&[0][..], &[0, 2]].map(|back| marked(body, back, &json!({"type": "ephemeral"})));
+    for (api, steps, name, pair) in [
+        (Api::Anthropic, 100, "twins", twins),
+        (Api::Anthropic, 50, "marks", marks),
+        (Api::Openai, 50, "twins", twins),
+        (Api::Responses, 50, "twins", twins),
+        (Api::Gemini, 50, "twins", twins),
+    ] {
+        let alone = [editor(32_000), editor(32_000)];
         let mut several = [editor(32_000), editor(32_000), editor(32_000)];
         let mut random = fastrand::Rng::with_seed(11);
-        for (number, body) in requests(api, 100).iter().enumerate() {
-            let body = &match from_end {
-                [] => body.clone(),
-                _ => marked(body, from_end, &json!({"type": "ephemeral"})),
-            };
-            let usual = sent(&one.edit(&api.into(), body), body);
-            let chosen = random.usize(..several.len());
-            if random.u8(..10) == 0 {
-                several[chosen] = editor(32_000);
+        let (mut number, mut edits) = (0, [0, 0]);
+        for body in interrupted(api, steps) {
+            for (which, body) in pair(&body).iter().enumerate() {
+                let usual = alone[which].edit(&api.into(), body);
+                edits[which] = usual.facts.edits;
+                let chosen = random.usize(..several.len());
+                if random.u8(..10) == 0 {
+                    several[chosen] = editor(32_000);
+                }
+                assert!(
+                    sent(&several[chosen].edit(&api.into(), body), body) == sent(&usual, body),
+                    "{api:?}, {name}, request {number}"
+                );
+                number += 1;
             }
-            assert!(
-                sent(&several[chosen].edit(&api.into(), body), body) == usual,
-                "{api:?} marked at {from_end:?}, request {number}"
-            );
         }
+        assert!(
+            number * 10 >= steps * 28 && edits.iter().all(|&edits| edits * 25 >= steps),
+            "{number} requests, {edits:?} edits"
+        );
     }
 }
 
@@ -352,6 +388,9 @@ fn a_refused_conversation_is_made_to_fit_and_stays_so() {
             "{api:?}: {:?}",
             after.facts
         );
+        // Another conversation that begins like it fits, for all that is known.
+        let other = twin(last);
+        assert!(one.edit(&api.into(), &other).body.is_none(), "{api:?}");
         // Without figures, each refusal makes it smaller.
         let again = full(128_000).edit_refused(&api.into(), last, None, None).unwrap();
         assert!(again.facts.after < before.facts.after);
@@ -398,13 +437,7 @@ fn a_summary_that_the_agent_asks_for_is_of_what_the_model_has_seen() {
                 let mut asked: Value = serde_json::from_slice(&all[number + 1]).unwrap();
                 let words = "Your task is to create a detailed summary of the conversation so far, please.";
                 let items = asked[vendor::list_of(api.format())].as_array_mut().unwrap();
-                items.push(match api {
-                    Api::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
-                    Api::Responses => {
-                        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
-                    }
-                    _ => json!({"role": "user", "content": words}),
-                });
+                items.push(said(api, words));
                 let asked = Bytes::from(serde_json::to_vec(&asked).unwrap());
                 before = list(api, &sent(&edited, body));
                 let summary = one.edit(&api.into(), &asked);

@@ -26,6 +26,7 @@ struct Remembered {
     bytes: usize,
     /// Counts what was put here, to tell what is oldest.
     clock: u64,
+    /// By the hash of all up to the last reply of the request that was refused.
     shrinks: HashMap<u64, i32>,
 }
 
@@ -72,17 +73,20 @@ impl Memory {
         folds.find_map(|(_, fold)| fold.recall(handle).map(str::to_owned))
     }
 
-    /// How many times the window of a conversation was made smaller, since it was refused as too long.
-    pub fn shrinks(&self, conversation: u64) -> i32 {
-        self.lock().shrinks.get(&conversation).copied().unwrap_or(0)
+    /// How many times the window of a conversation was made smaller, since it was refused as too long: that one, and none that only begins
+    /// like it. `hashes` are those of all up to each item.
+    pub fn shrinks(&self, hashes: &[u64]) -> i32 {
+        let all = self.lock();
+        let known = hashes.iter().rev().find_map(|hash| all.shrinks.get(hash));
+        known.copied().unwrap_or(0)
     }
 
     /// Remembers that.
-    pub fn shrink(&self, conversation: u64, times: i32) {
+    pub fn shrink(&self, hash: u64, times: i32) {
         let mut all = self.lock();
         if all.shrinks.len() >= MOST_SHRUNK {
             all.shrinks.clear();
         }
-        all.shrinks.insert(conversation, times);
+        all.shrinks.insert(hash, times);
     }
 }

@@ -14,7 +14,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -213,16 +212,16 @@ async fn neither_keys_nor_words_are_shown() {
     }
 }
 
-/// An editor that fails.
-struct Failing(fn() -> Edited);
+/// An editor that fails in this way, whatever it is asked.
+struct Failing<F>(F);
 
-impl Edit for Failing {
+impl<F: Fn() -> Edited + Send + Sync + 'static> Edit for Failing<F> {
     fn edit(&self, _: &Asked, _: &Bytes) -> Edited {
         (self.0)()
     }
 
     fn edit_refused(&self, _: &Asked, _: &Bytes, _: Option<Tokens>, _: Option<Tokens>) -> Option<Edited> {
-        None
+        Some((self.0)())
     }
 
     fn recall(&self, _: &str) -> Option<String> {
@@ -230,19 +229,37 @@ impl Edit for Failing {
     }
 }
 
+/// What an editor gives that is none.
+fn rubbish(bytes: &'static str) -> Edited {
+    Edited {
+        body: Some(vec![Bytes::from_static(bytes.as_bytes())]),
+        facts: Facts::default(),
+    }
+}
+
+fn panics() -> Edited {
+    panic!("a fault of the editor")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
-    let panics = || -> Edited { panic!("a fault of the editor") };
-    let dawdles = || {
-        std::thread::sleep(Duration::from_secs(2));
-        Edited {
-            body: Some(vec![Bytes::from_static(b"too late")]),
-            facts: Facts::default(),
-        }
+    let (over, waits) = std::sync::mpsc::channel::<()>();
+    let waits = Mutex::new(waits);
+    let hangs = move || {
+        // Until the test is over.
+        let _ = waits.lock().unwrap().recv();
+        rubbish("too late")
     };
-    for fault in [panics as fn() -> Edited, dawdles] {
+    let mut editors: Vec<(&str, Arc<dyn Edit>)> = vec![
+        ("the editor failed", Arc::new(Failing(panics))),
+        ("the edit took longer than ", Arc::new(Failing(hangs))),
+    ];
+    for bytes in ["", "{}", "{\"messages\":[]}", "{\"messages\":[{\"role\"", "\u{0}\u{1}"] {
+        editors.push(("the edit is no request", Arc::new(Failing(move || rubbish(bytes)))));
+    }
+    for (why, editor) in editors {
         let provider = Provider::answering(streamed).await;
-        let (address, _) = gateway(&provider, Arc::new(Failing(fault)), None).await;
+        let (address, _) = gateway(&provider, editor, None).await;
         let answer = client()
             .post(format!("{address}/v1/messages"))
             .body(conversation(2))
@@ -250,9 +267,132 @@ async fn whatever_goes_wrong_in_the_editor_the_original_goes_on() {
             .await
             .unwrap();
         assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
-        assert_eq!(provider.seen()[0].body, conversation(2).as_bytes());
-        assert_eq!(figures(&address, 1).await["fail_opens"], 1);
+        let seen: Vec<Bytes> = provider.seen().into_iter().map(|seen| seen.body).collect();
+        assert_eq!(seen, [conversation(2).as_bytes()], "{why}");
+        let told = figures(&address, 1).await;
+        let row = &told["last_requests"][0];
+        assert!(row["fail_open"].as_str().unwrap().starts_with(why), "{why}: {row}");
+        assert_eq!(told["fail_opens"], 1);
+        // An editor that came to no end does not keep it out of the bill.
+        assert!(
+            why.ends_with("no request") || told["cost_usd"].as_f64() > Some(0.0),
+            "{told}"
+        );
     }
+    drop(over);
+}
+
+#[tokio::test]
+async fn a_refusal_is_the_answer_where_the_editor_fails_at_making_the_request_smaller() {
+    let refusal = "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 50000 tokens > 10000 maximum\"}}";
+    for editor in [panics, || rubbish("{}")] {
+        let provider = Provider::answering(move |_| {
+            let answer = Response::builder().status(400);
+            answer.body(pieces(vec![refusal.as_bytes()])).unwrap()
+        })
+        .await;
+        let (address, _) = gateway(&provider, Arc::new(Failing(editor)), None).await;
+        let url = format!("{address}/v1/messages");
+        let answer = client().post(url).body(conversation(2)).send().await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), answer.text().await.unwrap().as_str()),
+            (400, refusal)
+        );
+        let seen: Vec<Bytes> = provider.seen().into_iter().map(|seen| seen.body).collect();
+        assert_eq!(seen, [conversation(2).as_bytes()]);
+    }
+}
+
+/// Its length is told before, or seen as it comes.
+#[tokio::test]
+async fn a_request_of_more_than_64_megabytes_goes_on_unread_and_is_told() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    let words = "Find the line that is lost. ".repeat(2_500_000);
+    let body = Bytes::from(conversation(2).replace("Find the line that is lost.", &words));
+    let parts = [body.slice(..70_000), body.slice(70_000..)].map(Ok::<_, Infallible>);
+    let pieces = reqwest::Body::wrap(StreamBody::new(futures_util::stream::iter(
+        parts.map(|part| part.map(Frame::data)),
+    )));
+    for sent in [reqwest::Body::from(body.clone()), pieces] {
+        let answer = client().post(format!("{address}/v1/messages")).body(sent).send();
+        assert_eq!(answer.await.unwrap().bytes().await.unwrap(), EVENTS.concat());
+    }
+    let seen = provider.seen();
+    assert!(seen.iter().all(|seen| seen.body == body));
+    assert_eq!(
+        seen.iter()
+            .map(|seen| seen.headers.contains_key("content-length"))
+            .collect::<Vec<_>>(),
+        [true, false]
+    );
+    let told = figures(&address, 2).await;
+    let row = &told["last_requests"][0];
+    assert_eq!(
+        (&told["fail_opens"], &row["fail_open"], &row["usage"]["cache_read"]),
+        (&2.into(), &"the request is longer than 64 MB".into(), &900.into())
+    );
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_of_edits_and_sends_what_came() {
+    let provider = Provider::answering(streamed).await;
+    let options = Options {
+        is_dry_run: true,
+        ..options(provider.address, editor(12_000))
+    };
+    let address = format!("http://{}", start(options).await.0);
+    let url = format!("{address}/v1/messages");
+    let answer = client().post(url).body(conversation(40)).send().await.unwrap();
+    assert_eq!(answer.bytes().await.unwrap(), EVENTS.concat());
+    assert_eq!(provider.seen()[0].body, conversation(40).as_bytes());
+    let told = figures(&address, 1).await;
+    assert!(told["edits"].as_u64() > Some(0), "{told}");
+    let row = &told["last_requests"][0];
+    assert!(row["tokens_after"].as_u64() < row["tokens_before"].as_u64(), "{row}");
+    assert_eq!(told["cost_usd"], told["passing_through_usd"], "{told}");
+}
+
+#[tokio::test]
+async fn the_pages_have_a_head_and_a_proxy_is_not_among_them() {
+    let provider = Provider::answering(streamed).await;
+    let (address, _) = gateway(&provider, editor(32_000), None).await;
+    let host = address.trim_start_matches("http://");
+    let stream = TcpStream::connect(host).await.unwrap();
+    // A client of HTTP/2 refuses an answer to HEAD that has a body.
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    for (page, status) in [
+        ("/codelet", 200),
+        ("/codelet/figures", 200),
+        ("/metrics", 200),
+        ("/codelet/x", 404),
+    ] {
+        let head = client().head(format!("{address}{page}")).send().await.unwrap();
+        assert_eq!(head.status(), status, "{page}");
+        assert!(head.headers()["content-length"] != "0", "{page}");
+        assert_eq!(head.bytes().await.unwrap().len(), 0);
+        let request = Request::head(format!("{address}{page}"));
+        let answer = sender
+            .send_request(request.body(http_body_util::Empty::<Bytes>::new()).unwrap())
+            .await
+            .unwrap();
+        assert_eq!(answer.status(), status, "{page}");
+        assert_eq!(
+            answer.into_body().collect().await.unwrap().to_bytes().len(),
+            0,
+            "{page}"
+        );
+    }
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let connect = "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n";
+    stream.write_all(connect.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 405") && said.contains("base URL"), "{said}");
+    assert_eq!(provider.seen().len(), 0);
 }
 
 /// Three megabytes that would take a hundred and more once they are built.
@@ -493,6 +633,38 @@ async fn a_ring_of_gateways_is_told_to_whoever_asks() {
     }
     assert_eq!(figures(&format!("http://{first}"), 1).await["requests"], 1);
     assert_eq!(figures(&format!("http://{second}"), 1).await["requests"], 1);
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_end_is_answered_and_nothing_after_it() {
+    let (rest, frames) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Infallible>>(1);
+    let frames = Mutex::new(Some(frames));
+    let provider = Provider::answering(move |_| {
+        let mut frames = frames.lock().unwrap().take().unwrap();
+        let stream = futures_util::stream::poll_fn(move |context| frames.poll_recv(context));
+        Response::new(StreamBody::new(stream).boxed_unsync())
+    })
+    .await;
+    let options = options(provider.address, editor(32_000));
+    let gateway = Gateway::bind("127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let address = gateway.address();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(gateway.serve(async {
+        let _ = ended.await;
+    }));
+    let url = format!("http://{address}/v1/messages");
+    let asked = client().post(&url).body(conversation(1)).send();
+    let (answer, _) = tokio::join!(asked, rest.send(Ok(Frame::data(Bytes::from_static(b"one ")))));
+    let mut answer = answer.unwrap();
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "one ");
+    end.send(()).unwrap();
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    tokio::time::timeout(crate::PATIENCE, refused).await.unwrap();
+    rest.send(Ok(Frame::data(Bytes::from_static(b"two")))).await.unwrap();
+    drop(rest);
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "two");
+    assert_eq!(answer.chunk().await.unwrap(), None);
+    tokio::time::timeout(crate::PATIENCE, serving).await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Options of the commands that stand between another agent and its provider.
 
-use super::values::{named, upstream, window};
+use super::values::{listen, named, upstream, window};
 use clap::{Args, ValueEnum};
 use codelet_context::economics::Preset;
 use codelet_gateway::Provider;
@@ -26,7 +26,7 @@ Examples:
 /// What stands between an agent and its provider.
 #[derive(Args, Debug)]
 pub struct Behind {
-    /// Address of a provider: `anthropic`, `openai` or `gemini` [default: as set for agents, else the vendor's]
+    /// Address of a provider, with or without /v1: `anthropic`, `openai` or `gemini` [default: as set for agents, else the vendor's]
     #[arg(long = "upstream", value_name = "NAME=URL", value_parser = upstream)]
     pub upstreams: Vec<(Provider, String)>,
 
@@ -71,7 +71,7 @@ const PRESETS: [&str; 4] = ["faithful", "balanced", "thrifty", "off"];
 #[command(after_help = GATEWAY_HELP)]
 pub struct Gateway {
     /// Address and port to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4114")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4114", value_parser = listen)]
     pub listen: SocketAddr,
 
     #[command(flatten)]

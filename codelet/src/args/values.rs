@@ -6,6 +6,7 @@ use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use codelet_gateway::Provider;
 use codelet_replay::policy::Policy;
 use codelet_transcript::Format;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -142,6 +143,13 @@ pub(super) fn range(text: &str) -> Result<Range<usize>, String> {
         Some(_) => Err("the range ends before it begins".to_owned()),
         None => Err("expected two byte offsets such as 0..2000".to_owned()),
     }
+}
+
+/// Reads an address to listen at.
+pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
+    let here = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let address = here.as_deref().unwrap_or(text).parse();
+    address.map_err(|_| "expected an address and a port, such as 127.0.0.1:4114".to_owned())
 }
 
 /// Reads `NAME=URL`.

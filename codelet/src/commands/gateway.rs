@@ -16,15 +16,18 @@ use codelet_providers::catalogue;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The variable in which an agent's commands find the gateway that it runs behind.
 const VARIABLE: &str = "CODELET_GATEWAY";
+/// So long after it was asked to end, a gateway says why it does not.
+const NOTICE: Duration = Duration::from_millis(300);
 /// The variable that holds the token.
 const TOKEN: &str = "CODELET_GATEWAY_TOKEN";
 
@@ -38,18 +41,32 @@ fn variable(name: &str) -> Option<String> {
 /// When it cannot listen there, or an option makes no sense.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let runtime = runtime()?;
-    let gateway = start(&runtime, args.listen, &args.behind, variable(TOKEN))?;
+    let token = variable(TOKEN);
+    let asks_for_token = token.is_some();
+    let gateway = start(&runtime, args.listen, &args.behind, token)?;
     let (address, totals) = (gateway.address(), gateway.totals());
     let look = Look::stderr();
     let recall = args.behind.recall.is_on().then(|| gateway.recalls_at());
-    Output::Stdout.write(|out| out.write_all(welcome(address, recall.as_deref()).as_bytes()))?;
+    Output::Stdout.write(|out| out.write_all(welcome(address, asks_for_token, recall.as_deref()).as_bytes()))?;
     runtime.block_on(async {
         let mut ends = ends()?;
-        gateway
-            .serve(async move {
-                ends.any().await;
-            })
-            .await;
+        let end = tokio::sync::Notify::new();
+        let serving = gateway.serve(end.notified());
+        tokio::pin!(serving);
+        tokio::select! {
+            () = &mut serving => {}
+            _ = ends.any() => end.notify_one(),
+        }
+        let now = async {
+            tokio::time::sleep(NOTICE).await;
+            let words = "requests are still being answered; Ctrl-C again ends them";
+            let _ = writeln!(std::io::stderr(), "{} {words}", look.ink(Ink::Dim, "codelet gateway:"));
+            ends.any().await;
+        };
+        tokio::select! {
+            () = &mut serving => {}
+            () = now => {}
+        }
         Ok::<(), Failure>(())
     })?;
     runtime.shutdown_background();
@@ -57,15 +74,29 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn welcome(address: SocketAddr, recall: Option<&str>) -> String {
-    let recall = recall.map_or_else(String::new, |place| format!("  export {VARIABLE}={place}\n"));
+/// What to set for an agent. The shell puts in the token, which is not shown.
+fn welcome(address: SocketAddr, asks_for_token: bool, recall: Option<&str>) -> String {
+    let token = if asks_for_token {
+        format!("/t/${TOKEN}")
+    } else {
+        String::new()
+    };
+    // Where it listens at all addresses, other machines reach it by a name that they know.
+    let host = match address.ip().is_unspecified() {
+        true => format!("HOST:{}", address.port()),
+        false => address.to_string(),
+    };
+    let recall = recall.map_or_else(String::new, |place| {
+        let place = place.replacen(&address.to_string(), &host, 1);
+        format!("  export {VARIABLE}={place}\n")
+    });
     format!(
         "The gateway listens at http://{address}. Point an agent at it:\n\
-         \x20 export ANTHROPIC_BASE_URL=http://{address}\n\
-         \x20 export OPENAI_BASE_URL=http://{address}/v1\n\
-         \x20 export GOOGLE_GEMINI_BASE_URL=http://{address}\n\
+         \x20 export ANTHROPIC_BASE_URL=http://{host}{token}\n\
+         \x20 export OPENAI_BASE_URL=http://{host}{token}/v1\n\
+         \x20 export GOOGLE_GEMINI_BASE_URL=http://{host}{token}\n\
          {recall}\
-         Figures: http://{address}/codelet · Ctrl-C ends it\n"
+         Figures: http://{host}{token}/codelet · Ctrl-C ends it\n"
     )
 }
 
@@ -200,20 +231,35 @@ fn ledger(path: &Path) -> Result<File, Failure> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = options
         .create(true)
+        .read(true)
         .append(true)
         .mode(0o600)
         .custom_flags(flags)
         .open(path);
-    let file = file.map_err(|error| Failure::io(path, &error))?;
-    let is_file = file.metadata().is_ok_and(|there| there.is_file());
-    is_file.then_some(file).ok_or_else(refused)
+    let failed = |error: std::io::Error| Failure::io(path, &error);
+    let mut file = file.map_err(failed)?;
+    let there = file.metadata().map_err(failed)?;
+    if !there.is_file() {
+        return Err(refused());
+    }
+    // A disk that was full, or an end in the midst of a line, left that without one.
+    if let Some(last) = there.len().checked_sub(1) {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, last).map_err(failed)?;
+        if byte != *b"\n" {
+            file.write_all(b"\n").map_err(failed)?;
+        }
+    }
+    Ok(file)
 }
 
 fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<String>) -> Result<Gateway, Failure> {
     let upstream = |provider: Provider| {
         let asked = behind.upstreams.iter().rev().find(|(named, _)| *named == provider);
-        let address = asked.map(|(_, address)| address.clone());
-        let address = address.unwrap_or_else(|| agents::origin(provider, &variable));
+        let address = match asked {
+            Some((_, address)) => address.clone(),
+            None => agents::origin(provider, &variable).map_err(Failure::Told)?,
+        };
         let unusable = |problem: String| Failure::Told(format!("the address of {}: {problem}", provider.name()));
         let network = network::network(&variable);
         let upstream = Upstream::new(&address, &network).map_err(|error| unusable(error.to_string()))?;
@@ -222,6 +268,11 @@ fn start(runtime: &Runtime, listen: SocketAddr, behind: &Behind, token: Option<S
             false => Ok(upstream),
         }
     };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~+=".contains(c);
+    if token.as_ref().is_some_and(|token| !token.chars().all(is_plain)) {
+        let words = format!("{TOKEN} may hold letters, digits and -._~+=, since agents send it in their base URL");
+        return Err(Failure::Told(words));
+    }
     let ledger = behind.ledger.as_deref().map(ledger);
     let editor = Editor::new(Settings {
         preset: behind.policy,

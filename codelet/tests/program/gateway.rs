@@ -2,6 +2,7 @@
 
 use crate::common::{codelet, ended, folder, stderr, stdout};
 use codelet_testkit::server::{Behaviour, Reply, Server, Wire};
+use std::io::BufRead;
 
 #[test]
 fn an_agent_runs_behind_the_gateway_and_what_it_came_to_is_told() {
@@ -58,6 +59,7 @@ fn what_cannot_be_is_told_before_anything_starts() {
             &["gateway", "--upstream", "openai=http://127.0.0.1:4114/v1"],
             "that is the gateway itself",
         ),
+        (&["gateway", "--listen", "4114"], "such as 127.0.0.1:4114"),
         (&["gateway", "--upstream", "anthropic=nowhere"], "is not an address"),
         (
             &["gateway", "--upstream", "acme=https://example.com"],
@@ -70,4 +72,62 @@ fn what_cannot_be_is_told_before_anything_starts() {
         ended(&output, 2);
         assert!(stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn a_torn_line_of_the_ledger_gets_an_end() {
+    let work = folder("gateway_ledger");
+    for (before, after) in [("", ""), ("{}\n", "{}\n"), ("{}\n{\"time", "{}\n{\"time\n")] {
+        std::fs::write(work.join("ledger"), before).unwrap();
+        let output = codelet(&["run", "--ledger", "ledger", "--", "true"])
+            .current_dir(&work)
+            .output()
+            .unwrap();
+        ended(&output, 0);
+        assert_eq!(std::fs::read_to_string(work.join("ledger")).unwrap(), after);
+    }
+}
+
+/// What a gateway tells before it serves, ended then.
+fn welcome(args: &[&str], token: &str) -> String {
+    let mut gateway = codelet(args)
+        .env("CODELET_GATEWAY_TOKEN", token)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    let mut lines = std::io::BufReader::new(gateway.stdout.take().unwrap());
+    while !told.contains("Ctrl-C") && lines.read_line(&mut told).unwrap() > 0 {}
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    told
+}
+
+#[test]
+fn what_to_set_for_an_agent_has_the_token_where_one_is_asked_for() {
+    let told = welcome(&["gateway", "--listen", "localhost:0"], "");
+    assert!(
+        told.contains("ANTHROPIC_BASE_URL=http://127.0.0.1:") && !told.contains("/t/"),
+        "{told}"
+    );
+    let told = welcome(&["gateway", "--listen", "0.0.0.0:0"], "open+sesame=");
+    for words in [
+        "ANTHROPIC_BASE_URL=http://HOST:",
+        "/t/$CODELET_GATEWAY_TOKEN/v1\n",
+        "CODELET_GATEWAY=http://HOST:",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains("sesame"), "{told}");
+    let output = codelet(&["gateway", "--listen", "0.0.0.0:0"])
+        .env("CODELET_GATEWAY_TOKEN", "open/sesame")
+        .output()
+        .unwrap();
+    ended(&output, 2);
+    assert!(
+        stderr(&output).contains("may hold letters, digits"),
+        "{}",
+        stderr(&output)
+    );
 }

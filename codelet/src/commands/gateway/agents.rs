@@ -112,27 +112,45 @@ pub(super) fn of(program: &Path) -> &'static Agent {
 
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The variables in which the user may have named a provider's address.
-fn names(provider: Provider) -> &'static [&'static str] {
-    match provider {
-        Provider::Anthropic => &["ANTHROPIC_BASE_URL"],
-        Provider::Openai => &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
-        Provider::Gemini => &["GOOGLE_GEMINI_BASE_URL"],
-    }
-}
+/// The variables that an agent reads an address of Anthropic from.
+const OF_ANTHROPIC: &[&str] = &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_HOST"];
+/// Those for OpenAI with the path at which its interfaces begin, and those without.
+const OF_OPENAI: &[&str] = &["OPENAI_BASE_URL", "OPENAI_API_BASE"];
+const OF_OPENAI_HOST: &[&str] = &["OPENAI_HOST"];
+/// Those for Gemini.
+const OF_GEMINI: &[&str] = &["GOOGLE_GEMINI_BASE_URL"];
 
-/// The address that the user has set for a provider, taken apart: up to its path, and the path.
-fn set(provider: Provider, variable: Variables<'_>) -> Option<(String, String)> {
-    let address = names(provider).iter().find_map(|name| variable(name))?;
+/// An address that the user has set, taken apart: the variable that holds it, the address up to its path, and the path.
+fn set(name: &'static str, variable: Variables<'_>) -> Option<(&'static str, String, String)> {
+    let address = variable(name)?;
     let scheme = address.find("://")? + 3;
     let path = address[scheme..].find('/').map_or(address.len(), |at| scheme + at);
     let (origin, path) = address.split_at(path);
-    Some((origin.to_owned(), path.trim_end_matches('/').to_owned()))
+    Some((name, origin.to_owned(), path.trim_end_matches('/').to_owned()))
 }
 
-/// Where a provider is: at the address that the user has set, whose path the agent brings with each request, or at the vendor's own.
-pub(super) fn origin(provider: Provider, variable: Variables<'_>) -> String {
-    set(provider, variable).map_or_else(|| provider.usual_address().to_owned(), |(origin, _)| origin)
+/// Where a provider is: at the address that the user has set, whose path the agent brings with each request, or at the vendor's own. All variables
+/// count that an agent is started with another value of: who has set one means its keys for that address.
+///
+/// # Errors
+/// When two of them name different addresses: which one the agent would have asked is not known.
+pub(super) fn origin(provider: Provider, variable: Variables<'_>) -> Result<String, String> {
+    let names = match provider {
+        Provider::Anthropic => [OF_ANTHROPIC, &[]],
+        Provider::Openai => [OF_OPENAI, OF_OPENAI_HOST],
+        Provider::Gemini => [OF_GEMINI, &[]],
+    };
+    let mut set = names.into_iter().flatten().filter_map(|name| set(name, variable));
+    let Some((name, origin, _)) = set.next() else {
+        return Ok(provider.usual_address().to_owned());
+    };
+    match set.find(|(_, other, _)| *other != origin) {
+        None => Ok(origin),
+        Some((other, ..)) => Err(format!(
+            "{name} and {other} name different addresses; choose one with --upstream {}=ADDRESS",
+            provider.name()
+        )),
+    }
 }
 
 impl Agent {
@@ -173,24 +191,27 @@ pub(super) struct Extension {
 
 impl Holds {
     fn value(self, variable: Variables<'_>, gateway: SocketAddr) -> String {
-        let here = |provider, usual: &str| {
-            let path = set(provider, variable).map_or_else(|| usual.to_owned(), |(_, path)| path);
+        let here = |names: &[&'static str], usual: &str| {
+            let set = names.iter().find_map(|name| set(name, variable));
+            let path = set.map_or_else(|| usual.to_owned(), |(.., path)| path);
             format!("http://{gateway}{path}")
         };
+        let anthropic = here(OF_ANTHROPIC, "");
+        let openai = here(OF_OPENAI, "/v1");
+        let gemini = here(OF_GEMINI, "");
         match self {
-            Holds::Origin(Provider::Openai) => format!("http://{gateway}"),
-            Holds::Origin(provider) => here(provider, ""),
-            Holds::Openai => here(Provider::Openai, "/v1"),
+            Holds::Origin(Provider::Anthropic) => anthropic,
+            Holds::Origin(Provider::Openai) => here(OF_OPENAI_HOST, ""),
+            Holds::Origin(Provider::Gemini) => gemini,
+            Holds::Openai => openai,
             Holds::OpencodeSettings => {
                 let base = |address: String| serde_json::json!({"options": {"baseURL": address}});
-                let [anthropic, openai, google] = versioned(&here);
                 let settings = serde_json::json!({"provider": {
-                    "anthropic": base(anthropic), "openai": base(openai), "google": base(google),
+                    "anthropic": base(anthropic + "/v1"), "openai": base(openai), "google": base(gemini + "/v1beta"),
                 }});
                 settings.to_string()
             }
             Holds::PiExtension => {
-                let [_, openai, google] = versioned(&here);
                 let set = |(provider, address): (&str, String)| {
                     format!(
                         "  pi.registerProvider(\"{provider}\", {});\n",
@@ -198,24 +219,15 @@ impl Holds {
                     )
                 };
                 let providers = [
-                    ("anthropic", here(Provider::Anthropic, "")),
+                    ("anthropic", anthropic),
                     ("openai", openai),
-                    ("google", google),
+                    ("google", gemini + "/v1beta"),
                 ];
                 let set: String = providers.into_iter().map(set).collect();
                 format!("export default function (pi) {{\n{set}}}\n")
             }
         }
     }
-}
-
-/// The addresses of the three providers with the version of their interface in the path.
-fn versioned(here: &dyn Fn(Provider, &str) -> String) -> [String; 3] {
-    [
-        here(Provider::Anthropic, "") + "/v1",
-        here(Provider::Openai, "/v1"),
-        here(Provider::Gemini, "") + "/v1beta",
-    ]
 }
 
 #[cfg(test)]
@@ -261,11 +273,59 @@ mod tests {
 
     #[test]
     fn the_address_that_the_user_has_set_stays_the_provider_s() {
+        // By the variables that are set, of each provider.
+        let origins = |set: &[(&str, &str)]| {
+            let variable = |name: &str| {
+                set.iter()
+                    .find(|(set, _)| *set == name)
+                    .map(|(_, value)| (*value).to_owned())
+            };
+            Provider::ALL.map(|provider| origin(provider, &variable).unwrap_or_else(|error| error))
+        };
+        let usual = Provider::ALL.map(Provider::usual_address);
+        assert_eq!(origins(&[]), usual);
+        for name in OF_ANTHROPIC {
+            assert_eq!(
+                origins(&[(name, "http://a.example/x")])[0],
+                "http://a.example",
+                "{name}"
+            );
+        }
+        for name in OF_OPENAI.iter().chain(OF_OPENAI_HOST) {
+            let set = origins(&[(name, "http://a.example/x")]);
+            assert_eq!(set, [usual[0], "http://a.example", usual[2]], "{name}");
+        }
+        assert_eq!(origins(&[(OF_GEMINI[0], "http://a.example")])[2], "http://a.example");
+        let same = [
+            ("OPENAI_HOST", "http://a.example"),
+            ("OPENAI_BASE_URL", "http://a.example/v1"),
+        ];
+        assert_eq!(origins(&same)[1], "http://a.example");
+        let two = [
+            ("OPENAI_HOST", "http://a.example"),
+            ("OPENAI_API_BASE", "http://b.example/v1"),
+        ];
+        assert!(origins(&two)[1].starts_with("OPENAI_API_BASE and OPENAI_HOST name different"));
+    }
+
+    /// An agent is started with a variable of its provider: who has set that one means its keys for that address.
+    #[test]
+    fn no_variable_is_replaced_whose_address_is_not_known() {
+        let known: Vec<&str> = [OF_ANTHROPIC, OF_OPENAI, OF_OPENAI_HOST, OF_GEMINI].concat();
+        for agent in AGENTS.iter().chain([&UNKNOWN]) {
+            for (name, holds) in agent.variables {
+                assert!(known.contains(name) || *holds == Holds::OpencodeSettings, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_path_that_the_user_has_set_is_the_agent_s_to_bring() {
         let variable =
             |name: &str| (name == "OPENAI_BASE_URL").then(|| "https://models.example.com/api/v4/".to_owned());
-        assert_eq!(origin(Provider::Openai, &variable), "https://models.example.com");
-        assert_eq!(origin(Provider::Anthropic, &variable), "https://api.anthropic.com");
         let told = of(Path::new("qwen")).variables(&variable, here());
         assert_eq!(told[0], ("OPENAI_BASE_URL", "http://127.0.0.1:4114/api/v4".to_owned()));
+        let goose = of(Path::new("goose")).variables(&variable, here());
+        assert_eq!(goose[1], ("OPENAI_HOST", "http://127.0.0.1:4114".to_owned()));
     }
 }

@@ -1,0 +1,137 @@
+//! What everything that went through comes to.
+
+use codelet_context::usage::Usage;
+
+/// Requests and what was billed for them, since the gateway was started.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Totals {
+    /// Requests of conversations.
+    pub requests: u64,
+    /// Requests of other kinds, which pass through.
+    pub others: u64,
+    /// Edits of the conversations that went through.
+    pub edits: u64,
+    /// Requests that went on unedited although something was to be done.
+    pub fail_opens: u64,
+    /// Requests that were made smaller since the provider refused them.
+    pub sent_again: u64,
+    /// Requests whose figures the ledger's file did not take.
+    pub unwritten: u64,
+    /// Requests that were billed at prices that are not known.
+    pub unpriced: u64,
+    /// What was billed.
+    pub usage: Usage,
+    /// What that costs, in US dollars, as far as prices are known.
+    pub dollars: f64,
+    /// What the same requests would have cost passed through, estimated, in US dollars.
+    pub passing: f64,
+}
+
+impl Totals {
+    /// What it came to in one sentence, for whoever has run an agent through the gateway.
+    pub fn sentence(&self) -> String {
+        let counted = |count: u64, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+        if self.requests == 0 {
+            let others = match self.others {
+                0 => String::new(),
+                others => format!("; {} passed through unread", counted(others, "other request")),
+            };
+            return format!("no conversation went through{others}");
+        }
+        let (paid, passing) = (self.dollars, self.passing);
+        let mut told = match passing - paid {
+            _ if self.usage == Usage::default() => "nothing was billed".to_owned(),
+            _ if paid <= 0.0 => "the model's prices are not known".to_owned(),
+            saved if saved >= 0.005 => format!("saved about ${saved:.2} of ${passing:.2}"),
+            saved if saved <= -0.005 => format!("cost about ${:.2} more than the ${passing:.2} without", -saved),
+            _ => format!("${paid:.2}, about as much as without"),
+        };
+        let (edits, requests) = (counted(self.edits, "edit"), counted(self.requests, "request"));
+        let share = self.usage.cache_read as f64 * 100.0 / self.usage.prompt().max(1) as f64;
+        told += &format!("; {edits} in {requests}, {share:.0}% of the prompt tokens from the cache");
+        if self.fail_opens > 0 {
+            told += &format!(", {} passed unedited after a failure", self.fail_opens);
+        }
+        if self.unpriced > 0 && paid > 0.0 {
+            told += &format!(", {} at prices that are not known", self.unpriced);
+        }
+        if self.unwritten > 0 {
+            told += &format!(", figures of {} not written to the ledger", self.unwritten);
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_says_what_is_known_of_the_bill() {
+        let billed = Totals {
+            requests: 3,
+            usage: Usage::from_exclusive(1_000, 0, 3_000, 10),
+            dollars: 1.0,
+            passing: 1.0,
+            ..Totals::default()
+        };
+        let unpriced = Totals {
+            dollars: 0.0,
+            passing: 0.0,
+            unpriced: 3,
+            ..billed.clone()
+        };
+        let refused = Totals {
+            requests: 1,
+            ..Totals::default()
+        };
+        let others = Totals {
+            others: 2,
+            ..Totals::default()
+        };
+        for (totals, words) in [
+            (Totals::default(), "no conversation went through"),
+            (
+                others,
+                "no conversation went through; 2 other requests passed through unread",
+            ),
+            (
+                refused,
+                "nothing was billed; 0 edits in 1 request, 0% of the prompt tokens from the cache",
+            ),
+            (
+                unpriced,
+                "the model's prices are not known; 0 edits in 3 requests, 75% of the prompt tokens from the cache",
+            ),
+            (
+                billed.clone(),
+                "$1.00, about as much as without; 0 edits in 3 requests, 75% of the prompt tokens from the cache",
+            ),
+            (
+                Totals {
+                    passing: 3.0,
+                    edits: 1,
+                    unwritten: 5,
+                    ..billed.clone()
+                },
+                "saved about $2.00 of $3.00; 1 edit in 3 requests, 75% of the prompt tokens from the cache, figures of 5 not \
+                 written to the ledger",
+            ),
+            (
+                Totals {
+                    passing: 0.5,
+                    fail_opens: 2,
+                    unpriced: 1,
+                    ..billed
+                },
+                "cost about $0.50 more than the $0.50 without; 0 edits in 3 requests, 75% of the prompt tokens from the cache, 2 \
+                 passed unedited after a failure, 1 at prices that are not known",
+            ),
+        ] {
+            assert_eq!(totals.sentence(), words);
+        }
+    }
+}
