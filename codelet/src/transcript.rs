@@ -11,6 +11,7 @@ use crate::saved::{self, Note};
 use crate::world;
 use codelet_agent::session::{Keep, Session};
 use codelet_agent::spelling::spell;
+use codelet_context::message::Role;
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -63,10 +64,11 @@ fn text(session: &Session, note: &Note) -> Result<String, Failure> {
     codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))
 }
 
-/// Whether the user has said something that no provider has refused.
-fn has_prompt(session: &Session) -> bool {
-    let sent = &session.conversation().view().messages;
-    sent.iter().any(|message| message.is_prompt())
+/// Whether there is something to save: an answer, or a prompt that no provider has refused.
+fn is_begun(session: &Session) -> bool {
+    let (said, sent) = (session.conversation().history(), session.conversation().view());
+    let has_answer = said.messages().iter().any(|message| message.role == Role::Assistant);
+    has_answer || sent.messages.iter().any(|message| message.is_prompt())
 }
 
 /// The file of a whole session: one that the user names, or one of its own among those that are saved.
@@ -259,7 +261,7 @@ impl Transcript {
             let file = &current.file;
             (Arc::clone(&file.pinned), file.conversation, current.is_wanted)
         };
-        if self.to.folder.is_some() && !(is_wanted && conversation == session.number() && has_prompt(session)) {
+        if self.to.folder.is_some() && !(is_wanted && conversation == session.number() && is_begun(session)) {
             return Ok(());
         }
         let written = self.to.text(session);
@@ -297,7 +299,7 @@ pub struct Kept {
     file: Option<File>,
     /// What it holds.
     text: String,
-    /// How many messages that is, where the last of them lies in memory, and whether a prompt of the user's is among what is sent.
+    /// How many messages that is, where the last of them lies in memory, and whether there is something to save.
     held: (usize, usize, bool),
     /// It cannot be written, and that was told.
     is_given_up: bool,
@@ -347,15 +349,15 @@ impl Kept {
         if self.to.folder.is_none() {
             return Ok(true);
         }
-        let (.., has_prompt) = self.held;
+        let (.., is_begun) = self.held;
         let mut current = self.to.current();
-        current.is_wanted = has_prompt;
-        if !has_prompt && let Some(file) = self.file.take() {
+        current.is_wanted = is_begun;
+        if !is_begun && let Some(file) = self.file.take() {
             // The only prompt was refused.
             current.file.pinned.remove(&file);
             self.text.clear();
         }
-        Ok(has_prompt)
+        Ok(is_begun)
     }
 }
 
@@ -373,7 +375,7 @@ impl Keep for Kept {
     fn keep(&mut self, session: &Session) -> Option<String> {
         let messages = session.conversation().history().messages();
         let last = messages.last().map_or(0, |last| Arc::as_ptr(last) as usize);
-        let held = std::mem::replace(&mut self.held, (messages.len(), last, has_prompt(session)));
+        let held = std::mem::replace(&mut self.held, (messages.len(), last, is_begun(session)));
         if held == self.held {
             return None;
         }
