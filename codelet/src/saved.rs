@@ -208,26 +208,27 @@ pub fn newest(folder: &Path, place: &Place) -> Option<PathBuf> {
     of_project(folder, place).map(|(path, _)| path).next()
 }
 
-/// So many of a project's newest sessions are read for what was said in them, and so many bytes of each.
+/// So many of a project's newest sessions are read for what was said in them, and so many bytes of all of them.
 const READ: usize = 8;
-const READ_OF_EACH: u64 = 2 * 1024 * 1024;
+const READ_BYTES: u64 = 8 * 1024 * 1024;
 /// A prompt that is longer, in bytes, was hardly typed.
 const TYPED: usize = 4_000;
 
 /// What the user has said in the newest sessions of this place's project, oldest first.
 pub fn prompts(folder: &Path, place: &Place) -> Vec<String> {
-    let mut sessions: Vec<Vec<String>> = of_project(folder, place)
-        .take(READ)
-        .map(|(_, mut file)| prompts_in(&mut file).unwrap_or_default())
+    let mut left = READ_BYTES;
+    let newest = of_project(folder, place).take(READ);
+    let mut sessions: Vec<Vec<String>> = newest
+        .map(|(_, mut file)| prompts_in(&mut file, &mut left).unwrap_or_default())
         .collect();
     sessions.reverse();
     sessions.concat()
 }
 
-fn prompts_in(file: &mut File) -> Option<Vec<String>> {
+fn prompts_in(file: &mut File, left: &mut u64) -> Option<Vec<String>> {
     file.rewind().ok()?;
     let mut head = Vec::new();
-    file.take(READ_OF_EACH).read_to_end(&mut head).ok()?;
+    *left -= file.take(*left).read_to_end(&mut head).ok()? as u64;
     let document = codelet_transcript::read(&head, Some(Format::Anthropic)).ok()?;
     let said = |message: &Message| {
         let own = message.parts.iter().find_map(|part| match part {
