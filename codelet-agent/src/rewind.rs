@@ -38,6 +38,8 @@ pub(crate) struct Discarded {
 
 /// A conversation, with what the session knows beside it.
 struct Known {
+    /// Which of the session's it is.
+    number: u64,
     earlier: Earlier,
     pins: Vec<Pin>,
     prompts: Vec<Prompted>,
@@ -226,6 +228,7 @@ impl Session {
 
     fn known(&self, mark: Mark) -> Known {
         Known {
+            number: self.number,
             earlier: self.conversation.earlier(),
             pins: self.conversation.pins().to_vec(),
             prompts: self.prompts.clone(),
@@ -257,6 +260,7 @@ impl Session {
         let has_conversation = conversation.is_some();
         if let Some(known) = conversation {
             self.conversation.restore(known.earlier);
+            self.number = known.number;
             for pin in known.pins {
                 self.conversation.pin(pin);
             }

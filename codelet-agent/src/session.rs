@@ -222,6 +222,9 @@ pub struct Session {
     pub(crate) witness: Option<Box<dyn Witness>>,
     /// Who is asked where the provider stays overloaded.
     pub(crate) fallback: Option<Fallback>,
+    /// Which of its conversations goes on, and how many there were before: each [`clear`](Self::clear) begins another one.
+    pub(crate) number: u64,
+    pub(crate) numbers: u64,
     /// Who keeps what is said.
     keeper: Option<Box<dyn Keep>>,
     /// Who is told what happens, and may object.
@@ -290,6 +293,8 @@ impl Session {
             answer_check: None,
             witness: None,
             fallback: None,
+            number: 0,
+            numbers: 0,
             keeper: None,
             hooks: None,
             begins: Some("startup"),
@@ -313,6 +318,11 @@ impl Session {
     /// What the session has cost.
     pub fn bill(&self) -> &Bill {
         &self.bill
+    }
+
+    /// The same as the last run began.
+    pub fn bill_before(&self) -> &Bill {
+        &self.bill_before
     }
 
     /// The tasks that it has handed on, and the part of the bill that is theirs.
@@ -348,6 +358,12 @@ impl Session {
     /// The session's name towards a provider.
     pub fn id(&self) -> &str {
         &self.settings.id
+    }
+
+    /// The number of the conversation that goes on: another one once it was [cleared](Self::clear), and the same as before once that was
+    /// taken back.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// The most that one answer is asked to be, in tokens.
@@ -485,16 +501,25 @@ impl Session {
     }
 
     /// Goes on from what was said elsewhere, as if it had been said here. Calls without an answer get one. `told` is what the model is to
-    /// know of that beside it.
+    /// know of that beside it; it may be nothing.
     pub fn take_over(&mut self, messages: Vec<Message>, told: &str) {
+        let ends_with_reply = messages
+            .last()
+            .is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
         let mut view = View::new(messages);
         strategy::pair(&mut view);
+        // The next prompt stands behind the reply, so no words of ours need to.
+        if ends_with_reply && view.messages.last().is_some_and(|last| last.role == Role::User) {
+            view.messages.pop();
+        }
         for message in view.messages {
             self.conversation.append(message);
         }
         self.begin_anew();
         self.begins = Some("resume");
-        self.tell(told);
+        if !told.is_empty() {
+            self.tell(told);
+        }
     }
 
     /// Begins anew: nothing was said. [`undo`](Self::undo) takes that back. What was billed stays billed, the breaks of the cache stay on record beside it, and what
@@ -508,6 +533,8 @@ impl Session {
         conversation.begin_behind(&self.conversation);
         self.discard();
         self.conversation = conversation;
+        self.numbers += 1;
+        self.number = self.numbers;
         self.asked = None;
         self.kept_alive = 0;
         self.last = None;

@@ -5,6 +5,8 @@ mod things;
 
 use crate::keys::{Code, Key};
 use ratatui_textarea::{CursorMove, Input, TextArea};
+use std::fmt;
+use std::sync::Arc;
 use things::Things;
 
 /// A paste of more lines, or of more bytes, is shown folded.
@@ -16,6 +18,16 @@ const WRITTEN_BYTES: usize = 10_000;
 /// Inputs that are remembered.
 const REMEMBERED: usize = 500;
 
+/// Reads what was sent in earlier sessions, oldest first.
+#[derive(Clone)]
+pub struct Past(pub Arc<dyn Fn() -> Vec<String> + Send + Sync>);
+
+impl fmt::Debug for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Past(…)")
+    }
+}
+
 /// What is being written.
 #[derive(Debug)]
 pub struct Editor {
@@ -23,6 +35,8 @@ pub struct Editor {
     /// What stands for a long paste, and the paste.
     folded: Vec<(String, String)>,
     history: Vec<String>,
+    /// What lies before it, until somebody looks for it.
+    before: Option<Past>,
     /// Where in the history we are, and what was being written before.
     past: Option<(usize, String)>,
     search: Option<Search>,
@@ -44,6 +58,7 @@ impl Default for Editor {
             area: area(""),
             folded: Vec::new(),
             history: Vec::new(),
+            before: None,
             past: None,
             search: None,
             width: usize::MAX,
@@ -85,6 +100,28 @@ impl Editor {
         self.remember(&shown);
         self.set("");
         self.unfolded(&shown)
+    }
+
+    /// What was sent in earlier sessions lies before what is remembered; it is read once somebody looks for it.
+    pub fn follow(&mut self, before: Past) {
+        self.before = Some(before);
+    }
+
+    /// Reads what lies before what is remembered; returns how much that is.
+    fn look_back(&mut self) -> usize {
+        let Some(Past(before)) = self.before.take() else {
+            return 0;
+        };
+        let mut older = before();
+        older.retain(|text| !self.history.contains(text));
+        let room = REMEMBERED.saturating_sub(self.history.len());
+        older.drain(..older.len().saturating_sub(room));
+        let more = older.len();
+        self.history.splice(..0, older);
+        if let Some((at, _)) = &mut self.past {
+            *at += more;
+        }
+        more
     }
 
     /// Nothing is written afterwards; what was, comes back with Up. Says whether there was anything.
@@ -349,6 +386,7 @@ impl Editor {
             Some((at, writing)) => (at, writing),
             None => (self.history.len(), self.text()),
         };
+        let at = if at == 0 { self.look_back() } else { at };
         let Some(before) = at.checked_sub(1) else {
             self.past = Some((at, writing));
             return false;
@@ -376,6 +414,7 @@ impl Editor {
     pub fn search(&mut self) {
         match &mut self.search {
             None => {
+                self.look_back();
                 let before = self.text();
                 self.search = Some(Search {
                     before,

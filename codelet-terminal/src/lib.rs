@@ -25,6 +25,7 @@ mod commits;
 mod complete;
 mod copied;
 mod decision;
+mod earlier;
 mod editor;
 mod effort;
 pub mod finished;
@@ -48,6 +49,8 @@ pub mod signals;
 pub mod tty;
 
 pub use chat::{Attach, Attached, Connect, Export, Found, Left, Lived, Missed, Reach, ReadFile, shown};
+pub use earlier::Earlier;
+pub use editor::Past;
 pub use live::{Edit, Outfit};
 pub use notify::Notify;
 
@@ -68,6 +71,8 @@ pub struct Begun {
     pub reach: Reach,
     /// What is to be known of it, shown first.
     pub notices: Vec<String>,
+    /// The conversation that it goes on from.
+    pub earlier: Option<Earlier>,
     /// What is said first, as if it was typed.
     pub opening: Option<String>,
 }
@@ -97,6 +102,20 @@ pub async fn on_terminal(
     };
     for notice in &begun.notices {
         lines.extend(answers::say(&front.look(), Role::Warning, notice));
+    }
+    if let Some(earlier) = &begun.earlier {
+        let look = front.look();
+        lines.push(Line::default());
+        lines.extend(earlier::end(&look, earlier));
+        lines.extend(
+            earlier
+                .told
+                .iter()
+                .flat_map(|told| answers::say(&look, Role::Dim, told)),
+        );
+        for warning in &earlier.warnings {
+            lines.extend(answers::say(&look, Role::Warning, warning));
+        }
     }
     if !lines.is_empty() {
         front.print(lines);
@@ -131,6 +150,15 @@ pub async fn in_lines(
     };
     for text in &begun.notices {
         front.print(plain::notice(&look, &format!("notice: {text}")));
+    }
+    if let Some(earlier) = &begun.earlier {
+        // Whoever pipes prompts in has no use for what was said before.
+        if is_typed {
+            front.print(earlier::end(&look, earlier));
+        }
+        for text in earlier.told.iter().chain(&earlier.warnings) {
+            front.print(plain::notice(&look, &format!("notice: {text}")));
+        }
     }
     Ok(Chat::new(begun.session, begun.reach, front, left)
         .live(begun.opening)

@@ -2,6 +2,7 @@
 
 use crate::answers;
 use crate::backlog::Backlog;
+use crate::editor::Past;
 use crate::finished::Finished;
 use crate::front::{Doing, Standing, Wish};
 use crate::keys::{self, Key, Keys, Open, Typed};
@@ -69,6 +70,8 @@ pub struct Outfit {
     pub terminal: String,
     /// The names of files.
     pub files: Files,
+    /// What was sent in earlier sessions, if that is kept.
+    pub past: Option<Past>,
     /// The user's editor.
     pub edit: Edit,
     /// How the user is called back when a question waits or a turn is over.
@@ -139,10 +142,14 @@ impl Live {
         let size = Tty::size();
         let look = look_at(outfit.look, size);
         shared.set(look);
+        let mut repl = Repl::new();
+        if let Some(past) = &outfit.past {
+            repl.editor.follow(past.clone());
+        }
         Ok(Live {
             tty,
             keys: Keys::default(),
-            repl: Repl::new(),
+            repl,
             screen: Screen::new(io::stdout(), size),
             renderer: Renderer::new(look),
             attention: Attention::new(outfit.notify, Instant::now()),

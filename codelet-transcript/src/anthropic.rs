@@ -20,6 +20,7 @@ pub(crate) const SETTING: &str = "output_config";
 /// Reads a request, or a bare list of messages.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     request::read(bytes, Format::Anthropic, "messages", |request| {
+        request.0.shift_remove(origin::SESSION);
         let mut messages = Vec::new();
         messages.extend(system(request)?);
         let list = request

@@ -8,6 +8,9 @@ use codelet_context::message::{Extra, Message, Origin, Part, ReminderKind, ToolR
 use codelet_context::refusal::Refusal;
 use serde_json::{Map, Value};
 
+/// The field of a file in which it says of its session what a request has no place for: where it worked, and what fills its window. It
+/// stands behind all others.
+pub const SESSION: &str = "codelet_session";
 /// The field of a text's block.
 const FIELD: &str = "codelet_origin";
 /// What stands before a reminder's kind.
@@ -137,6 +140,15 @@ mod tests {
                 vec![Part::text("I"), Part::text_from(Origin::Notice, "[interrupted]")],
             ),
         ]
+    }
+
+    #[test]
+    fn what_a_file_says_of_its_session_goes_to_no_vendor() {
+        let file = r#"{"model":"m","messages":[{"role":"user","content":"hello"}],"codelet_session":{"cwd":"/w"}}"#;
+        let document = crate::read(file.as_bytes(), None).unwrap();
+        assert_eq!(document.format, Format::Anthropic);
+        let text = crate::write(&document, Format::Anthropic).unwrap();
+        assert_eq!(text, r#"{"model":"m","messages":[{"role":"user","content":"hello"}]}"#);
     }
 
     #[test]

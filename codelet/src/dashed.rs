@@ -4,7 +4,7 @@
 use crate::args::Codelet;
 use crate::opening;
 use clap::CommandFactory as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use std::ffi::{OsStr, OsString};
 
 /// What ends the options.
@@ -34,16 +34,28 @@ pub fn advice(refusal: &clap::Error, args: &[OsString]) -> Option<String> {
     let args = &args[..end(args)];
     let is_unknown = refusal.kind() == ErrorKind::UnknownArgument;
     let has_print = args.iter().any(|arg| is_print(arg));
-    let advice = if refusal.kind() == ErrorKind::ArgumentConflict && has_print {
+    let is_of_prompt = refusal.kind() == ErrorKind::ArgumentConflict && has_print && concerns_prompt(refusal);
+    let ends_dashed = |pair: &[OsString]| is_print(&pair[0]) && is_dashed(&pair[1]);
+    let advice = if is_of_prompt && args.windows(2).any(ends_dashed) {
+        "Put the prompt right after -p: codelet --continue -p 'make the tests pass'"
+    } else if is_of_prompt {
         "Quote a prompt of several words: codelet -p 'make the tests pass'"
     } else if is_unknown && args.get(1).is_some_and(|first| is_prompt(first)) {
         "Quote a prompt, and put -- before one that starts with a dash: codelet -- '- make the tests pass'"
-    } else if is_unknown && args.windows(2).any(|pair| is_print(&pair[0]) && is_dashed(&pair[1])) {
+    } else if is_unknown && args.windows(2).any(ends_dashed) {
         "Join a prompt that looks like an option to its -p: codelet -p='--verbose'"
     } else {
         return opening::said_as_command(all);
     };
     Some(advice.to_owned())
+}
+
+/// Whether words that belong to no option are part of what is refused.
+fn concerns_prompt(refusal: &clap::Error) -> bool {
+    let mut named = [ContextKind::InvalidArg, ContextKind::PriorArg]
+        .into_iter()
+        .filter_map(|kind| refusal.get(kind));
+    named.any(|named| ["[PROMPT]", "REST"].iter().any(|name| named.to_string().contains(name)))
 }
 
 /// Where the options end.
@@ -172,6 +184,8 @@ mod tests {
         for (words, told) in [
             (&["-p", "fix", "it"][..], Some("several words: codelet -p 'make")),
             (&["-p", "--", "fix", "it"], Some("several words")),
+            (&["-p", "-c", "fix it"], Some("right after -p")),
+            (&["-p", "fix it", "-c", "--from", "x"], None),
             (&["- fix it"], Some("codelet -- '- make")),
             (&["inspect", "the", "code"], Some("codelet 'inspect the code'")),
             (&["-p", "-1"], Some("-p='--verbose'")),

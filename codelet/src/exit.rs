@@ -50,6 +50,14 @@ impl Failure {
         Failure::Told(format!("{}: {problem}", clean(&file.to_string())))
     }
 
+    /// Why, for whoever goes on all the same.
+    pub fn words(self) -> String {
+        match self {
+            Failure::Told(why) => why,
+            Failure::PipeClosed => "a pipe was closed".to_owned(),
+        }
+    }
+
     /// An operating system's refusal that concerns a file.
     pub fn io(file: &Path, error: &io::Error) -> Self {
         Failure::at(file.display(), words(error))

@@ -25,6 +25,7 @@ mod pictures;
 mod place;
 mod progress;
 mod recorded;
+mod saved;
 mod schema;
 mod secrets;
 mod servers;

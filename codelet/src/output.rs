@@ -255,6 +255,19 @@ impl Pinned {
         self
     }
 
+    /// Removes this file, if it is the one that has the name.
+    pub fn remove(&self, file: &File) {
+        let Target::Named { folder, name, .. } = &self.target else {
+            return;
+        };
+        let named = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        if let (Ok(named), Ok(own)) = (named, rustix::fs::fstat(file))
+            && (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)
+        {
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+
     /// Whether its name still leads to the folder that was found: another one may have it by now, or nothing.
     pub fn is_in_place(&self) -> bool {
         let Target::Named { folder, at, .. } = &self.target else {

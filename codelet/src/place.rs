@@ -141,6 +141,15 @@ impl Place {
     }
 }
 
+/// A folder or file as people write it.
+pub fn shown(folder: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| folder.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => folder.display().to_string(),
+    }
+}
+
 /// Whether the home is this folder or in it.
 fn holds(folder: &Path, home: Option<&Path>) -> bool {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

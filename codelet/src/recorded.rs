@@ -6,11 +6,11 @@
 mod peek;
 mod places;
 
-pub use peek::{Peek, peek};
+pub use peek::{Peek, folder_in, peek};
 pub use places::AGENTS;
 
 use crate::paint::count;
-use crate::stores;
+use crate::{saved, settings, stores};
 use places::{Base, Kept};
 use std::ffi::OsString;
 use std::fs::{DirEntry, FileType};
@@ -72,6 +72,7 @@ fn found(variable: &impl Fn(&str) -> Option<PathBuf>) -> Found {
     for file in places::of_projects(variable) {
         found.add_store(&file);
     }
+    found.add_saved(variable);
     let sessions = &mut found.sessions;
     // What was written at the same moment stays in one order.
     sessions.sort_by(|one, other| {
@@ -95,6 +96,27 @@ fn of_file(agent: &'static str, file: PathBuf, entry: &DirEntry) -> Option<Recor
 }
 
 impl Found {
+    /// Adds the sessions that the user's settings have saved.
+    fn add_saved(&mut self, variable: &impl Fn(&str) -> Option<PathBuf>) {
+        let file = settings::user_file(variable);
+        let folder = match file.as_deref().map(settings::transcripts_in) {
+            Some(Ok(Some(folder))) => folder,
+            Some(Ok(None)) | None => return,
+            // A session tells why; others need not end over it.
+            Some(Err(failure)) => return self.notes.push(failure.words()),
+        };
+        for (file, data) in saved::files(&folder) {
+            self.sessions.push(Recorded {
+                agent: saved::AGENT,
+                id: id(&file),
+                file,
+                modified: data.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                bytes: Some(data.len()),
+                noted: None,
+            });
+        }
+    }
+
     /// Adds the sessions of a database.
     fn add_store(&mut self, file: &Path) {
         let listed = stores::open(file).and_then(|store| Ok((store.agent(), store.sessions()?)));

@@ -17,7 +17,7 @@ use codelet_context::policy::CompactAt;
 use codelet_context::price::PriceCard;
 use codelet_providers::vendor;
 use codelet_terminal::render::Background;
-pub use files::secrets_in;
+pub use files::{secrets_in, transcripts_in, user_file};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -130,6 +130,8 @@ pub struct Settings {
     pub prices: Set<Vec<PriceCard>>,
     /// The most keep-alive requests in a row that keep the cache from expiring.
     pub keep_alive: Set<u32>,
+    /// The folder in which each session is saved; none where the user names none.
+    pub transcripts: Set<Option<PathBuf>>,
     /// Text appended to the system prompt.
     pub append_system: Set<Option<String>>,
     /// Seconds that a provider is waited for, all retries of one request together.
@@ -235,6 +237,7 @@ impl Default for Settings {
             compact_at: Set::default(CompactAt::default()),
             prices: Set::default(Vec::new()),
             keep_alive: Set::default(0),
+            transcripts: Set::default(None),
             append_system: Set::default(None),
             patience: Set::default(Patience::default().total.as_secs()),
             idle_timeout: Set::default(None),

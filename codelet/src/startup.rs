@@ -3,7 +3,8 @@
 use crate::args::{Chat, Overrides};
 use crate::exit::{Exit, Failure};
 use crate::fallback::Standby;
-use crate::place::{Place, variable};
+use crate::place::{Place, shown, variable};
+use crate::saved;
 use crate::settings::{From, Settings};
 use crate::takeover::{self, Recorded};
 use crate::transcript::Transcript;
@@ -16,26 +17,92 @@ use codelet_agent::run::Limits;
 use codelet_providers::{Loading, address, catalogue};
 use codelet_text::near;
 use rustix::process::{Resource, getrlimit};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// How long servers may take to end by themselves when the work is done.
 pub const FAREWELL: Duration = Duration::from_millis(300);
 
-/// The file to write the session to, and the recorded conversation to go on from, where the user names them.
+/// The file to write the session to, and the recorded conversation to go on from, where the user names them: on the command line, or
+/// for all sessions in the settings. Where those cannot be kept, the session goes on without, with a notice.
 ///
 /// # Errors
-/// When one of them cannot be had.
-pub fn files(chat: &Chat, place: &Place) -> Result<(Option<Transcript>, Option<Recorded>), Failure> {
-    let recorded = chat.from.as_deref().map(|file| takeover::read(file, chat.index));
+/// When something that the command line names cannot be had.
+pub fn files(
+    chat: &Chat,
+    settings: &mut Settings,
+    place: &Place,
+) -> Result<(Option<Transcript>, Option<Recorded>), Failure> {
+    let from = match chat.go_on {
+        true => Some(newest(settings, place)?),
+        false => chat.from.clone(),
+    };
+    let recorded = from.as_deref().map(|file| takeover::read(file, chat.index));
     let recorded = recorded.transpose()?;
-    let from = chat.from.as_deref().zip(recorded.as_ref().map(Recorded::format));
-    let transcript = chat
-        .transcript
-        .as_deref()
-        .map(|path| Transcript::find(path, from, place));
-    Ok((transcript.transpose()?, recorded))
+    if let Some(path) = &chat.transcript {
+        let from = from.as_deref().zip(recorded.as_ref().map(Recorded::format));
+        return Ok((Some(Transcript::find(path, from, place)?), recorded));
+    }
+    if chat.no_transcript {
+        return Ok((None, recorded));
+    }
+    let saved = saved(from.as_deref(), recorded.as_ref(), settings, place);
+    Ok((saved, recorded))
+}
+
+/// The file in which a session is saved by the settings: that of the saved session of this project which it goes on from, or a new one.
+pub fn saved(
+    from: Option<&Path>,
+    recorded: Option<&Recorded>,
+    settings: &mut Settings,
+    place: &Place,
+) -> Option<Transcript> {
+    let folder = settings.transcripts.value.clone()?;
+    let is_own = recorded.is_some_and(|recorded| recorded.is_of_project(place));
+    let saved = match from.filter(|from| is_own && saved::holds(&folder, from)) {
+        Some(from) => match Transcript::save_on(from, &folder, place) {
+            Ok(None) => {
+                settings.notices.push(
+                    "another session still works on this conversation; this one is saved to a file of its own"
+                        .to_owned(),
+                );
+                Transcript::save_in(&folder, place)
+            }
+            Ok(Some(saved)) => Ok(saved.after(recorded.and_then(Recorded::cost))),
+            Err(why) => Err(why),
+        },
+        None => Transcript::save_in(&folder, place),
+    };
+    match saved {
+        Ok(saved) => Some(saved),
+        Err(why) => {
+            let from = &settings.transcripts.from;
+            let notice = format!("this session is not saved: {why} (transcripts, {from})");
+            settings.notices.push(notice);
+            None
+        }
+    }
+}
+
+/// The newest saved session of this project.
+fn newest(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
+    let home = place.home.as_deref();
+    let Some(folder) = &settings.transcripts.value else {
+        let file = settings.user_file.as_ref();
+        let file = file.map_or("your settings".to_owned(), |file| shown(file, home));
+        return Err(Failure::Told(format!(
+            "--continue needs saved sessions, and nothing is saved unless you say so: add `transcripts = \"~/.local/share/codelet/sessions\"` to \
+             {file}, or continue a file with --from"
+        )));
+    };
+    saved::newest(folder, place).ok_or_else(|| {
+        Failure::Told(format!(
+            "no saved session of {} in {}; `codelet sessions` lists all sessions, and --from @N continues one",
+            shown(&place.root, home),
+            shown(folder, home)
+        ))
+    })
 }
 
 /// Connects to the model of the settings, and to the one that waits for its turn.
@@ -48,13 +115,6 @@ pub async fn models(
 ) -> Result<(Box<dyn Model>, Standby), Failure> {
     let model = world::model(settings, told).await?;
     Ok((model, Standby::connect(settings, told).await?))
-}
-
-/// The file that a session is written to, by its whole name.
-pub fn transcript_file(chat: &Chat, place: &Place) -> Option<PathBuf> {
-    let file = chat.transcript.as_ref().filter(|file| file.as_os_str() != "-")?;
-    let begin = std::env::current_dir().unwrap_or_else(|_| place.directory.clone());
-    Some(begin.join(file))
 }
 
 /// Open files that a session may need at once: pipes of commands, connections, files under work.

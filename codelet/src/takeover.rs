@@ -3,7 +3,9 @@
 use crate::exit::Failure;
 use crate::input::{self, Input};
 use crate::paint::{clean, count, number};
-use crate::place::Place;
+use crate::place::{self, Place};
+use crate::recorded;
+use crate::saved::Note;
 use codelet_agent::session::Session;
 use codelet_context::conversation::Signals;
 use codelet_context::message::{
@@ -28,6 +30,10 @@ const COMPARED: u64 = 4 * 1024 * 1024;
 pub struct Recorded {
     name: String,
     document: Document,
+    /// What it says of its session, if it is a transcript of ours.
+    note: Option<Note>,
+    /// The folder in which it was made.
+    folder: Option<PathBuf>,
     /// When the file was written.
     written: Option<SystemTime>,
 }
@@ -36,6 +42,17 @@ impl Recorded {
     /// The form that it is recorded in.
     pub fn format(&self) -> Format {
         self.document.format
+    }
+
+    /// Whether it was made in this project, as far as it says.
+    pub fn is_of_project(&self, place: &Place) -> bool {
+        self.note.as_ref().is_some_and(|note| note.project == place.root)
+    }
+
+    /// What it has cost so far, in US dollars, as it says.
+    pub fn cost(&self) -> Option<f64> {
+        let cost = self.note.as_ref()?.cost_usd?;
+        (cost.is_finite() && cost >= 0.0).then_some(cost)
     }
 }
 
@@ -47,9 +64,16 @@ pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
     let input = Input::read_any(Some(file))?.one(index)?;
     let document = input.parse(None)?;
     let written = input.written;
+    let note = Note::in_bytes(&input.bytes).filter(|_| document.format == Format::Anthropic);
+    let folder = match &note {
+        Some(note) => Some(note.cwd.clone()),
+        None => recorded::folder_in(&input.bytes).map(PathBuf::from),
+    };
     Ok(Recorded {
         name: input.into_name(),
         document,
+        note,
+        folder: folder.filter(|folder| folder.is_absolute()),
         written,
     })
 }
@@ -58,6 +82,10 @@ pub fn read(file: &Path, index: Option<usize>) -> Result<Recorded, Failure> {
 pub struct TakenOver {
     /// What was taken over, in a line.
     pub told: String,
+    /// That it was recorded in another project.
+    pub elsewhere: Option<String>,
+    /// The last prompt, and what the model said last; empty where there is none.
+    pub end: [String; 2],
     /// Why it was compacted at once, and what that came to.
     pub compacted: Option<(Reason, Notice)>,
 }
@@ -67,6 +95,8 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
     let Recorded {
         name,
         document,
+        note,
+        folder,
         written,
     } = recorded;
     // Another session has its own system prompt and reminders, and what another model has signed goes to nobody.
@@ -97,30 +127,49 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
         }
     }
     messages.retain(|message| !message.parts.is_empty());
+    let end = end(&messages);
     let files = files(&messages, written, place);
     let prompts = messages.iter().filter(|message| message.is_prompt()).count();
     let calls: usize = messages.iter().map(|message| message.calls().count()).sum();
     // What is behind it says how the file is written.
-    let form = document.format.describe().split(" (").next().unwrap_or_default();
-    let names = told_files(&files);
-    session.take_over(
-        messages,
-        &format!(
-            "This session goes on from a conversation that was recorded before, {form}: all that is above. The tools are those that you are \
-             given now, whatever the calls above were named.{names}"
-        ),
-    );
-    let tokens = number(session.conversation().occupancy());
-    // A transcript needs no other name.
-    let form = match maker.form {
-        Format::Anthropic => String::new(),
-        _ => format!(" ({form})"),
+    let form = match note {
+        Some(_) => "a Codelet transcript",
+        None => document.format.describe().split(" (").next().unwrap_or_default(),
     };
+    let names = told_files(&files);
+    let shown = |path: &Path| clean(&place::shown(path, place.home.as_deref()));
+    let folder = folder.filter(|folder| !is_here(folder, place));
+    let elsewhere = folder.as_ref().map(|folder| {
+        format!(
+            "this conversation was recorded in {}; this session works in {}",
+            shown(folder),
+            shown(&place.directory)
+        )
+    });
+    let moved = folder.map_or_else(String::new, |folder| {
+        let folder = codelet_agent::spelling::spell(folder.as_os_str());
+        format!(" It was recorded in another directory, {folder}.")
+    });
+    let goes_on = match &note {
+        // It is the same session, and what it does is the same as before.
+        Some(note) if note.project == place.root && !files.iter().any(|(_, stands)| *stands != Stands::AsItWas) => {
+            String::new()
+        }
+        _ => format!(
+            "This session goes on from a conversation that was recorded before, {form}: all that is above. The tools are those that you are \
+             given now, whatever the calls above were named.{moved}{names}"
+        ),
+    };
+    session.take_over(messages, &goes_on);
+    let tokens = number(session.conversation().occupancy());
     let mut told = format!(
-        "continuing {}{form}: {} with {}, about {tokens} tokens{}",
-        clean(&name),
+        "continuing {} ({form}): {}{}, about {tokens} tokens{}",
+        shown(Path::new(&name)),
         count(prompts, "prompt"),
-        count(calls, "tool call"),
+        match calls {
+            0 => String::new(),
+            calls => format!(" with {}", count(calls, "tool call")),
+        },
         summed(&files)
     );
     let signals = Signals {
@@ -136,7 +185,35 @@ pub fn go_on(session: &mut Session, recorded: Recorded, place: &Place) -> TakenO
             Err(refusal) => told.push_str(&format!("; it could not be compacted: {refusal}")),
         }
     }
-    TakenOver { told, compacted }
+    TakenOver {
+        told,
+        elsewhere,
+        end,
+        compacted,
+    }
+}
+
+/// Whether a folder is part of the workspace, by whatever name.
+fn is_here(folder: &Path, place: &Place) -> bool {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    real.starts_with(&place.root)
+}
+
+/// The last prompt, and what the model said last.
+fn end(messages: &[Message]) -> [String; 2] {
+    let words = |message: &Message| {
+        let texts = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str().trim()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    };
+    let prompt = messages.iter().rposition(Message::is_prompt);
+    let answers = messages[prompt.unwrap_or_default()..].iter().rev();
+    let mut answers = answers.filter(|message| message.role == Role::Assistant);
+    let prompt = prompt.and_then(|at| words(&messages[at]));
+    [prompt, answers.find_map(words)].map(Option::unwrap_or_default)
 }
 
 /// Keys and other secrets of the user's that stand in the recording go to nobody.

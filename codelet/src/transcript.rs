@@ -5,17 +5,20 @@
 
 use crate::exit::{Failure, words};
 use crate::output::{Access, Output, Pinned, is_same_file};
+use crate::paint::Ink;
 use crate::place::Place;
+use crate::saved::{self, Note};
 use crate::world;
 use codelet_agent::session::{Keep, Session};
 use codelet_agent::spelling::spell;
+use codelet_context::message::Role;
 use codelet_transcript::{Document, Format, Maker, Retelling, origin};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Finds the file before a run that may take hours, and before any command runs that could put something else in its
 /// place.
@@ -28,21 +31,27 @@ pub fn pin(path: &Path, place: &Place) -> Result<Pinned, Failure> {
     Ok(pinned)
 }
 
-/// Writes the whole history, fit to be sent: a call whose tool still runs is answered with a word about that.
+/// Writes the whole history of a session at this place, fit to be sent: a call whose tool still runs is answered with a word about that.
 ///
 /// # Errors
 /// When the file cannot be written; nothing is left half-written then.
-pub fn write(pinned: &Pinned, session: &Session) -> Result<(), Failure> {
-    let text = text(session)?;
+pub fn write(pinned: &Pinned, session: &Session, place: &Place) -> Result<(), Failure> {
+    let text = text(session, &Note::of(session, place, None))?;
     pinned.write(|out| out.write_all(text.as_bytes()))
 }
 
-fn text(session: &Session) -> Result<String, Failure> {
+fn text(session: &Session, note: &Note) -> Result<String, Failure> {
     let mut envelope = Map::new();
     envelope.insert("model".to_owned(), json!(session.model().profile().name));
     envelope.insert("max_tokens".to_owned(), json!(session.most_output()));
     envelope.insert("system".to_owned(), Value::Null);
     envelope.insert("messages".to_owned(), Value::Null);
+    // A folder whose name is no text has none here.
+    envelope.extend(
+        serde_json::to_value(note)
+            .ok()
+            .map(|note| (origin::SESSION.to_owned(), note)),
+    );
     let mut retelling = Retelling::new(|maker: &Maker| maker.form == Format::Anthropic);
     let said = session.said();
     let messages = said.iter().filter_map(|message| retelling.message((**message).clone()));
@@ -55,12 +64,92 @@ fn text(session: &Session) -> Result<String, Failure> {
     codelet_transcript::write(&document, Format::Anthropic).map_err(|error| Failure::Told(error.to_string()))
 }
 
-/// The file that a user names for a whole session.
+/// Whether there is something to save: an answer, or a prompt that no provider has refused.
+fn is_begun(session: &Session) -> bool {
+    let (said, sent) = (session.conversation().history(), session.conversation().view());
+    let has_answer = said.messages().iter().any(|message| message.role == Role::Assistant);
+    has_answer || sent.messages.iter().any(|message| message.is_prompt())
+}
+
+/// The file of a whole session: one that the user names, or one of its own among those that are saved.
 pub struct Transcript {
-    pinned: Arc<Pinned>,
-    home: Option<PathBuf>,
+    to: Arc<Written>,
     /// Where commands may write.
     fenced: Vec<PathBuf>,
+}
+
+/// Where a session is written.
+struct Written {
+    /// The file of a saved session that is gone on with: while this is open, no other session goes on in it.
+    _held: Option<File>,
+    place: Place,
+    /// The folder of saved sessions, if the file is one of them.
+    folder: Option<PathBuf>,
+    current: Mutex<Current>,
+}
+
+/// What is written at this moment.
+struct Current {
+    file: Named,
+    /// The other conversations of a saved session. Each has a file of its own: whoever clears one has not asked for its file to be emptied.
+    others: Vec<Named>,
+    /// Something of it was to be written.
+    is_wanted: bool,
+}
+
+/// The file of a conversation.
+struct Named {
+    conversation: u64,
+    path: PathBuf,
+    pinned: Arc<Pinned>,
+    /// What the conversation had cost before the session's bill began, in US dollars, and what of that bill is not its own.
+    before: Option<f64>,
+}
+
+impl Written {
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn text(&self, session: &Session) -> Result<String, Failure> {
+        let before = self.current().file.before;
+        text(session, &Note::of(session, &self.place, before))
+    }
+
+    /// Turns to the file of the conversation that goes on; says whether that is another one than before.
+    fn turn_to(&self, session: &Session) -> Result<bool, Failure> {
+        let Some(folder) = &self.folder else { return Ok(false) };
+        let (mut current, conversation) = (self.current(), session.number());
+        if current.file.conversation == conversation {
+            return Ok(false);
+        }
+        let known = current
+            .others
+            .iter()
+            .position(|other| other.conversation == conversation);
+        let file = match known {
+            Some(at) => current.others.swap_remove(at),
+            None => {
+                let path = folder.join(saved::new_name(&self.place));
+                let pinned = saved_at(&path, &world::written_by_commands(&self.place))?;
+                Named {
+                    conversation,
+                    path,
+                    pinned: Arc::new(pinned),
+                    before: Some(-session.bill_before().dollars),
+                }
+            }
+        };
+        let left = std::mem::replace(&mut current.file, file);
+        current.others.push(left);
+        Ok(true)
+    }
+}
+
+/// The place of a saved session, for its owner alone.
+fn saved_at(path: &Path, fenced: &[PathBuf]) -> Result<Pinned, Failure> {
+    let pinned = Output::File(path.to_owned()).pin(Access::OwnerOnly, fenced)?;
+    Ok(pinned.for_owner_only())
 }
 
 impl Transcript {
@@ -78,40 +167,122 @@ impl Transcript {
                 "{file} already exists, and --transcript writes a new file; to continue a session that it holds, add --from {file}"
             )));
         }
-        Ok(Transcript {
-            pinned: Arc::new(pinned),
-            home: place.home.clone(),
+        Ok(Transcript::of(path.to_owned(), pinned, None, place))
+    }
+
+    /// A new file in the folder of saved sessions, which is there once something is said.
+    ///
+    /// # Errors
+    /// When nothing can be saved there: why.
+    pub fn save_in(folder: &Path, place: &Place) -> Result<Self, String> {
+        saved::prepare(folder)?;
+        let path = folder.join(saved::new_name(place));
+        let pinned = saved_at(&path, &world::written_by_commands(place)).map_err(Failure::words)?;
+        Ok(Transcript::of(path, pinned, Some(folder), place))
+    }
+
+    /// The file of a saved session that is gone on with; none where another session is at it.
+    ///
+    /// # Errors
+    /// When nothing can be saved there: why.
+    pub fn save_on(path: &Path, folder: &Path, place: &Place) -> Result<Option<Self>, String> {
+        saved::prepare(folder)?;
+        let Some(held) = saved::hold(path) else { return Ok(None) };
+        let pinned = saved_at(path, &world::written_by_commands(place)).map_err(Failure::words)?;
+        let mut transcript = Transcript::of(path.to_owned(), pinned, Some(folder), place);
+        if let Some(to) = Arc::get_mut(&mut transcript.to) {
+            to._held = Some(held);
+        }
+        Ok(Some(transcript))
+    }
+
+    fn of(path: PathBuf, pinned: Pinned, folder: Option<&Path>, place: &Place) -> Self {
+        let current = Current {
+            file: Named {
+                conversation: 0,
+                path,
+                pinned: Arc::new(pinned),
+                before: None,
+            },
+            others: Vec::new(),
+            is_wanted: false,
+        };
+        Transcript {
+            to: Arc::new(Written {
+                _held: None,
+                place: place.clone(),
+                folder: folder.map(Path::to_owned),
+                current: Mutex::new(current),
+            }),
             fenced: world::written_by_commands(place),
-        })
+        }
+    }
+
+    /// The same, of a session that had cost so many US dollars before.
+    pub fn after(self, before: Option<f64>) -> Self {
+        self.to.current().file.before = before;
+        self
     }
 
     /// Keeps it as the session goes on.
     pub fn kept(&self) -> Box<Kept> {
-        Box::new(Kept::new(Arc::clone(&self.pinned)))
+        Box::new(Kept::new(Arc::clone(&self.to)))
     }
 
     /// Whether it is a pipe, of which nobody can go on later.
     pub fn is_stream(&self) -> bool {
-        self.pinned.is_stream()
+        self.to.current().file.pinned.is_stream()
+    }
+
+    /// Whether the session is saved by itself, and something of it was.
+    pub fn is_saved(&self) -> bool {
+        self.to.folder.is_some() && self.to.current().is_wanted
+    }
+
+    /// Says where the session is written, by its whole name; nowhere that has one where it is printed.
+    pub fn named(&self) -> impl Fn() -> Option<PathBuf> + Send + Sync + 'static {
+        let to = Arc::clone(&self.to);
+        move || {
+            let path = to.current().file.path.clone();
+            let begin = || std::env::current_dir().unwrap_or_else(|_| to.place.directory.clone());
+            (path.as_os_str() != "-").then(|| begin().join(path))
+        }
     }
 
     /// Writes the whole history at the end of the session. A command may have moved or removed the folder by then, and nobody can be
-    /// asked for another one: a new file in the user's home takes it, and the error names that.
+    /// asked for another one: a new file in the user's home takes it, and the error names that. Of a saved session it is only told what
+    /// could not be written: nobody has asked for its file by name.
     ///
     /// # Errors
     /// When it is not written where the user wanted it.
     pub fn end(&self, session: &Session) -> Result<(), Failure> {
-        let done = write(&self.pinned, session).and_then(|()| match self.pinned.is_in_place() {
+        let (pinned, conversation, is_wanted) = {
+            let current = self.to.current();
+            let file = &current.file;
+            (Arc::clone(&file.pinned), file.conversation, current.is_wanted)
+        };
+        if self.to.folder.is_some() && !(is_wanted && conversation == session.number() && is_begun(session)) {
+            return Ok(());
+        }
+        let written = self.to.text(session);
+        let done = written.and_then(|text| pinned.write(|out| out.write_all(text.as_bytes())));
+        let done = done.and_then(|()| match pinned.is_in_place() {
             true => Ok(()),
-            false => Err(self.pinned.failed("its folder was moved")),
+            false => Err(pinned.failed("its folder was moved")),
         });
-        let (Err(Failure::Told(why)), true, Some(home)) = (&done, self.pinned.is_replaced(), &self.home) else {
+        if self.to.folder.is_some() {
+            if let Err(Failure::Told(why)) = done {
+                crate::tell("warning", Ink::Yellow, &format!("the session was not saved: {why}"));
+            }
+            return Ok(());
+        }
+        let (Err(Failure::Told(why)), true, Some(home)) = (&done, pinned.is_replaced(), &self.to.place.home) else {
             return done;
         };
         let spare = home.join(format!("codelet-transcript-{:016x}.json", fastrand::u64(..)));
         let spared = Output::named(&spare)
             .pin(Access::OwnerOnly, &self.fenced)
-            .and_then(|spare| write(&spare, session));
+            .and_then(|spare| write(&spare, session, &self.to.place));
         Err(Failure::Told(match spared {
             Ok(()) => format!("{why}; the conversation was saved as {} instead", spare.display()),
             Err(Failure::Told(also)) => format!("{why}; the conversation was not saved in your home either: {also}"),
@@ -123,31 +294,34 @@ impl Transcript {
 /// Keeps the file as the session goes on, so that whatever ends the process, what was said until then is in it. Each time the end of the
 /// file is written anew from where it differs, in one go, so that it is a whole request all the time.
 pub struct Kept {
-    pinned: Arc<Pinned>,
+    to: Arc<Written>,
     /// Nothing before something is said.
     file: Option<File>,
     /// What it holds.
     text: String,
-    /// How many messages that is, and where the last of them lies in memory.
-    held: (usize, usize),
+    /// How many messages that is, where the last of them lies in memory, and whether there is something to save.
+    held: (usize, usize, bool),
     /// It cannot be written, and that was told.
     is_given_up: bool,
 }
 
 impl Kept {
-    fn new(pinned: Arc<Pinned>) -> Self {
+    fn new(to: Arc<Written>) -> Self {
         Kept {
-            pinned,
+            to,
             file: None,
             text: String::new(),
-            held: (0, 0),
+            held: (0, 0, false),
             is_given_up: false,
         }
     }
 
     fn update(&mut self, text: String) -> io::Result<()> {
         if self.file.is_none() {
-            self.file = self.pinned.begin()?;
+            let pinned = Arc::clone(&self.to.current().file.pinned);
+            self.file = pinned.begin()?;
+            // Where a file system knows no locks, nobody waits for any.
+            let _ = self.file.as_ref().map(File::try_lock);
         }
         // A pipe or a device has the whole at the end.
         let Some(file) = &self.file else { return Ok(()) };
@@ -165,6 +339,26 @@ impl Kept {
         self.text = text;
         Ok(())
     }
+
+    /// Turns to the file of the conversation that goes on now; says whether there is something to write.
+    fn turn(&mut self, session: &Session) -> Result<bool, Failure> {
+        if self.to.turn_to(session)? {
+            (self.file, self.is_given_up) = (None, false);
+            self.text.clear();
+        }
+        if self.to.folder.is_none() {
+            return Ok(true);
+        }
+        let (.., is_begun) = self.held;
+        let mut current = self.to.current();
+        current.is_wanted = is_begun;
+        if !is_begun && let Some(file) = self.file.take() {
+            // The only prompt was refused.
+            current.file.pinned.remove(&file);
+            self.text.clear();
+        }
+        Ok(is_begun)
+    }
 }
 
 /// From where a text differs from the one before it, and what takes the place of that: at its end blanks for what was longer, which is cut
@@ -181,20 +375,32 @@ impl Keep for Kept {
     fn keep(&mut self, session: &Session) -> Option<String> {
         let messages = session.conversation().history().messages();
         let last = messages.last().map_or(0, |last| Arc::as_ptr(last) as usize);
-        let held = std::mem::replace(&mut self.held, (messages.len(), last));
-        if self.is_given_up || held == self.held {
+        let held = std::mem::replace(&mut self.held, (messages.len(), last, is_begun(session)));
+        if held == self.held {
             return None;
         }
-        let done = text(session).map(|text| self.update(text).map_err(|error| words(&error)));
+        let done = match self.turn(session) {
+            Ok(false) => return None,
+            Ok(true) if self.is_given_up => return None,
+            Ok(true) => self.to.text(session),
+            Err(failure) => Err(failure),
+        };
+        let done = done.map(|text| self.update(text).map_err(|error| words(&error)));
         let why = match done {
             Ok(Ok(())) => return None,
             Ok(Err(why)) | Err(Failure::Told(why)) => why,
             Err(Failure::PipeClosed) => return None,
         };
-        self.is_given_up = true;
-        Some(format!(
-            "cannot write the transcript: {why}; it is tried once more at the end"
-        ))
+        if std::mem::replace(&mut self.is_given_up, true) {
+            return None;
+        }
+        Some(match &self.to.folder {
+            Some(folder) => format!(
+                "this session is not saved in {}: {why}; it is tried once more at the end",
+                folder.display()
+            ),
+            None => format!("cannot write the transcript: {why}; it is tried once more at the end"),
+        })
     }
 }
 

@@ -241,10 +241,11 @@ pub fn written_by_commands(place: &Place) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The user's settings, which no call changes unasked, and no command in the sandbox.
+/// The user's settings and saved sessions, which no call changes unasked, and no command in the sandbox.
 fn settings_files(settings: &Settings, place: &Place) -> Vec<PathBuf> {
     let folder = place.config.as_ref().map(|folder| folder.join("codelet"));
-    folder.into_iter().chain(settings.user_file.clone()).collect()
+    let own = [settings.user_file.clone(), settings.transcripts.value.clone()];
+    folder.into_iter().chain(own.into_iter().flatten()).collect()
 }
 
 /// Folders that are the user's alone, for files that have to have a name for a while: where the system keeps such, or among

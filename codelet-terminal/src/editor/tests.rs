@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn typed(editor: &mut Editor, text: &str) {
     for c in text.chars() {
@@ -260,5 +261,34 @@ proptest! {
             assert_eq!(before + &behind, editor.text());
         }
         editor.take();
+    }
+}
+
+#[test]
+fn what_was_sent_in_earlier_sessions_is_read_once_and_only_when_it_is_looked_for() {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
+    let mut editor = Editor::default();
+    editor.follow(Past(Arc::new(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        ["oldest", "old", "again"].map(str::to_owned).to_vec()
+    })));
+    for sent in ["again", "newest"] {
+        editor.remember(sent);
+    }
+    editor.paste("draft");
+    let up = |editor: &mut Editor| {
+        editor.key(Key::plain(Code::Up));
+        editor.text()
+    };
+    assert_eq!([up(&mut editor), up(&mut editor)], ["newest", "again"]);
+    assert_eq!(reads.load(Ordering::SeqCst), 0);
+    assert_eq!([up(&mut editor), up(&mut editor)], ["old", "oldest"]);
+    // There is nothing before that, and it is not read again.
+    assert_eq!(up(&mut editor), "oldest");
+    assert_eq!(reads.load(Ordering::SeqCst), 1);
+    for text in ["old", "again", "newest", "draft"] {
+        editor.key(Key::plain(Code::Down));
+        assert_eq!(editor.text(), text);
     }
 }

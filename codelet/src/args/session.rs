@@ -92,6 +92,10 @@ pub struct Chat {
     #[arg(long, conflicts_with = "prompt")]
     pub plain: bool,
 
+    /// Continue the newest saved session of this project, and save it to the same file; needs the setting `transcripts`
+    #[arg(short = 'c', long = "continue", conflicts_with_all = ["from", "index"])]
+    pub go_on: bool,
+
     /// Continue a recorded session: a transcript, or a session of another agent (see `codelet formats`)
     #[arg(long, value_name = "FILE", value_parser = recorded())]
     pub from: Option<PathBuf>,
@@ -103,6 +107,10 @@ pub struct Chat {
     /// Save the conversation to this new file as it grows; with the file of --from, continue in it
     #[arg(long, value_name = "FILE")]
     pub transcript: Option<PathBuf>,
+
+    /// Do not save this session, whatever the setting `transcripts` says
+    #[arg(long, conflicts_with = "transcript")]
+    pub no_transcript: bool,
 
     /// Text appended to the system prompt
     #[arg(long, value_name = "TEXT")]

@@ -34,7 +34,8 @@ pub(super) fn recorded() -> impl TypedValueParser<Value = PathBuf> {
 
 /// An agent whose sessions are found.
 pub(super) fn agent() -> impl TypedValueParser<Value = String> {
-    let mut names: Vec<&str> = crate::recorded::AGENTS.iter().map(|agent| agent.name).collect();
+    let others = crate::recorded::AGENTS.iter().map(|agent| agent.name);
+    let mut names: Vec<&str> = others.chain([crate::saved::AGENT]).collect();
     names.sort_unstable();
     names.dedup();
     PossibleValuesParser::new(names)

@@ -102,10 +102,11 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     }
     let mut notices = add_servers(&mut settings.mcp, wanted.servers);
     notices.extend(startup::in_the_clear(&settings));
-    let recorded = match wanted.recorded {
-        Some(name) => Some(read(&name, &place)?),
-        None => None,
+    let (file, recorded) = match wanted.recorded {
+        Some(name) => read(&name, &place).map(|(file, recorded)| (Some(file), Some(recorded)))?,
+        None => (None, None),
     };
+    let transcript = startup::saved(file.as_deref(), recorded.as_ref(), &mut settings, &place);
     // Nobody is asked about a project's hooks here: they run if the user has permitted them in a session in a terminal.
     let hooks = hooks::of_session(&mut settings, &place, false).map_err(failed)?;
     let model = world::model(&settings, &mut |_| {}).await.map_err(failed)?;
@@ -128,13 +129,22 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
     );
     session.served_by(connected.offers);
     session.journalled_by(equipment.reach.journal());
-    Runner::serve(hooks, &mut session, None, &place, equipment.reach.clone());
+    Runner::serve(
+        hooks,
+        &mut session,
+        transcript.as_ref(),
+        &place,
+        equipment.reach.clone(),
+    );
     notices.extend(standby.serve(&mut session, equipment.reach.clone()));
     let mut compacted = None;
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
-        notices.push(taken.told);
+        notices.extend([taken.told].into_iter().chain(taken.elsewhere));
         compacted = taken.compacted;
+    }
+    if let Some(transcript) = &transcript {
+        session.kept_by(transcript.kept());
     }
     let (permits, servers) = (equipment.reach.clone(), connected.servers);
     let reach = Reach {
@@ -161,14 +171,15 @@ async fn open(args: &Acp, wanted: Wanted, skip: Interrupt) -> Result<Begun, Unop
 }
 
 /// The recorded session of this name: a file, or what `codelet sessions` lists.
-fn read(name: &str, place: &Place) -> Result<Recorded, Unopened> {
+fn read(name: &str, place: &Place) -> Result<(PathBuf, Recorded), Unopened> {
     let unknown = |why| Unopened::Unknown(why);
     let file = place.directory.join(name);
     let file = match file.is_file() || file.to_string_lossy().contains('#') && Path::new(name).is_absolute() {
         true => file,
         false => recorded::named(PathBuf::from(format!("@{}", name.trim_start_matches('@')))).map_err(unknown)?,
     };
-    takeover::read(&file, None).map_err(|failure| unknown(words(failure)))
+    let recorded = takeover::read(&file, None).map_err(|failure| unknown(failure.words()))?;
+    Ok((file, recorded))
 }
 
 /// Adds the servers that the editor names; says which ones cannot be used. A server of the settings that has the same name
@@ -285,19 +296,12 @@ fn written(moment: SystemTime) -> String {
     format!("{date}T{:02}:{:02}:{:02}Z", time.hour(), time.minute(), time.second())
 }
 
-fn words(failure: Failure) -> String {
-    match failure {
-        Failure::Told(why) => why,
-        Failure::PipeClosed => "a pipe was closed".to_owned(),
-    }
-}
-
 fn unfit(failure: Failure) -> Unopened {
-    Unopened::Unfit(words(failure))
+    Unopened::Unfit(failure.words())
 }
 
 fn failed(failure: Failure) -> Unopened {
-    Unopened::Failed(words(failure))
+    Unopened::Failed(failure.words())
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use crate::args::Chat;
 use crate::exit::{Exit, Failure, words};
 use crate::hooks::{self, Hook, runner::Runner};
 use crate::live_page::Page;
-use crate::place::{Place, variable};
+use crate::place::{Place, shown, variable};
 use crate::progress::Progress;
+use crate::saved;
 use crate::secrets;
 use crate::settings::{Login, NotifyBy, Settings, kept};
 use crate::startup;
@@ -27,11 +28,11 @@ use codelet_providers::vendor::Vendor;
 use codelet_providers::{catalogue, vendor};
 use codelet_terminal::render::look::{Background, Look, Styles};
 use codelet_terminal::signals::Heeded;
-use codelet_terminal::{Attach, Attached, Begun, Edit, Left, Lived, Missed, Notify, Outfit, Reach};
+use codelet_terminal::{Attach, Attached, Begun, Earlier, Edit, Left, Lived, Missed, Notify, Outfit, Past, Reach};
 use codelet_tools::secrets::Secrets;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Runtime;
@@ -68,7 +69,7 @@ pub fn run(chat: &Chat) -> Result<ExitCode, Failure> {
         .notices
         .extend(tree.iter().flat_map(worktree::Entered::notices));
     place.widen(&mut settings, &chat.add_dir)?;
-    let (transcript, recorded) = startup::files(chat, &place)?;
+    let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
     if let Some(told) = nobody_to_ask(&settings) {
         let _ = std::io::stderr().write_all(told.as_bytes());
         return Ok(Exit::Usage.into());
@@ -154,13 +155,18 @@ fn live(
             toolset.has_skills(),
         );
         begun.opening = opening;
-        let file = startup::transcript_file(chat, place);
-        Runner::serve(hooks, &mut begun.session, file, place, reach.clone());
+        Runner::serve(hooks, &mut begun.session, transcript, place, reach.clone());
         begun.notices.extend(standby.serve(&mut begun.session, reach.clone()));
         if let Some(recorded) = recorded {
             let taken = takeover::go_on(&mut begun.session, recorded, place);
             let compacted = taken.compacted.map(|(_, notice)| notice.to_string());
-            begun.notices.extend([taken.told].into_iter().chain(compacted));
+            let [prompt, answer] = taken.end;
+            begun.earlier = Some(Earlier {
+                prompt,
+                answer,
+                told: [taken.told].into_iter().chain(compacted).collect(),
+                warnings: taken.elsewhere.into_iter().collect(),
+            });
         }
         if let Some(transcript) = transcript {
             begun.session.kept_by(transcript.kept());
@@ -194,6 +200,9 @@ fn live(
 /// Writes the whole session, and says how to go on from it.
 fn end_transcript(transcript: &Transcript, session: &Session, chat: &Chat) -> Result<(), Failure> {
     transcript.end(session)?;
+    if transcript.is_saved() {
+        let _ = writeln!(std::io::stderr(), "To continue this session: codelet --continue");
+    }
     if let Some(file) = chat.transcript.as_deref().filter(|_| !transcript.is_stream()) {
         let file = codelet_agent::spelling::spell(file.as_os_str());
         let _ = writeln!(
@@ -264,6 +273,7 @@ fn begun(
         session,
         reach,
         notices,
+        earlier: None,
         opening: None,
     }
 }
@@ -421,7 +431,13 @@ fn attach(place: Place) -> Attach {
 fn outfit(settings: &Settings, place: &Place, reach: codelet_tools::Reach) -> Outfit {
     let terminal = variable("TERM").unwrap_or_default();
     let directory = place.directory.clone();
+    let folder = settings.transcripts.value.clone();
+    let past = folder.map(|folder| {
+        let place = place.clone();
+        Past(Arc::new(move || saved::prompts(&folder, &place)))
+    });
     Outfit {
+        past,
         look: look(settings.background.value),
         notify: notify(settings, &terminal),
         terminal,
@@ -492,15 +508,6 @@ fn edit(reach: codelet_tools::Reach) -> Edit {
         let text = String::from_utf8(bytes).map_err(|_| format!("{editor} did not save UTF-8 text"))?;
         Ok(text.trim_end_matches('\n').to_owned())
     })
-}
-
-/// A folder or file as people write it.
-pub(super) fn shown(folder: &Path, home: Option<&Path>) -> String {
-    match home.and_then(|home| folder.strip_prefix(home).ok()) {
-        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", rest.display()),
-        None => folder.display().to_string(),
-    }
 }
 
 /// What is told if the program breaks down. It is kept until the terminal is as it was: a tool's panic is caught, and

@@ -2,12 +2,12 @@
 
 use crate::args::Doctor;
 use crate::clouds;
-use crate::commands::chat::shown;
 use crate::exit::{Exit, Failure};
 use crate::network;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, count, flow, width};
-use crate::place::{Place, variable};
+use crate::place::{Place, shown, variable};
+use crate::saved;
 use crate::secrets;
 use crate::settings::{Set, Settings};
 use crate::startup;
@@ -114,6 +114,7 @@ fn points(settings: &Settings, place: &Place, is_offline: bool) -> Result<Vec<Po
     points.push(sandbox());
     points.push(git(settings, place));
     points.push(told(settings, place));
+    points.extend(sessions(settings, place));
     points.push(servers(settings));
     points.push(terminal());
     Ok(points)
@@ -293,6 +294,18 @@ fn git(settings: &Settings, place: &Place) -> Point {
         ),
         (None, false) => Point::new("git", State::Fine, "not found, and no repository here"),
     }
+}
+
+/// Where sessions are saved, if they are.
+fn sessions(settings: &Settings, place: &Place) -> Option<Point> {
+    let folder = settings.transcripts.value.as_ref()?;
+    let name = shown(folder, place.home.as_deref());
+    let (state, text) = match saved::check(folder) {
+        Ok(true) => (State::Fine, format!("saved in {name}")),
+        Ok(false) => (State::Fine, format!("saved in {name}, which the first one creates")),
+        Err(why) => (State::Warning, format!("not saved: {why}")),
+    };
+    Some(Point::new("sessions", state, text))
 }
 
 /// The files of instructions, as the model would be told them.

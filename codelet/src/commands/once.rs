@@ -76,7 +76,7 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     let Some((model, standby)) = models else {
         return Ok(Exit::Interrupted);
     };
-    let (transcript, recorded) = startup::files(chat, &place)?;
+    let (transcript, recorded) = startup::files(chat, &mut settings, &place)?;
     let mut equipment = world::equipment(&settings, &place, &*model);
     let toolset = Toolset::of(chat);
     equipment.tools = toolset.own(equipment.tools, &mut settings)?;
@@ -129,14 +129,15 @@ fn run_in(mut place: Place, told: Vec<String>, chat: &Chat, began: Instant) -> R
     if let Some(notice) = standby.serve(&mut session, equipment.reach.clone()) {
         front.on(Event::Notice(notice));
     }
-    let file = startup::transcript_file(chat, &place);
-    Runner::serve(hooks, &mut session, file, &place, equipment.reach);
+    Runner::serve(hooks, &mut session, transcript.as_ref(), &place, equipment.reach);
     if let Some(schema) = &schema {
         session.check_answers(schema.clone());
     }
     if let Some(recorded) = recorded {
         let taken = takeover::go_on(&mut session, recorded, &place);
-        front.on(Event::Notice(taken.told));
+        for notice in [taken.told].into_iter().chain(taken.elsewhere) {
+            front.on(Event::Notice(notice));
+        }
         if let Some((reason, notice)) = taken.compacted {
             front.on(Event::Compacted { reason, notice });
         }

@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::paint::{Ink, Look, clean, clip, clip_path, fit, number, width};
 use crate::recorded::{self, Peek, Recorded, peek};
+use crate::saved;
 use crate::stores::Session;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -32,6 +33,7 @@ pub fn run(args: &Sessions) -> Result<(), Failure> {
             "{:#}\n",
             Value::Array(seen.map(|(at, found, peek)| as_json(at, found, peek)).collect())
         ),
+        false if shown == 0 => none(args.agent.as_deref()).to_owned(),
         false => table(&look, &seen.collect::<Vec<_>>(), asked.len() - shown),
     };
     Output::Stdout.write(|out| out.write_all(text.as_bytes()))?;
@@ -61,11 +63,17 @@ fn as_json(at: usize, found: &Recorded, peek: Peek) -> Value {
     })
 }
 
-fn table(look: &Look, seen: &[(usize, &Recorded, Peek)], left: usize) -> String {
-    if seen.is_empty() {
-        return "No recorded sessions were found where agents keep them (`codelet formats` lists the forms).\n"
-            .to_owned();
+/// What is said where there is none.
+fn none(agent: Option<&str>) -> &'static str {
+    match agent {
+        Some(saved::AGENT) => {
+            "No saved sessions were found: Codelet saves them where the setting `transcripts` names a directory.\n"
+        }
+        _ => "No recorded sessions were found where agents keep them (`codelet formats` lists the forms).\n",
     }
+}
+
+fn table(look: &Look, seen: &[(usize, &Recorded, Peek)], left: usize) -> String {
     let now = SystemTime::now();
     let rows: Vec<[String; 7]> = seen
         .iter()

@@ -118,6 +118,10 @@ fn rows(settings: &Settings, place: &Place) -> Vec<[String; 3]> {
             0 => "no keep-alive requests".to_owned(),
             most => format!("at most {most} keep-alive requests in a row"),
         }),
+        row("transcripts", &settings.transcripts, |folder| {
+            let folder = folder.as_ref().map(|folder| folder.display().to_string());
+            folder.unwrap_or("no session is saved".to_owned())
+        }),
         row("append_system", &settings.append_system, or("nothing")),
         row("patience", &settings.patience, |seconds| format!("{seconds} s")),
         row("idle_timeout", &settings.idle_timeout, |seconds| {

@@ -4,6 +4,7 @@ use super::written::{Hook, Matcher};
 use super::{answer, occasion};
 use crate::paint::{clean, clip};
 use crate::place::Place;
+use crate::transcript::Transcript;
 use codelet_agent::hooks::{Hooks, Objection, Occasion, Said};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::session::Session;
@@ -23,8 +24,8 @@ const SHOWN: usize = 60;
 struct About {
     /// Its name.
     session: String,
-    /// Where it is written, if it is.
-    transcript: Option<PathBuf>,
+    /// Says where it is written, if it is.
+    transcript: Box<dyn Fn() -> Option<PathBuf> + Send + Sync>,
     /// Where it works.
     directory: PathBuf,
     /// Says how far its tools may go, and runs hooks as they run commands.
@@ -45,7 +46,13 @@ struct Inner {
 
 impl Runner {
     /// Has these hooks told of what happens in a session, if there are any. `transcript` is where the session is written.
-    pub fn serve(hooks: Vec<Hook>, session: &mut Session, transcript: Option<PathBuf>, place: &Place, reach: Reach) {
+    pub fn serve(
+        hooks: Vec<Hook>,
+        session: &mut Session,
+        transcript: Option<&Transcript>,
+        place: &Place,
+        reach: Reach,
+    ) {
         // What makes no matcher was told when it was read.
         let matched = hooks.into_iter().filter_map(|hook| {
             let matcher = Matcher::new(&hook.matcher).ok()?;
@@ -57,7 +64,10 @@ impl Runner {
         }
         let about = About {
             session: session.id().to_owned(),
-            transcript,
+            transcript: match transcript {
+                Some(transcript) => Box::new(transcript.named()),
+                None => Box::new(|| None),
+            },
             directory: place.directory.clone(),
             reach,
         };
@@ -93,7 +103,7 @@ impl Inner {
         let about = &self.about;
         let mut fields = occasion::fields(occasion);
         fields.insert("session_id".to_owned(), about.session.as_str().into());
-        if let Some(transcript) = &about.transcript {
+        if let Some(transcript) = (about.transcript)() {
             fields.insert("transcript_path".to_owned(), transcript.to_string_lossy().into());
         }
         fields.insert("cwd".to_owned(), about.directory.to_string_lossy().into());

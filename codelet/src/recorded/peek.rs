@@ -2,9 +2,10 @@
 
 use super::Recorded;
 use crate::input;
+use crate::saved::{self, Note};
 use codelet_context::message::{Origin, Part};
 use codelet_context::tokens::Tokens;
-use codelet_transcript::Recording;
+use codelet_transcript::{Format, Recording};
 use rustix::fs::OFlags;
 use serde_json::Value;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -34,8 +35,35 @@ pub struct Peek {
 pub fn peek(session: &Recorded) -> Peek {
     match &session.noted {
         Some(noted) => noted.clone(),
+        None if session.agent == saved::AGENT => seen_saved(&session.file).unwrap_or_default(),
         None => seen(&session.file).unwrap_or_default(),
     }
+}
+
+/// A saved session is one object, with what it says of itself at its end.
+fn seen_saved(path: &Path) -> io::Result<Peek> {
+    let (mut file, _) = input::opened(path, OFlags::NOFOLLOW)?;
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut head)?;
+    let note = Note::in_file(&mut file).unwrap_or_default();
+    let recording = codelet_transcript::record(&head, Some(Format::Anthropic)).ok();
+    let project = note.project.to_string_lossy().into_owned();
+    Ok(Peek {
+        title: recording.as_ref().and_then(title),
+        project: (!project.is_empty()).then_some(project),
+        tokens: note.tokens,
+        cost: note.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
+    })
+}
+
+/// The folder that a recorded conversation says it was made in.
+pub fn folder_in(bytes: &[u8]) -> Option<String> {
+    let is_small = bytes.len() as u64 <= WHOLE;
+    let mut head = if is_small { bytes } else { &bytes[..HEAD as usize] }.to_vec();
+    if !is_small {
+        cut_last_line(&mut head);
+    }
+    project(&head)
 }
 
 fn seen(path: &Path) -> io::Result<Peek> {

@@ -7,7 +7,7 @@ use crate::input;
 use crate::servers::ServerFile;
 use codelet_context::price::{self, PriceCard};
 use codelet_providers::address;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Settings {
     /// Reads both files over the defaults. What a project must not decide for its user is left out, with a notice.
@@ -86,6 +86,7 @@ impl Settings {
         let prices = written.prices.map(|file| prices(path, &file)).transpose()?;
         self.prices.take(prices, from);
         self.keep_alive.take(written.keep_alive, from);
+        self.transcripts.take(written.transcripts.map(Some), from);
         self.append_system.take(written.append_system.map(Some), from);
         self.patience.take(written.patience, from);
         self.idle_timeout.take(written.idle_timeout.map(Some), from);
@@ -111,6 +112,21 @@ pub fn secrets_in(path: &Path, variable: &LookUp<'_>) -> Vec<String> {
     let of_servers = written.mcp.values().flat_map(|server| server.secrets(variable));
     let of_address = written.base_url.iter().flat_map(|url| address::secrets(url));
     keys.chain(of_servers).chain(of_address).collect()
+}
+
+/// Where the user's own settings file is, by these variables.
+pub fn user_file(variable: &impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |name| variable(name).filter(|path| path.is_absolute());
+    let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    Places::new(config.as_deref(), Path::new("")).user
+}
+
+/// The folder in which the user's settings file has sessions saved; none where it names none.
+///
+/// # Errors
+/// When it is no settings file.
+pub fn transcripts_in(path: &Path) -> Result<Option<PathBuf>, Failure> {
+    Ok(written::read(path)?.and_then(|written| written.transcripts))
 }
 
 /// The price cards in a file; a path that is not absolute begins beside the settings file.

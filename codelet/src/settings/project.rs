@@ -43,6 +43,8 @@ impl Settings {
         refuse(&mut written.web, |web| *web && !self.web.value, "web", &mut refused);
         refuse(&mut written.web_private, |_| true, "web_private", &mut refused);
         refuse(&mut written.compact_at, |_| true, "compact_at", &mut refused);
+        // It says where what the user says is kept.
+        refuse(&mut written.transcripts, |_| true, "transcripts", &mut refused);
         refuse(&mut written.prices, |_| true, "prices", &mut refused);
         refuse(&mut written.append_system, |_| true, "append_system", &mut refused);
         refuse(&mut written.idle_timeout, |_| true, "idle_timeout", &mut refused);

@@ -70,6 +70,8 @@ pub(super) struct Written {
     pub prices: Option<PathBuf>,
     #[serde(deserialize_with = "keep_alive")]
     pub keep_alive: Option<u32>,
+    #[serde(deserialize_with = "transcripts")]
+    pub transcripts: Option<PathBuf>,
     pub append_system: Option<String>,
     #[serde(deserialize_with = "patience")]
     pub patience: Option<u64>,
@@ -429,22 +431,26 @@ fn add_dirs<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<PathBuf>>, 
     folders("add_dirs", from)
 }
 
+fn transcripts<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+    folder("transcripts", &String::deserialize(from)?).map(Some)
+}
+
 /// Folders by their whole names, or from the home on.
 fn folders<'de, D: Deserializer<'de>>(setting: &str, from: D) -> Result<Option<Vec<PathBuf>>, D::Error> {
-    let home = || variable("HOME").map(PathBuf::from);
-    let whole = |name: String| {
-        let folder = from_home(&name);
-        let is_wide =
-            |folder: &PathBuf| folder.parent().is_none() || home().is_some_and(|home| home.starts_with(folder));
-        let folder = folder.filter(|folder| folder.is_absolute() && !is_wide(folder));
-        folder.ok_or_else(|| {
-            D::Error::custom(format!(
-                "{setting}: {name:?} must be a folder below `~/` or `/`, and not the home itself"
-            ))
-        })
-    };
-    let folders: Result<Vec<PathBuf>, D::Error> = Vec::<String>::deserialize(from)?.into_iter().map(whole).collect();
+    let names = Vec::<String>::deserialize(from)?;
+    let folders: Result<Vec<PathBuf>, D::Error> = names.iter().map(|name| folder(setting, name)).collect();
     folders.map(Some)
+}
+
+fn folder<E: Error>(setting: &str, name: &str) -> Result<PathBuf, E> {
+    let home = || variable("HOME").map(PathBuf::from);
+    let is_wide = |folder: &PathBuf| folder.parent().is_none() || home().is_some_and(|home| home.starts_with(folder));
+    let folder = from_home(name).filter(|folder| folder.is_absolute() && !is_wide(folder));
+    folder.ok_or_else(|| {
+        E::custom(format!(
+            "{setting}: {name:?} must be a folder below `~/` or `/`, and not the home itself"
+        ))
+    })
 }
 
 fn allow<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {

@@ -39,6 +39,8 @@ mod replay_twice;
 mod report;
 mod restore;
 mod run;
+#[cfg(unix)]
+mod saved;
 mod shell;
 mod stores;
 mod streams;

@@ -109,12 +109,18 @@ fn a_session_goes_on_from_one_of_any_agent_with_any_vendor() {
                 )),
                 "{at}: {told}"
             );
+            let elsewhere = format!("was recorded in /w; this session works in {}\n", bench.work.display());
+            assert!(told.contains(&elsewhere), "{at}: {told}");
             let record = server.record();
             assert_eq!(record.faults(), "", "{at}");
             let request = &record.exchanges[0].request;
             assert_eq!(request.last_user_text(), Some("Go on."), "{at}");
             let texts = request.user_texts().join("\n");
             assert!(texts.contains("Make the date test pass."), "{at}");
+            assert!(
+                texts.contains("It was recorded in another directory, /w."),
+                "{at}: {texts}"
+            );
             let called: Vec<&str> = request.calls().into_iter().map(|(_, tool, _)| tool).collect();
             assert_eq!(called, tools, "{at}");
             assert!(!request.holds("ErUBCkYIBhgC"), "{at}");

@@ -24,6 +24,7 @@ mod plan;
 mod questions;
 mod rewind;
 mod sandbox;
+mod saved;
 mod slow;
 mod small;
 mod story;

@@ -8,6 +8,7 @@ use crate::transcript;
 use codelet_agent::session::Session;
 use codelet_agent::spelling;
 use codelet_text::shell;
+use codelet_transcript::origin::SESSION;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -143,7 +144,7 @@ pub fn export(words: &str, place: &Place, session: &Session, page: &Page) -> Res
         pinned.write(|out| out.write_all(html.as_bytes())).map_err(told)?;
         return Ok(format!("Report written to {file}; open it in a browser."));
     }
-    transcript::write(&pinned, session).map_err(told)?;
+    transcript::write(&pinned, session, place).map_err(told)?;
     Ok(format!(
         "Conversation written to {file}; inspect it with `codelet inspect {}`.",
         shell::word(&file)
@@ -163,7 +164,8 @@ fn is_export(pinned: &Pinned) -> bool {
     }
     let conversation: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(&text).ok();
     conversation.is_some_and(|fields| {
-        let mut names: Vec<&str> = fields.keys().map(String::as_str).collect();
+        let names = fields.keys().map(String::as_str);
+        let mut names: Vec<&str> = names.filter(|name| *name != SESSION).collect();
         names.sort_unstable();
         names == FIELDS
     })

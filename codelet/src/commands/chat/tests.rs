@@ -60,6 +60,7 @@ fn a_session_that_breaks_down() {
             look: Look::new(80, Styles::Colour, Background::Dark),
             terminal: "xterm".to_owned(),
             files: Arc::new(Vec::new),
+            past: None,
             edit: Arc::new(|_| Err("there is no editor".to_owned())),
             notify: codelet_terminal::Notify::Bell,
         };
@@ -69,6 +70,7 @@ fn a_session_that_breaks_down() {
             session,
             reach,
             notices: Vec::new(),
+            earlier: None,
             opening: None,
         };
         let begin = std::future::ready(begun);

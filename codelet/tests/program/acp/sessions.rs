@@ -85,6 +85,36 @@ fn sessions_of_this_machine_are_listed_and_opened_by_their_ids() {
 }
 
 #[test]
+fn a_session_in_an_editor_is_saved_where_the_settings_say_so_and_goes_on_in_its_file() {
+    let bench = Bench::new();
+    bench.settings("transcripts = \"~/saved\"\n");
+    let replies = ["Red.", "Still red."].map(Reply::text);
+    let server = Server::start(Wire::Anthropic, Behaviour::replies(replies));
+    let mut editor = Editor::introduced(&bench, &server, &[]);
+    let id = editor.open(&bench);
+    assert_eq!(editor.said(&id, "Which colour?"), "end_turn");
+    editor.leave();
+    let mut editor = Editor::introduced(&bench, &server, &[]);
+    let listed = editor.ask("session/list", json!({"cwd": bench.work}));
+    let [saved] = &listed["result"]["sessions"].as_array().unwrap()[..] else {
+        panic!("{listed}")
+    };
+    assert_eq!(saved["title"], "Which colour?");
+    let name = saved["sessionId"].as_str().unwrap();
+    editor.ask(
+        "session/load",
+        json!({"sessionId": name, "cwd": bench.work, "mcpServers": []}),
+    );
+    assert_eq!(editor.texts("agent_message_chunk"), "Red.");
+    assert_eq!(editor.said(name, "Still?"), "end_turn");
+    editor.leave();
+    let files: Vec<_> = std::fs::read_dir(bench.home.join("saved")).unwrap().collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let text = std::fs::read_to_string(files[0].as_ref().unwrap().path()).unwrap();
+    assert!(text.contains("Which colour?") && text.contains("Still red."), "{text}");
+}
+
+#[test]
 fn what_can_be_chosen_is_chosen_and_told() {
     let bench = Bench::new();
     let replies = [
