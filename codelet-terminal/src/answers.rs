@@ -10,10 +10,11 @@ use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
-use codelet_agent::asking::{Asking, Question, Word};
+use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
+use codelet_agent::tool::Need;
 use codelet_context::message::{Message, Origin, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -470,24 +471,33 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     lines
 }
 
-/// What stays of a question that was answered, on one line.
-pub fn answered(question: &Question, word: &Word) -> String {
-    let what = format!("{} {}", question.tool, question.description);
-    match word {
-        Word::Once => format!("allowed once: {what}"),
-        Word::Always => {
-            let grants: Vec<String> = question
-                .grants
-                .iter()
-                .map(|granted| {
+/// What stays of a question that was answered, on one line; nothing where the line of its call says so.
+pub fn answered(question: &Question, word: &Word) -> Option<String> {
+    let what = clip(&words(&format!("{} {}", question.tool, question.description)), QUOTE).into_owned();
+    let again = question.needs.iter().find_map(|need| match need {
+        Need::RunWith { lack, .. } => Some(lack.named()),
+        _ => None,
+    });
+    match (word, again) {
+        (Word::Once, _) => Some(format!("allowed once: {what}")),
+        (Word::Always, _) => {
+            let grants = question.grants.iter().map(|granted| match granted {
+                Grant::Line(_) => format!("exactly {what}"),
+                Grant::LineWith(_, lack) => format!("exactly {what} with {}", lack.named()),
+                granted => {
                     let (what, means) = granted.named();
                     format!("{what} {means}")
-                })
-                .collect();
-            format!("allowed in this session: {}", grants.join("; "))
+                }
+            });
+            Some(format!("allowed in this session: {}", grants.collect::<Vec<_>>().join("; ")))
         }
-        Word::No(None) => format!("refused: {what}"),
-        Word::No(Some(reason)) | Word::Unasked(reason) => format!("refused: {what} · {reason}"),
+        // The call was made, and what it came to is shown.
+        (Word::No(_) | Word::Unasked(_), Some(lack)) => Some(format!("not run again with {lack}: {what}")),
+        // Calls of a task have no line.
+        (Word::No(None), None) => question.task.as_ref().map(|_| format!("refused: {what}")),
+        (Word::No(Some(reason)) | Word::Unasked(reason), None) => {
+            question.task.as_ref().map(|_| format!("refused: {what} · {}", clip(&words(reason), QUOTE)))
+        }
     }
 }
 

@@ -586,7 +586,8 @@ impl<F: Front> Meanwhile<'_, F> {
             Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),
-                Said::Command(Name::More, _) => self.front.unfold(),
+                // All of it would tear what streams.
+                Said::Command(Name::More, arguments) if arguments.is_empty() => self.front.unfold(false),
                 Said::Command(Name::Help, _) => {
                     let lines = answers::help(&self.front.look(), &self.reach.prompts.prompts());
                     self.front.print(lines);

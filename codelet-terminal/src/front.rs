@@ -138,8 +138,8 @@ pub(crate) trait Front {
     /// named, as `hide` has it.
     fn give_back(&mut self, hide: &dyn Fn(&str) -> String);
 
-    /// Shows in full what was folded last; asked again, what lies before it.
-    fn unfold(&mut self);
+    /// Shows what was folded last, of a long one both ends; asked again, what lies before it; or all of what was shown so last.
+    fn unfold(&mut self, is_all: bool);
 
     /// Puts a text into the clipboard of whoever reads; says no where there is none.
     fn copy(&mut self, text: &str) -> bool;

@@ -284,7 +284,7 @@ impl Live {
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
-                Act::Unfold => self.unfold(),
+                Act::Unfold => self.unfold(false),
                 Act::Redraw => {
                     self.screen.forget();
                     self.finished.put_first([Line::default()]);
@@ -297,8 +297,8 @@ impl Live {
         }
     }
 
-    /// Shows the newest of what was folded; asked again, what lies before it.
-    fn unfold(&mut self) {
+    /// Shows the newest of what was folded; asked again, what lies before it; or all of what was shown so last.
+    fn unfold(&mut self, is_all: bool) {
         // What somebody decides upon comes first.
         if !self.repl.is_unfolded
             && let Some(question) = self.repl.question(Instant::now())
@@ -310,15 +310,16 @@ impl Live {
             self.finished.extend(lines);
             return;
         }
-        match self.renderer.unfold(self.unfolded) {
-            Some(unfolding) => {
-                self.unfolded += 1;
-                self.unfolding = Some(unfolding);
-                // It stands apart from what is there.
-                let lines = self.renderer.aside(Vec::new());
-                self.finished.extend(lines);
-            }
-            None => self.repl.hint = Some("nothing more to expand"),
+        if is_all {
+            let lines = self.renderer.say(Vec::new());
+            self.finished.extend(lines);
+            self.unfolding = self.renderer.unfold(self.unfolded.saturating_sub(1));
+        } else if let Some(lines) = self.renderer.expand(self.unfolded) {
+            self.unfolded += 1;
+            return self.print(lines);
+        }
+        if self.unfolding.is_none() {
+            self.repl.hint = Some("nothing more to expand");
         }
     }
 
@@ -371,7 +372,7 @@ impl Live {
         self.screen.forget();
         match text {
             Ok(text) => self.repl.editor.set_unfolded(&text),
-            Err(why) => self.finished.extend(answers::say(&self.outfit.look, Role::Error, &why)),
+            Err(why) => self.print(answers::say(&self.outfit.look, Role::Error, &why)),
         }
         self.change(true);
     }
@@ -564,8 +565,8 @@ impl Live {
                 self.repl.fill(&text, Instant::now());
                 self.change(true);
             }
-            Told::Unfold => {
-                self.unfold();
+            Told::Unfold(is_all) => {
+                self.unfold(is_all);
                 self.change(true);
             }
             // A terminal that takes no more is noticed when it is drawn next.
@@ -637,7 +638,9 @@ impl Live {
         if width < ROOMY.0 || height < ROOMY.1 || questions::is_shortened(&question) {
             lines.extend(questions::extent(&self.outfit.look, &question));
         }
-        self.print(lines);
+        let lines = self.renderer.say(lines);
+        self.finished.extend(lines);
+        self.change(true);
         if self.repl.waiting() == 0 {
             self.attention
                 .ask(format!("Codelet asks: {} {}", question.tool, question.description));

@@ -217,7 +217,7 @@ impl Plain {
                 lines.extend(questions::extent(&self.look, question));
                 " a: always in this session.".to_owned()
             }
-            false => format!(" a: always in this session ({}).", questions::always(question)),
+            false => format!(" a: always in this session ({}).", questions::always_within(question, usize::MAX)),
         };
         let project = match question.proposal.as_deref() {
             None => String::new(),
@@ -240,7 +240,9 @@ impl Plain {
         if let Some((question, _)) = self.questions.pop_front() {
             let told = answers::answered(&question, &word);
             question.answer(word);
-            self.say(&told);
+            if let Some(told) = told {
+                self.say(&told);
+            }
         }
     }
 
@@ -413,6 +415,10 @@ impl Front for Plain {
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
+        let lines = match self.renderer.is_within_block() {
+            true => self.renderer.aside(lines),
+            false => lines,
+        };
         self.show(lines);
     }
 
@@ -464,15 +470,16 @@ impl Front for Plain {
         false
     }
 
-    fn unfold(&mut self) {
-        match self.renderer.unfold(self.unfolded) {
-            Some(mut unfolding) => {
-                self.unfolded += 1;
-                while let Some(lines) = unfolding.next_lines(&self.look) {
-                    self.show(lines);
-                }
+    fn unfold(&mut self, is_all: bool) {
+        if is_all && let Some(mut unfolding) = self.renderer.unfold(self.unfolded.saturating_sub(1)) {
+            while let Some(lines) = unfolding.next_lines(&self.look) {
+                self.show(lines);
             }
-            None => self.line("Nothing more to expand."),
+        } else if !is_all && let Some(lines) = self.renderer.expand(self.unfolded) {
+            self.unfolded += 1;
+            self.print(lines);
+        } else {
+            self.line("Nothing more to expand.");
         }
     }
 

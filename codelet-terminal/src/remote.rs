@@ -49,8 +49,8 @@ pub(crate) enum Told {
     Decision(Decision),
     /// This is to be changed and sent.
     Filled(String),
-    /// What was folded last is to be shown.
-    Unfold,
+    /// What was folded last is to be shown, whole or as much of it as has room.
+    Unfold(bool),
     /// This goes into the clipboard.
     Copied(String),
     /// Nothing comes after this.
@@ -234,8 +234,8 @@ impl Front for Remote {
         true
     }
 
-    fn unfold(&mut self) {
-        self.tell(Told::Unfold);
+    fn unfold(&mut self, is_all: bool) {
+        self.tell(Told::Unfold(is_all));
     }
 
     fn copy(&mut self, text: &str) -> bool {

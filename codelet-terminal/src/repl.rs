@@ -515,7 +515,7 @@ impl Repl {
     /// A key for the question; `None` if it is none, so that writing goes on.
     fn answer_key(&mut self, key: Key, now: Instant) -> Option<Vec<Act>> {
         if self.refusing.is_some() {
-            return Some(self.reason_key(key, now));
+            return Some(self.reason_key(key));
         }
         if self.keeping.is_some() {
             return Some(self.keeping_key(key, now));
@@ -545,11 +545,6 @@ impl Repl {
                 };
                 if !is_offered {
                     return None;
-                }
-                // It permits nothing, so nobody has to wait for it; what follows may turn out to be a message.
-                if choice == Choice::NoBecause {
-                    self.refuse(letter, now);
-                    return Some(Vec::new());
                 }
                 self.picked = Some(Picked {
                     choice,
@@ -624,35 +619,25 @@ impl Repl {
         }
     }
 
-    /// What was picked is the answer, or is to be read and changed before it is one. A reason is never picked: it is written at once.
+    /// What was picked is the answer, or opens what is written before it is one: a reason, which goes on if it was left before, or
+    /// patterns to be read and changed.
     fn answer_picked(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
         let word = match choice {
             Choice::Once => Word::Once,
             Choice::Always => Word::Always,
-            Choice::No | Choice::NoBecause => Word::No(None),
+            Choice::No => Word::No(None),
+            Choice::NoBecause => {
+                self.picked = None;
+                self.refusing = Some(self.kept.take().unwrap_or_default());
+                return Vec::new();
+            }
             Choice::Project => {
                 self.picked = None;
                 self.keeping = self.proposal().map(|proposal| Keeping::new(proposal, now));
                 return Vec::new();
             }
         };
-        let told = self.told(&word);
-        self.answer(word, told)
-    }
-
-    /// A reason is to be written; one that was left before goes on.
-    fn refuse(&mut self, letter: char, now: Instant) {
-        self.picked = None;
-        self.refusing = Some(match self.kept.take() {
-            Some(left) => left.again(now),
-            None => Reason::new(letter, now),
-        });
-    }
-
-    /// What stays to be seen of such an answer.
-    fn told(&self, word: &Word) -> String {
-        let question = self.questions.front();
-        question.map_or(String::new(), |question| answers::answered(question, word))
+        self.answer(word)
     }
 
     /// Whether there is anything that always would permit.
@@ -682,6 +667,10 @@ impl Repl {
         };
         match keeping.key(key, now) {
             Edited::On => Vec::new(),
+            Edited::Unread => {
+                self.hint = Some("read the pattern first · then Enter keeps it");
+                Vec::new()
+            }
             Edited::Left => {
                 self.keeping = None;
                 Vec::new()
@@ -698,38 +687,31 @@ impl Repl {
         }
     }
 
-    fn reason_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
+    fn reason_key(&mut self, key: Key) -> Vec<Act> {
         let Some(reason) = &mut self.refusing else {
             return Vec::new();
         };
-        match reason.key(key, now) {
+        match reason.key(key) {
             Came::On => {}
-            Came::Told(reason, shown) => {
-                let word = |text: String| Word::No(Some(text).filter(|text| !text.is_empty()));
-                let told = self.told(&word(shown));
-                return self.answer(word(reason), told);
-            }
+            Came::Told(reason) => return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty()))),
             Came::Left => {
                 self.kept = self.refusing.take().filter(|reason| !reason.is_empty());
                 if self.kept.is_some() {
                     self.hint = Some("kept · r continues it");
                 }
             }
-            Came::Message => {
-                if let Some(reason) = self.refusing.take() {
-                    self.editor.paste(&reason.typed());
-                }
-            }
         }
         Vec::new()
     }
 
-    fn answer(&mut self, word: Word, told: String) -> Vec<Act> {
+    /// Answers; what stays to be seen of that is shown.
+    fn answer(&mut self, word: Word) -> Vec<Act> {
         let Some(question) = self.close_question() else {
             return Vec::new();
         };
+        let told = answers::answered(&question, &word);
         question.answer(word);
-        vec![Act::Answered(told)]
+        told.into_iter().map(Act::Answered).collect()
     }
 
     /// The question that is being answered; the next one is put from the beginning.

@@ -9,6 +9,7 @@ use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
 use codelet_agent::event::Stopped;
 use codelet_agent::task::Progress;
 use codelet_context::body::Body;
+use codelet_context::refusal;
 use codelet_context::todo::TodoItem;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -206,6 +207,10 @@ impl Running {
         {
             return (lines, None);
         }
+        // What a tool prints never begins so: whoever runs it puts words before that.
+        if let Some(why) = printed.strip_prefix(refusal::PREFACE).filter(|_| !answer.success) {
+            return (self.refused(printed, why, look), None);
+        }
         let text = told(printed, said, answer.success);
         let text = &*text;
         let dim = look.style(Role::Dim);
@@ -306,6 +311,25 @@ impl Running {
             .for_each(|item| todo_item(item, look, &mut out));
         left_out(items.len() - shown, "more; /todo shows all", &mut out);
         Some(out)
+    }
+
+    /// How it looks when it was not permitted, with the reason that was given.
+    fn refused(&self, answer: &str, why: &str, look: &Look) -> Vec<Line<'static>> {
+        let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Warning));
+        let dot = Span::styled(look.pick(" · ", " - "), look.style(Role::Dim));
+        let mut out = vec![self.line(mark, vec![dot, Span::styled("refused", look.style(Role::Warning))], look)];
+        let why = match refusal::words_in(answer) {
+            Some("") => return out,
+            Some(words) => format!("No, because: {words}"),
+            None => why.to_owned(),
+        };
+        let margin = vec![Span::raw("  ")];
+        for line in why.trim_end().lines() {
+            let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin.clone());
+            wrap.push(look.style(Role::Dim), &clean(line, 4), &mut out);
+            wrap.finish(&mut out);
+        }
+        out
     }
 
     /// How it looks when it was interrupted, after so long if it had begun.
@@ -444,7 +468,7 @@ fn own<'a>(text: &'a str, look: &Look, out: &mut Vec<Line<'static>>) -> Vec<(&'a
     if let Some(before) = all.checked_sub(OWN).filter(|before| *before > 0) {
         let how = if look.is_plain() { "/more" } else { "Ctrl-O" };
         let words = format!(
-            "{} {} before; {how} shows all",
+            "{} {} before; {how} shows more",
             look.pick("…", "..."),
             count(before as u64, "line")
         );
@@ -487,6 +511,10 @@ pub struct Unfolding {
 
 /// So many bytes of an output become lines at once.
 const PART: usize = 64 * 1024;
+/// Lines of a long output from its beginning and from its end that are shown where not all of it is asked for, and bytes of either.
+const HEAD_LINES: usize = 40;
+const TAIL_LINES: usize = 80;
+const END_BYTES: usize = 12 * 1024;
 
 impl Unfolding {
     /// Everything that a text says, below this line.
@@ -497,6 +525,31 @@ impl Unfolding {
             at: 0,
             role,
         }
+    }
+
+    /// All of it, or both ends of what is longer than a few screens.
+    pub fn ends(mut self, look: &Look) -> Vec<Line<'static>> {
+        let text = self.text.clone();
+        let text = text.as_str();
+        let begin = text.match_indices('\n').nth(HEAD_LINES - 1).map_or(text.len(), |(at, _)| at + 1);
+        let begin = begin.min(text.floor_char_boundary(END_BYTES));
+        let end = text.trim_end_matches('\n').rmatch_indices('\n').nth(TAIL_LINES - 1).map_or(0, |(at, _)| at + 1);
+        let end = end.max(text.ceil_char_boundary(text.len().saturating_sub(END_BYTES)));
+        let mut out = Vec::new();
+        if begin < end {
+            let between = &text[begin..end];
+            let left_out = match between.bytes().filter(|&byte| byte == b'\n').count() as u64 {
+                0 => format!("{} more", bytes(between.len() as u64)),
+                lines => count(lines, "more line"),
+            };
+            self.text = Body::new(&text[..begin]);
+            out.extend(std::iter::from_fn(|| self.next_lines(look)).flatten());
+            let told = format!("{} {left_out}; /more all shows all of it", look.pick("…", "..."));
+            out.push(indented(&told, look.style(Role::Warning), look));
+            (self.text, self.at) = (Body::new(&text[end..]), 0);
+        }
+        out.extend(std::iter::from_fn(|| self.next_lines(look)).flatten());
+        out
     }
 
     /// The next lines; none when all were shown.

@@ -22,6 +22,8 @@ pub(super) struct Blocks {
     is_blank: bool,
     /// Something was shown, so that a blank line parts it from what follows.
     has_shown: bool,
+    /// The last block was a heading, and what it is about has not come.
+    is_headed: bool,
     references: References,
 }
 
@@ -43,6 +45,7 @@ impl Blocks {
             leaf: Leaf::None,
             is_blank: false,
             has_shown: false,
+            is_headed: false,
             references: References::default(),
         }
     }
@@ -61,6 +64,10 @@ impl Blocks {
 
     pub(super) fn is_empty(&self) -> bool {
         self.containers.is_empty() && matches!(self.leaf, Leaf::None)
+    }
+
+    pub(super) fn is_between(&self) -> bool {
+        matches!(self.leaf, Leaf::None) && !self.is_headed
     }
 
     /// Whether a line with this beginning may be taken in pieces: what it is does not depend on its end.
@@ -462,7 +469,11 @@ impl Blocks {
     }
 
     fn end_leaf(&mut self, out: &mut Vec<Line<'static>>) {
-        match std::mem::replace(&mut self.leaf, Leaf::None) {
+        let leaf = std::mem::replace(&mut self.leaf, Leaf::None);
+        if !matches!(leaf, Leaf::None) {
+            self.is_headed = matches!(&leaf, Leaf::Words(words) if words.is_heading);
+        }
+        match leaf {
             Leaf::None => {}
             Leaf::Words(words) => words.finish(&self.look, out),
             Leaf::Code(code) => {
