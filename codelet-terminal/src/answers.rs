@@ -39,13 +39,16 @@ const KEYS: [(&str, &str); 14] = [
     ("Ctrl-C twice on an empty line, Ctrl-D, exit", "quit"),
     ("Up, Down", "previous inputs; queued ones first"),
     ("Ctrl-R", "search previous inputs"),
-    ("Tab", "complete a /command or an @file"),
+    ("Tab", "complete a /command, what stands behind it, or an @file"),
     ("Shift-Tab", "switch between the permissions plan, read and edit"),
     ("!command", "run a shell command; the model sees its output"),
     ("@file", "mention a file; pictures are attached"),
     ("Ctrl-U", "delete to the start of the line, also while the model works"),
     ("Ctrl-G", "edit the prompt in $EDITOR"),
-    ("Ctrl-O", "expand the last collapsed output; again: the one before it"),
+    (
+        "Ctrl-O",
+        "expand the last collapsed output; again: the one before it (/more all: to its end)",
+    ),
     ("Ctrl-Z", "suspend; fg resumes"),
 ];
 
@@ -489,15 +492,19 @@ pub fn answered(question: &Question, word: &Word) -> Option<String> {
                     format!("{what} {means}")
                 }
             });
-            Some(format!("allowed in this session: {}", grants.collect::<Vec<_>>().join("; ")))
+            Some(format!(
+                "allowed in this session: {}",
+                grants.collect::<Vec<_>>().join("; ")
+            ))
         }
         // The call was made, and what it came to is shown.
         (Word::No(_) | Word::Unasked(_), Some(lack)) => Some(format!("not run again with {lack}: {what}")),
         // Calls of a task have no line.
         (Word::No(None), None) => question.task.as_ref().map(|_| format!("refused: {what}")),
-        (Word::No(Some(reason)) | Word::Unasked(reason), None) => {
-            question.task.as_ref().map(|_| format!("refused: {what} · {}", clip(&words(reason), QUOTE)))
-        }
+        (Word::No(Some(reason)) | Word::Unasked(reason), None) => question
+            .task
+            .as_ref()
+            .map(|_| format!("refused: {what} · {}", clip(&words(reason), QUOTE))),
     }
 }
 

@@ -8,6 +8,8 @@ mod rewind;
 use crate::answers;
 use crate::beginning::at_once;
 use crate::command::{self, Name, Said};
+use crate::complete::{self, Arguments};
+use crate::effort;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::render::figures::{count, dollars};
 use crate::render::look::Role;
@@ -511,6 +513,15 @@ impl<F: Front> Chat<F> {
             is_estimate: conversation.tokens().is_estimate(),
             bill: *self.session.bill(),
             model,
+        });
+        let past = self.session.past_prompts(complete::SHOWN);
+        let prompts = past.into_iter().rev().map(|prompt| (prompt.number, prompt.text));
+        self.front.completes(Arguments {
+            models: self.reach.models.clone(),
+            efforts: effort::taken(&self.session),
+            prompts: prompts
+                .map(|(number, text)| (number, answers::shortened(&text)))
+                .collect(),
         });
     }
 }

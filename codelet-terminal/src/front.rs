@@ -1,6 +1,7 @@
 //! What a session needs of whoever shows it: somebody to hear, and somebody to tell.
 
 use crate::backlog::Backlog;
+use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
@@ -99,6 +100,9 @@ pub(crate) trait Front {
 
     /// These prompts of files and servers can be named.
     fn offer(&mut self, _: Vec<PromptSpec>) {}
+
+    /// What may stand behind commands, where they can be completed.
+    fn completes(&mut self, _: Arguments) {}
 
     /// Something begins, or nothing goes on any more.
     fn doing(&mut self, doing: Doing);

@@ -249,7 +249,7 @@ mod tests {
             ((20, 5), "Allow Bash cargo…?\n[y] [a] [n] [r]\n› \nready · sonnet-5"),
             (
                 (40, 5),
-                "Allow Bash cargo test --workspace --al…?\n[y] yes [a] always [n] no [r] no, why\n› \nready · claude-sonnet-5",
+                "Allow Bash cargo test --workspace --a…?\n[y] yes [a] always [n] no [r] no, why\n› \nready · anthropic/claude-sonnet-5 · 3 s",
             ),
         ] {
             let shown = text(&shown(size, Some(LONG), "", |_| ()));

@@ -540,6 +540,7 @@ impl Live {
                 self.repl.take_prompts(prompts);
                 self.change(true);
             }
+            Told::Arguments(arguments) => self.repl.arguments = arguments,
             Told::Doing(doing) => self.doing(doing),
             Told::Leaving => self.renderer.leave(),
             Told::Standing(standing) => self.stands(standing),

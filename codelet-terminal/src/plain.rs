@@ -217,7 +217,10 @@ impl Plain {
                 lines.extend(questions::extent(&self.look, question));
                 " a: always in this session.".to_owned()
             }
-            false => format!(" a: always in this session ({}).", questions::always_within(question, usize::MAX)),
+            false => format!(
+                " a: always in this session ({}).",
+                questions::always_within(question, usize::MAX)
+            ),
         };
         let project = match question.proposal.as_deref() {
             None => String::new(),

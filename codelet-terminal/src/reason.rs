@@ -87,6 +87,9 @@ mod tests {
         let log = "a line of a log\n".repeat(50);
         reason.paste(&log);
         assert_eq!(reason.parts().0, "see [pasted 50 lines]");
-        assert_eq!(reason.key(Key::plain(Code::Enter)), Came::Told(format!("see {}", log.trim_end())));
+        assert_eq!(
+            reason.key(Key::plain(Code::Enter)),
+            Came::Told(format!("see {}", log.trim_end()))
+        );
     }
 }

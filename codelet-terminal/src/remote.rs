@@ -1,6 +1,7 @@
 //! A front on a thread of its own: keys are heard and frames are drawn there, whatever the session works on meanwhile.
 
 use crate::backlog::Backlog;
+use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::live::{Live, Outfit};
@@ -21,6 +22,8 @@ use tokio::sync::oneshot;
 pub(crate) enum Told {
     /// These prompts of servers can be named.
     Prompts(Vec<PromptSpec>),
+    /// This may stand behind commands.
+    Arguments(Arguments),
     /// Something has happened in a run.
     Event(Event),
     /// A permission is asked for; commands run in this directory.
@@ -184,6 +187,10 @@ impl Front for Remote {
 
     fn offer(&mut self, prompts: Vec<PromptSpec>) {
         self.tell(Told::Prompts(prompts));
+    }
+
+    fn completes(&mut self, arguments: Arguments) {
+        self.tell(Told::Arguments(arguments));
     }
 
     fn doing(&mut self, doing: Doing) {

@@ -3,7 +3,7 @@
 
 use crate::answers;
 use crate::command::{self, Said};
-use crate::complete::{self, Candidate, Sought};
+use crate::complete::{self, Arguments, Candidate, Sought};
 use crate::decision::Deciding;
 use crate::editor::Editor;
 use crate::front::Doing;
@@ -77,6 +77,8 @@ pub struct Repl {
     pub doing: Doing,
     queue: VecDeque<String>,
     prompts: Vec<PromptSpec>,
+    /// What may stand behind commands.
+    pub arguments: Arguments,
     questions: VecDeque<Question>,
     /// When the first question was put before the user.
     asked: Option<Instant>,
@@ -118,6 +120,7 @@ impl Repl {
             doing: Doing::Nothing,
             queue: VecDeque::new(),
             prompts: Vec::new(),
+            arguments: Arguments::default(),
             questions: VecDeque::new(),
             asked: None,
             refusing: None,
@@ -313,6 +316,7 @@ impl Repl {
     pub fn candidates(&self) -> (Vec<Candidate>, usize) {
         let found = match self.sought() {
             Some(Sought::Command(word)) => complete::commands(&word, &self.prompts),
+            Some(Sought::Argument(word, place, letters)) => self.arguments.candidates(&word, place, &letters),
             Some(Sought::File(letters)) => match &self.files {
                 Some(files) => complete::files(&letters, files),
                 None => Vec::new(),
@@ -734,11 +738,17 @@ impl Repl {
             Code::Up => self.chosen = Some(chosen.checked_sub(1).unwrap_or(candidates.len() - 1)),
             Code::Down => self.chosen = Some((chosen + 1) % candidates.len()),
             Code::Tab => self.complete(&candidates[chosen].text),
+            // What stands behind a command may be anything: only what was gone to is meant.
+            Code::Enter
+                if !key.shift && self.chosen.is_none() && matches!(self.sought(), Some(Sought::Argument(..))) =>
+            {
+                return Some(self.enter());
+            }
             // A name that is written already is sent with the rest.
             Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
             Code::Enter if !key.shift => {
                 // A beginning is no choice: `/cle` and Enter would clear.
-                let is_command = matches!(self.sought(), Some(Sought::Command(_)))
+                let is_command = matches!(self.sought(), Some(Sought::Command(_) | Sought::Argument(..)))
                     && self.chosen.is_some()
                     && !candidates[chosen].wants_more;
                 self.complete(&candidates[chosen].text);
@@ -756,6 +766,7 @@ impl Repl {
     fn written(&self) -> Option<usize> {
         match self.sought()? {
             Sought::Command(word) => Some(word.chars().count() + 1),
+            Sought::Argument(.., letters) => Some(letters.chars().count()),
             Sought::File(letters) => Some(letters.chars().count() + 1),
         }
     }

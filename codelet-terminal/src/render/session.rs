@@ -385,7 +385,11 @@ impl Renderer {
         out.extend(newest.iter().take(shown).cloned());
         let more = all - shown.min(newest.len());
         if more > 0 {
-            let words = format!("{} {}, when this paragraph ends", self.look.pick("…", "..."), count(more as u64, "more row"));
+            let words = format!(
+                "{} {}, when this paragraph ends",
+                self.look.pick("…", "..."),
+                count(more as u64, "more row")
+            );
             out.push(self.one_line(&words, Role::Dim));
         }
         out

@@ -213,6 +213,7 @@ impl Running {
         }
         let text = told(printed, said, answer.success);
         let text = &*text;
+        let said = told("", said, answer.success);
         let dim = look.style(Role::Dim);
         let dot = look.pick(" · ", " - ");
         let diff = Diff::parse(answer.diff);
@@ -232,7 +233,7 @@ impl Running {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));
         } else if answer.success && answer.bytes > 0 {
-            let bytes = answer.bytes.saturating_sub(said.len() as u64);
+            let bytes = answer.bytes.saturating_sub(answer.remarks as u64);
             tail.push(Span::styled(format!("{dot}{}", size(printed, bytes)), dim));
         }
         tail.push(Span::styled(format!("{dot}{}", took(answer.elapsed)), dim));
@@ -258,7 +259,7 @@ impl Running {
         } else if answer.stopped.is_some() {
             shown = last(text);
         } else if !answer.success {
-            shown = self.failure(text);
+            shown = self.failure(printed, &said);
         } else if !diff.is_empty() {
             out.extend(
                 diff.lines(&look.at_width(look.width.saturating_sub(2)), CHANGED)
@@ -317,7 +318,11 @@ impl Running {
     fn refused(&self, answer: &str, why: &str, look: &Look) -> Vec<Line<'static>> {
         let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Warning));
         let dot = Span::styled(look.pick(" · ", " - "), look.style(Role::Dim));
-        let mut out = vec![self.line(mark, vec![dot, Span::styled("refused", look.style(Role::Warning))], look)];
+        let mut out = vec![self.line(
+            mark,
+            vec![dot, Span::styled("refused", look.style(Role::Warning))],
+            look,
+        )];
         let why = match refusal::words_in(answer) {
             Some("") => return out,
             Some(words) => format!("No, because: {words}"),
@@ -346,15 +351,23 @@ impl Running {
         self.line(mark, tail, look)
     }
 
-    /// The first line that tells of an error, and how it ended.
-    fn failure<'a>(&self, text: &'a str) -> Vec<(&'a str, Role)> {
-        let Some(first) = first_error(text) else {
-            return Vec::new();
-        };
-        let mut shown = vec![(first, Role::Error)];
-        if self.has_printed {
-            shown.extend(last(text).into_iter().filter(|(line, _)| *line != first));
+    /// The first line that tells of an error, the last lines, and behind all of them what is said of the end.
+    fn failure<'a>(&self, printed: &'a str, said: &'a str) -> Vec<(&'a str, Role)> {
+        let end: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut shown = if self.has_printed { last(printed) } else { Vec::new() };
+        shown.drain(
+            ..shown
+                .len()
+                .min(end.len().min(1))
+                .min(shown.len().saturating_sub(LAST - 1)),
+        );
+        if let Some(first) = first_error(printed) {
+            match shown.iter_mut().find(|(line, _)| *line == first) {
+                Some(line) => line.1 = Role::Error,
+                None => shown.insert(0, (first, Role::Error)),
+            }
         }
+        shown.extend(end.into_iter().map(|line| (line, Role::Dim)));
         shown
     }
 
@@ -531,9 +544,16 @@ impl Unfolding {
     pub fn ends(mut self, look: &Look) -> Vec<Line<'static>> {
         let text = self.text.clone();
         let text = text.as_str();
-        let begin = text.match_indices('\n').nth(HEAD_LINES - 1).map_or(text.len(), |(at, _)| at + 1);
+        let begin = text
+            .match_indices('\n')
+            .nth(HEAD_LINES - 1)
+            .map_or(text.len(), |(at, _)| at + 1);
         let begin = begin.min(text.floor_char_boundary(END_BYTES));
-        let end = text.trim_end_matches('\n').rmatch_indices('\n').nth(TAIL_LINES - 1).map_or(0, |(at, _)| at + 1);
+        let end = text
+            .trim_end_matches('\n')
+            .rmatch_indices('\n')
+            .nth(TAIL_LINES - 1)
+            .map_or(0, |(at, _)| at + 1);
         let end = end.max(text.ceil_char_boundary(text.len().saturating_sub(END_BYTES)));
         let mut out = Vec::new();
         if begin < end {

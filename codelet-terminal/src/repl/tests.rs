@@ -410,7 +410,15 @@ fn a_reason_is_written_once_its_line_has_opened() {
 #[test]
 fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
     // Somebody begins to write while the question stands there unseen.
-    for text in ["remove it", "Remove it", "run yarn again", "no tabs", "yes, but", "always", "put it there"] {
+    for text in [
+        "remove it",
+        "Remove it",
+        "run yarn again",
+        "no tabs",
+        "yes, but",
+        "always",
+        "put it there",
+    ] {
         let (first, rest) = text.split_at(1);
         for then in [&[][..], &[Code::Enter]] {
             let (at, said) = typed_after(first.chars().next().unwrap(), 120, rest, then);

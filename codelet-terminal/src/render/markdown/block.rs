@@ -360,6 +360,10 @@ impl Blocks {
         let style = heading_style(&self.look, level);
         let mut words = Words::new(&self.look, begin, style, true, &self.references);
         let title = if is_end { without_closing_marks(text) } else { text };
+        let title = match self.look.is_plain() {
+            true => title,
+            false => title[level..].trim_start(),
+        };
         words.add(title, is_end, &self.look, out);
         self.leaf = Leaf::Words(words);
         if is_end {
@@ -412,8 +416,9 @@ impl Blocks {
             let level = if line.starts_with('=') { 1 } else { 2 };
             words.style = heading_style(&self.look, level);
             words.is_heading = true;
-            let marks = "#".repeat(level) + " ";
-            words.text.insert_str(0, &marks);
+            if self.look.is_plain() {
+                words.text.insert_str(0, if level == 1 { "# " } else { "## " });
+            }
             self.end_leaf(out);
             return true;
         }
@@ -542,11 +547,12 @@ fn heading(text: &str) -> Option<usize> {
     is_one.then_some(level)
 }
 
+/// How a heading looks, which without looks is told by its marks.
 fn heading_style(look: &Look, level: usize) -> Style {
-    let style = look.style(Role::Accent);
     match level {
-        1 if !look.is_plain() => style.underlined(),
-        _ => style,
+        1 if !look.is_plain() => look.style(Role::Accent).underlined(),
+        1 | 2 => look.style(Role::Accent),
+        _ => look.style(Role::Strong),
     }
 }
 
