@@ -219,7 +219,7 @@ impl Plain {
             }
             false => format!(
                 " a: always in this session ({}).",
-                questions::always_within(question, usize::MAX)
+                questions::permitted(question, str::to_owned)
             ),
         };
         let project = match question.proposal.as_deref() {

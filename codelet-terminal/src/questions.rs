@@ -39,13 +39,21 @@ fn always(question: &Question) -> String {
     clean(&grants.join(", "), 1).replace('\n', "␊")
 }
 
-/// The same in at most so many columns: what was asked stands above, and is not said again where it alone is permitted.
-pub(crate) fn always_within(question: &Question, columns: usize) -> String {
+/// The same in words, the patterns shown so: what was asked stands above, and is not said again where it alone is permitted.
+pub(crate) fn permitted(question: &Question, shown: impl Fn(&str) -> String) -> String {
     match question.grants.as_slice() {
         [Grant::Line(_)] => "this exact command".to_owned(),
         [Grant::LineWith(_, lack)] => format!("this exact command with {}", lack.named()),
-        _ => format!("`{}`", clip(&always(question), columns)),
+        _ => shown(&always(question)),
     }
+}
+
+fn permitted_in_full(question: &Question) -> String {
+    permitted(question, |patterns| format!("`{patterns}`"))
+}
+
+fn permitted_in_short(question: &Question) -> String {
+    permitted(question, |patterns| format!("`{}`", clip(patterns, PATTERN)))
 }
 
 /// Whether a pattern is longer than a line that offers it shows.
@@ -55,7 +63,7 @@ pub(crate) fn is_long(pattern: &str) -> bool {
 
 /// Whether what always would permit is longer than the line that offers it shows.
 pub(crate) fn is_shortened(question: &Question) -> bool {
-    always_within(question, PATTERN) != always_within(question, usize::MAX)
+    permitted_in_short(question) != permitted_in_full(question)
 }
 
 /// A reason for a no, before the cursor and behind it.
@@ -171,12 +179,12 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     if !stand.is_answerable {
         return fitting(look, room, what, vec![Line::default()], Vec::new());
     }
-    let pattern = (!question.grants.is_empty()).then(|| always_within(question, PATTERN));
+    let pattern = (!question.grants.is_empty()).then(|| permitted_in_short(question));
     if let (Some(Choice::Always), Some(pattern)) = (stand.picked, &pattern) {
         let ask = |pattern: &str| say(look, Role::Text, &format!("Always allow {pattern} in this session?"));
         let hint = say(look, Role::Dim, "Enter: yes; Esc: back");
         // All of it, where it has room: this is what is agreed to.
-        let whole = ask(&always_within(question, usize::MAX));
+        let whole = ask(&permitted_in_full(question));
         let asked = match whole.len() + hint.len() <= room {
             true => whole,
             false => ask(pattern),
