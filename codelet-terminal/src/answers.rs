@@ -28,6 +28,8 @@ use std::fmt::Write as _;
 const RECALLED: usize = 40;
 /// Columns of a message in a list.
 const QUOTE: usize = 60;
+/// Columns of a call in what stays of its question, which stands above.
+const ANSWERED: usize = 40;
 /// Prompts that are listed for pinning.
 const LISTED: usize = 8;
 
@@ -476,7 +478,7 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
 
 /// What stays of a question that was answered, on one line; nothing where the line of its call says so.
 pub fn answered(question: &Question, word: &Word) -> Option<String> {
-    let what = clip(&words(&format!("{} {}", question.tool, question.description)), QUOTE).into_owned();
+    let what = clip(&words(&format!("{} {}", question.tool, question.description)), ANSWERED).into_owned();
     let again = question.needs.iter().find_map(|need| match need {
         Need::RunWith { lack, .. } => Some(lack.named()),
         _ => None,

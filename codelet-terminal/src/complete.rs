@@ -37,7 +37,8 @@ impl Arguments {
             return Vec::new();
         };
         let known: Vec<(String, &str)> = match (entry.name, place) {
-            (Name::Model, 0) => self.models.iter().map(|model| (model.clone(), "")).collect(),
+            // Of several versions the newest is meant.
+            (Name::Model, 0) => self.models.iter().rev().map(|model| (model.clone(), "")).collect(),
             (Name::Effort, 0) => self.efforts.iter().map(|effort| (effort.clone(), "")).collect(),
             (Name::Rewind, 0) => {
                 let numbers = self
@@ -262,6 +263,10 @@ mod tests {
             ("/permission read", &[]),
             ("/permission read ", &[]),
             ("/effort h", &["high"]),
+            (
+                "/model claude-",
+                &["anthropic/claude-sonnet-5", "anthropic/claude-opus-5"],
+            ),
             ("/model opus", &["anthropic/claude-opus-5"]),
             ("/rewind ", &["12", "1"]),
             ("/rewind 12 c", &["conversation"]),

@@ -31,6 +31,8 @@ const OWN: usize = 24;
 pub(crate) const OWN_ID: &str = "!";
 /// Bytes that a tool says behind what was shown as it came, such as its status.
 const ENDING: u64 = 200;
+/// The tool that writes notes, of which nobody needs to know how long its answer is.
+const NOTE: &str = "Note";
 /// The tool that keeps the list of what is to be done, and items of a long list that are shown.
 const TODO: &str = "Todo";
 const LISTED: usize = 12;
@@ -232,7 +234,7 @@ impl Running {
         } else if !diff.is_empty() {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));
-        } else if answer.success && answer.bytes > 0 {
+        } else if answer.success && answer.bytes > 0 && &*self.tool != NOTE {
             let bytes = answer.bytes.saturating_sub(answer.remarks as u64);
             tail.push(Span::styled(format!("{dot}{}", size(printed, bytes)), dim));
         }
