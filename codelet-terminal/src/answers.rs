@@ -14,7 +14,6 @@ use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
-use codelet_agent::tool::Need;
 use codelet_context::message::{Message, Origin, Part};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -479,16 +478,12 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
 /// What stays of a question that was answered, on one line; nothing where the line of its call says so.
 pub fn answered(question: &Question, word: &Word) -> Option<String> {
     let what = clip(&words(&format!("{} {}", question.tool, question.description)), ANSWERED).into_owned();
-    let again = question.needs.iter().find_map(|need| match need {
-        Need::RunWith { lack, .. } => Some(lack.named()),
-        _ => None,
-    });
-    match (word, again) {
-        (Word::Once, _) => Some(format!("allowed once: {what}")),
-        (Word::Always, _) => {
+    let refused = |why: &str| question.task.as_ref().map(|_| format!("refused: {what}{why}"));
+    match word {
+        Word::Once => Some(format!("allowed once: {what}")),
+        Word::Always => {
             let grants = question.grants.iter().map(|granted| match granted {
-                Grant::Line(_) => format!("exactly {what}"),
-                Grant::LineWith(_, lack) => format!("exactly {what} with {}", lack.named()),
+                Grant::Line(_) | Grant::LineWith(..) => format!("exactly {what}"),
                 granted => {
                     let (what, means) = granted.named();
                     format!("{what} {means}")
@@ -499,14 +494,9 @@ pub fn answered(question: &Question, word: &Word) -> Option<String> {
                 grants.collect::<Vec<_>>().join("; ")
             ))
         }
-        // The call was made, and what it came to is shown.
-        (Word::No(_) | Word::Unasked(_), Some(lack)) => Some(format!("not run again with {lack}: {what}")),
         // Calls of a task have no line.
-        (Word::No(None), None) => question.task.as_ref().map(|_| format!("refused: {what}")),
-        (Word::No(Some(reason)) | Word::Unasked(reason), None) => question
-            .task
-            .as_ref()
-            .map(|_| format!("refused: {what} · {}", clip(&words(reason), QUOTE))),
+        Word::No(None) => refused(""),
+        Word::No(Some(reason)) | Word::Unasked(reason) => refused(&format!(" · {}", clip(&words(reason), QUOTE))),
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn largest(
         let facts = row([&tokens, &steps.age(item.message).to_string(), &used, &handle, fate]);
         let name = match &item.tool {
             Some(tool) => format!("{} {tool} {}", item.kind.name(), item.label),
-            None => format!("{} {}", item.kind.name(), item.label),
+            None => format!("{} {}", item.kind.name(), told_apart(&item.label)),
         };
         let name = clean(&name, 1).into_owned();
         // On a narrow terminal the name has a row of its own.
@@ -97,6 +97,12 @@ pub(super) fn largest(
             out.push(Line::from(format!("    {}", clip(&name, look.width.saturating_sub(4)))));
         }
     }
+}
+
+/// What a reminder is about, where that is what its first line tells: the rest of it is the same for all of them.
+fn told_apart(label: &str) -> &str {
+    let of_type = label.trim_start_matches('<').strip_prefix("system-reminder type=\"");
+    of_type.and_then(|rest| rest.split('"').next()).unwrap_or(label)
 }
 
 /// What a compaction would do, in a word.

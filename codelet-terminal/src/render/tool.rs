@@ -255,13 +255,14 @@ impl Running {
         if has_come {
             return (out, folded(self.shown.abs_diff(printed.len() as u64) <= 1));
         }
-        let mut shown: Vec<(&str, Role)> = Vec::new();
+        let (mut shown, mut end): (Vec<(&str, Role)>, Vec<&str>) = (Vec::new(), Vec::new());
         if &*self.id == OWN_ID {
             shown = own(text, look, &mut out);
         } else if answer.stopped.is_some() {
-            shown = last(text);
+            shown = last(text, LAST);
         } else if !answer.success {
-            shown = self.failure(printed, &said);
+            end = said.lines().filter(|line| !line.trim().is_empty()).collect();
+            shown = self.failure(printed, LAST - usize::from(!end.is_empty()));
         } else if !diff.is_empty() {
             out.extend(
                 diff.lines(&look.at_width(look.width.saturating_sub(2)), CHANGED)
@@ -272,9 +273,17 @@ impl Running {
                 return (out, Some(Body::new(answer.diff)));
             }
         } else if self.has_printed {
-            shown = last(text);
+            shown = last(text, LAST);
         }
         out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
+        // How it ended stands behind all of it, and may take a sentence to say.
+        for line in end {
+            let margin = vec![Span::raw("  ")];
+            let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin);
+            wrap.push(dim, &clean(line, 4), &mut out);
+            wrap.finish(&mut out);
+            shown.push((line, Role::Dim));
+        }
         let is_whole = answer.bytes <= answer.printed.len() as u64 && is_all(&shown, text, look);
         (out, folded(is_whole))
     }
@@ -353,23 +362,19 @@ impl Running {
         self.line(mark, tail, look)
     }
 
-    /// The first line that tells of an error, the last lines, and behind all of them what is said of the end.
-    fn failure<'a>(&self, printed: &'a str, said: &'a str) -> Vec<(&'a str, Role)> {
-        let end: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        let mut shown = if self.has_printed { last(printed) } else { Vec::new() };
-        shown.drain(
-            ..shown
-                .len()
-                .min(end.len().min(1))
-                .min(shown.len().saturating_sub(LAST - 1)),
-        );
+    /// The first line that tells of an error, and so many of the last.
+    fn failure<'a>(&self, printed: &'a str, most: usize) -> Vec<(&'a str, Role)> {
+        let mut shown = if self.has_printed {
+            last(printed, most)
+        } else {
+            Vec::new()
+        };
         if let Some(first) = first_error(printed) {
             match shown.iter_mut().find(|(line, _)| *line == first) {
                 Some(line) => line.1 = Role::Error,
                 None => shown.insert(0, (first, Role::Error)),
             }
         }
-        shown.extend(end.into_iter().map(|line| (line, Role::Dim)));
         shown
     }
 
@@ -438,8 +443,8 @@ fn size(text: &str, bytes_of_all: u64) -> String {
 }
 
 /// The lines that are seen of an output.
-fn last(text: &str) -> Vec<(&str, Role)> {
-    let lines = last_lines(text, LAST).into_iter();
+fn last(text: &str, most: usize) -> Vec<(&str, Role)> {
+    let lines = last_lines(text, most).into_iter();
     lines.map(|line| (line, Role::Dim)).collect()
 }
 
