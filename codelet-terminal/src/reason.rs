@@ -16,7 +16,7 @@ pub(crate) enum Came {
     On,
     /// The model is told this.
     Told(String),
-    /// It is left, and empty or a reason for later.
+    /// It is left.
     Left,
 }
 

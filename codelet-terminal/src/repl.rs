@@ -28,6 +28,8 @@ const SETTLED: Duration = Duration::from_millis(350);
 /// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
 const BURST: Duration = Duration::from_millis(80);
 
+/// What is said of a text that went.
+const CLEARED: &str = "cleared · Up restores it";
 /// What is said of a text that was put where the user writes, once Enter sends it.
 const SENDS: &str = "Enter sends it · Esc clears it";
 
@@ -82,9 +84,8 @@ pub struct Repl {
     questions: VecDeque<Question>,
     /// When the first question was put before the user.
     asked: Option<Instant>,
-    /// The reason that is being written for a no, and one that was left for now.
+    /// The reason that is being written for a no.
     refusing: Option<Reason>,
-    kept: Option<Reason>,
     /// The patterns that are being changed before they are kept for the project.
     keeping: Option<Keeping>,
     /// What the session itself asks.
@@ -124,7 +125,6 @@ impl Repl {
             questions: VecDeque::new(),
             asked: None,
             refusing: None,
-            kept: None,
             keeping: None,
             deciding: None,
             picked: None,
@@ -204,7 +204,7 @@ impl Repl {
                 // Either nobody waits, or what it needs was permitted meanwhile.
                 moot.answer(Word::Once);
             }
-            self.keep_reasons();
+            self.keep_reason();
             self.asked = None;
             self.picked = None;
             self.keeping = None;
@@ -300,10 +300,7 @@ impl Repl {
     }
 
     /// The question is gone: what was written for it is what is being written, or comes back with Up.
-    fn keep_reasons(&mut self) {
-        if let Some(left) = self.kept.take() {
-            self.editor.remember(&left.typed());
-        }
+    fn keep_reason(&mut self) {
         if let Some(reason) = self.refusing.take().filter(|reason| !reason.is_empty()) {
             match self.editor.is_empty() {
                 true => self.editor.paste(&reason.typed()),
@@ -478,7 +475,7 @@ impl Repl {
     /// Nothing is written any more, and it is said how that comes back.
     fn clear(&mut self) {
         if self.editor.clear() {
-            self.hint = Some("cleared · Up restores it");
+            self.hint = Some(CLEARED);
         }
     }
 
@@ -623,8 +620,7 @@ impl Repl {
         }
     }
 
-    /// What was picked is the answer, or opens what is written before it is one: a reason, which goes on if it was left before, or
-    /// patterns to be read and changed.
+    /// What was picked is the answer, or opens what is written before it is one: a reason, or patterns to be read and changed.
     fn answer_picked(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
         let word = match choice {
             Choice::Once => Word::Once,
@@ -632,7 +628,7 @@ impl Repl {
             Choice::No => Word::No(None),
             Choice::NoBecause => {
                 self.picked = None;
-                self.refusing = Some(self.kept.take().unwrap_or_default());
+                self.refusing = Some(Reason::default());
                 return Vec::new();
             }
             Choice::Project => {
@@ -699,9 +695,9 @@ impl Repl {
             Came::On => {}
             Came::Told(reason) => return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty()))),
             Came::Left => {
-                self.kept = self.refusing.take().filter(|reason| !reason.is_empty());
-                if self.kept.is_some() {
-                    self.hint = Some("kept · r continues it");
+                if let Some(left) = self.refusing.take().filter(|reason| !reason.is_empty()) {
+                    self.editor.remember(&left.typed());
+                    self.hint = Some(CLEARED);
                 }
             }
         }
@@ -723,7 +719,6 @@ impl Repl {
         self.picked = None;
         self.refusing = None;
         self.keeping = None;
-        self.keep_reasons();
         self.asked = None;
         self.is_unfolded = false;
         self.questions.pop_front()

@@ -442,27 +442,14 @@ fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
 }
 
 #[test]
-fn a_reason_that_was_left_goes_on_with_the_same_letter_and_is_not_lost_with_another_answer() {
-    let no = |why: &str| Some(Verdict::No(format!("the user said no, and: {why}")));
-    let (_, said) = question(|at| {
+fn a_reason_that_was_left_comes_back_with_up() {
+    let (mut at, said) = question(|at| {
         at.wait(1_000);
         at.write("r");
         at.wait(400);
         at.write("use make");
         assert_eq!(at.code(Code::Esc), []);
         assert!(at.repl.hint.is_some() && at.repl.editor.is_empty());
-        at.write("r");
-        at.wait(400);
-        at.write(" instead");
-        at.code(Code::Enter);
-    });
-    assert_eq!(said, no("use make instead"));
-    let (mut at, said) = question(|at| {
-        at.wait(1_000);
-        at.write("r");
-        at.wait(400);
-        at.write("use make");
-        at.code(Code::Esc);
         at.write("y");
         at.wait(400);
         at.repl.settle(at.now);
