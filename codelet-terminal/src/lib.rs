@@ -32,6 +32,7 @@ mod front;
 mod keeping;
 pub mod keys;
 mod layout;
+mod letters;
 mod lines;
 mod live;
 mod notes;

@@ -9,6 +9,7 @@ use crate::editor::Editor;
 use crate::front::Doing;
 use crate::keeping::{Edited, Keeping};
 use crate::keys::{Code, Key, Typed};
+use crate::letters::{Heard, Letters, SETTLED, STARTLED};
 use crate::reason::{Came, Reason};
 use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
@@ -21,13 +22,6 @@ mod deciding;
 
 /// A second Ctrl-C counts as one of two for so long.
 const TWICE: Duration = Duration::from_secs(2);
-/// A question takes no key that was on its way when it appeared.
-const STARTLED: Duration = Duration::from_millis(400);
-/// A letter answers a question when nothing follows it for so long: who goes on typing is writing, not answering.
-const SETTLED: Duration = Duration::from_millis(350);
-/// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
-const BURST: Duration = Duration::from_millis(80);
-
 /// What is said of a text that went.
 const CLEARED: &str = "cleared · Up restores it";
 /// What is said of a text that was put where the user writes, once Enter sends it.
@@ -63,14 +57,6 @@ pub enum Act {
     Answered(String),
 }
 
-/// A letter that may be an answer.
-#[derive(Clone, Copy, Debug)]
-struct Picked {
-    choice: Choice,
-    letter: char,
-    at: Instant,
-}
-
 /// The state of the input.
 pub struct Repl {
     /// What is being written.
@@ -82,15 +68,14 @@ pub struct Repl {
     /// What may stand behind commands.
     pub arguments: Arguments,
     questions: VecDeque<Question>,
-    /// When the first question was put before the user.
-    asked: Option<Instant>,
+    /// The keys of the first question, once it is before the user.
+    letters: Option<Letters>,
     /// The reason that is being written for a no.
     refusing: Option<Reason>,
     /// The patterns that are being changed before they are kept for the project.
     keeping: Option<Keeping>,
     /// What the session itself asks.
     deciding: Option<Deciding>,
-    picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
     /// When a text was put where the user writes.
@@ -123,11 +108,10 @@ impl Repl {
             prompts: Vec::new(),
             arguments: Arguments::default(),
             questions: VecDeque::new(),
-            asked: None,
+            letters: None,
             refusing: None,
             keeping: None,
             deciding: None,
-            picked: None,
             early: None,
             filled: None,
             is_unfolded: false,
@@ -205,22 +189,21 @@ impl Repl {
                 moot.answer(Word::Once);
             }
             self.keep_reason();
-            self.asked = None;
-            self.picked = None;
+            self.letters = None;
             self.keeping = None;
             self.is_unfolded = false;
         }
         if self.questions.is_empty() {
-            self.asked = None;
-        } else if self.asked.is_none() {
-            self.asked = Some(now);
+            self.letters = None;
+        } else if self.letters.is_none() {
+            self.letters = Some(Letters::new(now, Some(Choice::Always.key())));
         }
         self.questions.front()
     }
 
     /// When the question takes keys; before, they belong to what somebody was writing when it appeared.
     pub fn answerable_from(&self) -> Option<Instant> {
-        self.asked.map(|asked| asked + STARTLED)
+        self.letters.map(|letters| letters.answerable_from())
     }
 
     /// Whether the question takes keys now.
@@ -232,29 +215,21 @@ impl Repl {
 
     /// The answer that Enter would give now.
     pub fn picked(&self, now: Instant) -> Option<Choice> {
-        let picked = self.picked.filter(|picked| now >= picked.at + BURST)?;
-        Some(picked.choice)
+        Choice::of_key(self.letters?.picked(now)?)
     }
 
     /// When something becomes of a letter that may be an answer.
     pub fn settles_at(&self, now: Instant) -> Option<Instant> {
         let early = self.early.map(|early| early + SETTLED);
-        let burst = self.picked.map(|picked| picked.at + BURST);
-        let last = self.picked.filter(|picked| picked.choice != Choice::Always);
         let taken = self.keeping.as_ref().map(Keeping::takes_from);
         let filled = self.filled.map(|filled| filled + STARTLED);
-        [
-            early,
-            burst,
-            last.map(|picked| picked.at + SETTLED),
-            taken,
-            self.decides_at(),
-            filled,
-        ]
-        .into_iter()
-        .flatten()
-        .filter(|at| *at > now)
-        .min()
+        let deciding = self.deciding.as_ref().map(|deciding| deciding.letters);
+        let letters = self.letters.into_iter().chain(deciding);
+        let times = [early, taken, filled].into_iter().flatten();
+        times
+            .chain(letters.flat_map(|letters| letters.settle_at().collect::<Vec<_>>()))
+            .filter(|at| *at > now)
+            .min()
     }
 
     /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
@@ -271,11 +246,10 @@ impl Repl {
                 self.editor.set("");
             }
         }
-        match self.picked {
-            Some(picked) if is_asked && picked.choice != Choice::Always && now >= picked.at + SETTLED => {
-                self.answer_picked(picked.choice, now)
-            }
-            _ => self.settle_decision(now),
+        let settled = self.letters.and_then(|letters| letters.settled(now));
+        match settled.filter(|_| is_asked) {
+            Some(letter) => self.answer_letter(letter, now),
+            None => self.settle_decision(now),
         }
     }
 
@@ -521,41 +495,21 @@ impl Repl {
         if self.keeping.is_some() {
             return Some(self.keeping_key(key, now));
         }
-        if let Some(picked) = self.picked {
-            return self.picked_key(picked, key, now);
-        }
         if !self.is_answerable(now) {
             self.early = self.early_answer(key, now);
             return None;
         }
-        match key {
-            Key { code: Code::Esc, .. } => Some(vec![Act::Interrupt]),
-            // Enter alone is no answer.
-            Key { code: Code::Enter, .. } => Some(Vec::new()),
-            Key {
-                code: Code::Char(letter),
-                ctrl: false,
-                alt: false,
-                ..
-            } => {
-                let choice = Choice::of_key(letter)?;
-                let is_offered = match choice {
-                    Choice::Always => self.may_always(),
-                    Choice::Project => self.proposal().is_some(),
-                    _ => true,
-                };
-                if !is_offered {
-                    return None;
-                }
-                self.picked = Some(Picked {
-                    choice,
-                    letter,
-                    at: now,
-                });
-                Some(Vec::new())
-            }
-            _ => None,
+        let (may_always, may_keep) = (self.may_always(), self.proposal().is_some());
+        let is_offered = |letter| match Choice::of_key(letter) {
+            Some(Choice::Always) => may_always,
+            Some(Choice::Project) => may_keep,
+            choice => choice.is_some(),
+        };
+        let heard = self.letters.as_mut()?.key(key, now, is_offered);
+        if matches!(heard, Heard::Writing(_) | Heard::Returned(_)) {
+            self.take_back_letter();
         }
+        self.heard(heard, |repl, letter| repl.answer_letter(letter, now))
     }
 
     /// When an answer's letter came, if nothing but that letter was typed since the question appeared: somebody means to
@@ -583,56 +537,19 @@ impl Repl {
         }
     }
 
-    /// A key after a letter that may be an answer.
-    fn picked_key(&mut self, picked: Picked, key: Key, now: Instant) -> Option<Vec<Act>> {
-        match key {
-            Key {
-                code: Code::Esc | Code::Backspace,
-                ..
-            } => {
-                self.picked = None;
-                Some(Vec::new())
-            }
-            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.answer_picked(picked.choice, now)),
-            Key { code: Code::Enter, .. } => {
-                self.unpick();
-                Some(Vec::new())
-            }
-            Key {
-                code: Code::Char(letter),
-                ctrl: false,
-                alt: false,
-                ..
-            } if picked.choice == Choice::Always
-                && now >= picked.at + SETTLED
-                && matches!(
-                    Choice::of_key(letter),
-                    Some(Choice::Once | Choice::Project | Choice::No | Choice::NoBecause)
-                ) =>
-            {
-                self.picked = None;
-                self.answer_key(key, now)
-            }
-            _ => {
-                self.unpick();
-                None
-            }
-        }
-    }
-
     /// What was picked is the answer, or opens what is written before it is one: a reason, or patterns to be read and changed.
-    fn answer_picked(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
-        let word = match choice {
-            Choice::Once => Word::Once,
-            Choice::Always => Word::Always,
-            Choice::No => Word::No(None),
-            Choice::NoBecause => {
-                self.picked = None;
+    fn answer_letter(&mut self, letter: char, now: Instant) -> Vec<Act> {
+        self.letters.as_mut().and_then(Letters::unpick);
+        let word = match Choice::of_key(letter) {
+            None => return Vec::new(),
+            Some(Choice::Once) => Word::Once,
+            Some(Choice::Always) => Word::Always,
+            Some(Choice::No) => Word::No(None),
+            Some(Choice::NoBecause) => {
                 self.refusing = Some(Reason::default());
                 return Vec::new();
             }
-            Choice::Project => {
-                self.picked = None;
+            Some(Choice::Project) => {
                 self.keeping = self.proposal().map(|proposal| Keeping::new(proposal, now));
                 return Vec::new();
             }
@@ -654,9 +571,8 @@ impl Repl {
 
     /// The letter was the beginning of something written.
     fn unpick(&mut self) {
-        if let Some(picked) = self.picked.take() {
-            self.editor.key(Key::plain(Code::Char(picked.letter)));
-        }
+        let letter = self.letters.as_mut().and_then(Letters::unpick);
+        self.give_letter(letter);
         self.take_back_letter();
     }
 
@@ -716,10 +632,9 @@ impl Repl {
 
     /// The question that is being answered; the next one is put from the beginning.
     fn close_question(&mut self) -> Option<Question> {
-        self.picked = None;
         self.refusing = None;
         self.keeping = None;
-        self.asked = None;
+        self.letters = None;
         self.is_unfolded = false;
         self.questions.pop_front()
     }
