@@ -60,15 +60,13 @@ impl Arguments {
         let found = known
             .into_iter()
             .filter(|(text, _)| begins(text, &wanted) && text != letters);
-        found.map(|(text, help)| candidate(text, help)).collect()
-    }
-}
-
-fn candidate(text: String, help: &str) -> Candidate {
-    Candidate {
-        text,
-        help: help.to_owned(),
-        wants_more: false,
+        found
+            .map(|(text, help)| Candidate {
+                text,
+                help: help.to_owned(),
+                wants_more: false,
+            })
+            .collect()
     }
 }
 

@@ -109,9 +109,15 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
     let Some(question) = repl.question(now) else {
         let is_decidable = repl.is_decidable(now);
         let decision = repl.deciding();
-        return decision.map_or_else(Vec::new, |decision| {
-            questions::decision(look, decision, (is_decidable, is_writing), room)
-        });
+        let Some(decision) = decision else {
+            return Vec::new();
+        };
+        let mut rows = questions::decision(look, decision, (is_decidable, is_writing), room);
+        // What it is about stands above, and is long.
+        if rows.len() < room {
+            rows.insert(0, Line::default());
+        }
+        return rows;
     };
     let stand = Stand {
         is_answerable,
