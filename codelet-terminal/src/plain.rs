@@ -10,6 +10,7 @@ use crate::questions;
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
+use crate::render::wrap::clip;
 use crate::screen::words;
 use crate::signals::Heeded;
 use codelet_agent::asking::{Question, Word};
@@ -400,7 +401,11 @@ impl Front for Plain {
         let mut lines = Vec::new();
         if let Event::ToolStarted { tool, description, .. } = &event {
             // Nothing stands below these lines that would tell what runs.
-            let started = format!("... {tool} {description}");
+            let mut started = format!("... {tool} {description}");
+            // Whoever is asked about it reads all of it then; a log has it nowhere else.
+            if self.is_typed {
+                started = clip(&started, self.look.width);
+            }
             lines.extend(answers::say(&self.look, Role::Text, &started));
         }
         let now = self.began.elapsed();
