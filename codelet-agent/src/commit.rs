@@ -84,6 +84,8 @@ pub struct Changed {
     /// Its mode in git's words, where it does not stay or become a plain file: `old mode 100644, new mode 100755`,
     /// `new file mode 120000 -> TARGET` for a link.
     pub mode: Option<String>,
+    /// A tool of the session has written it; a command, or somebody else, may have changed it too.
+    pub is_written_here: bool,
 }
 
 /// What becomes of a file.

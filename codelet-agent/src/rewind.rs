@@ -26,6 +26,8 @@ pub(crate) struct Prompted {
     point: Point,
     pub(crate) mark: Mark,
     asked: Instant,
+    /// It was said before this session, in the conversation that it goes on from.
+    is_recorded: bool,
 }
 
 /// How things stood before something was taken back.
@@ -79,10 +81,12 @@ pub struct PastPrompt {
     pub number: usize,
     /// What was said.
     pub text: String,
-    /// How long ago.
-    pub ago: Duration,
+    /// How long ago; none where it was said before this session, in the conversation that it goes on from.
+    pub ago: Option<Duration>,
     /// The files that the tools have changed for it.
     pub files: Vec<ChangedFile>,
+    /// How many commands ran for it that may have changed files.
+    pub commands: usize,
 }
 
 /// What going back to a prompt comes to.
@@ -100,6 +104,8 @@ pub struct Preview {
     pub restores: Vec<Restore>,
     /// Commands that ran since. What they have changed is not put back.
     pub commands: Vec<String>,
+    /// It was said before this session, of which alone changes of files are known.
+    pub is_recorded: bool,
 }
 
 /// What has gone back.
@@ -137,6 +143,15 @@ impl Session {
             point: self.conversation.point(before),
             mark: mark.unwrap_or_else(|| self.mark()),
             asked: Instant::now(),
+            is_recorded: false,
+        }
+    }
+
+    /// The same before a prompt of a conversation that is gone on from.
+    pub(crate) fn prompted_before(&self) -> Prompted {
+        Prompted {
+            is_recorded: true,
+            ..self.prompted(None)
         }
     }
 
@@ -148,7 +163,7 @@ impl Session {
     }
 
     /// The prompts that can be gone back to, at most so many of the newest, oldest first: those that were said in this session and still are in
-    /// its conversation.
+    /// its conversation, and those of a conversation that it goes on from.
     pub fn past_prompts(&self, most: usize) -> Vec<PastPrompt> {
         let ends = self.prompts.iter().skip(1).map(|next| next.mark).chain([self.mark()]);
         let prompts = self.prompts.iter().zip(ends).enumerate();
@@ -157,11 +172,15 @@ impl Session {
             .map(|(at, (prompted, end))| PastPrompt {
                 number: at + 1,
                 text: self.text_of(prompted),
-                ago: prompted.asked.elapsed(),
+                ago: (!prompted.is_recorded).then(|| prompted.asked.elapsed()),
                 files: self
                     .journal
                     .as_ref()
                     .map_or_else(Vec::new, |journal| journal.changed(prompted.mark, end)),
+                commands: self
+                    .journal
+                    .as_ref()
+                    .map_or(0, |journal| journal.commands(prompted.mark, end).len()),
             })
             .collect()
     }
@@ -188,6 +207,7 @@ impl Session {
             calls: since.iter().flat_map(|message| message.calls()).count(),
             restores,
             commands,
+            is_recorded: prompted.is_recorded,
         })
     }
 
@@ -282,6 +302,12 @@ impl Session {
         self.beside.clear();
         self.unfinished.clear();
         self.begin_anew();
+        if let Some(told) = self.taken_over.clone()
+            && self.prompts.iter().all(|prompted| prompted.is_recorded)
+        {
+            // It stood behind what was taken over.
+            self.tell(&told);
+        }
         let Some(journal) = self.journal.clone() else { return };
         journal.forget_looks();
         let now = journal.mark();

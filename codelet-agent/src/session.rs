@@ -199,6 +199,8 @@ pub struct Session {
     pub(crate) discarded: Option<Discarded>,
     /// The prompts that can be gone back to, oldest first.
     pub(crate) prompts: Vec<Prompted>,
+    /// What the model is told of the conversation that this one goes on from.
+    pub(crate) taken_over: Option<String>,
     /// What its tools have changed in files.
     pub(crate) journal: Option<Arc<dyn Journal>>,
     /// A call was not permitted since the last prompt, and nothing that does more than look has succeeded since.
@@ -281,6 +283,7 @@ impl Session {
             beside: Vec::new(),
             discarded: None,
             prompts: Vec::new(),
+            taken_over: None,
             journal: None,
             is_held_up: false,
             wishes_compaction: false,
@@ -513,11 +516,16 @@ impl Session {
             view.messages.pop();
         }
         for message in view.messages {
+            if message.is_prompt() {
+                let prompted = self.prompted_before();
+                self.prompts.push(prompted);
+            }
             self.conversation.append(message);
         }
         self.begin_anew();
         self.begins = Some("resume");
         if !told.is_empty() {
+            self.taken_over = Some(told.to_owned());
             self.tell(told);
         }
     }
@@ -539,6 +547,7 @@ impl Session {
         self.kept_alive = 0;
         self.last = None;
         self.prompts.clear();
+        self.taken_over = None;
         self.begins = Some("clear");
         self.beside.clear();
         self.begin_anew();

@@ -10,7 +10,7 @@ use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::{Breaking, Wrap, columns, fit, line_columns};
 use crate::render::{answers as told, context};
-use codelet_agent::asking::{Asking, Question, Word};
+use codelet_agent::asking::{Asking, Grant, Question, Word};
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::prompts::{PromptSpec, usage};
 use codelet_agent::session::Session;
@@ -27,6 +27,8 @@ use std::fmt::Write as _;
 const RECALLED: usize = 40;
 /// Columns of a message in a list.
 const QUOTE: usize = 60;
+/// Columns of a call in what stays of its question, which stands above.
+const ANSWERED: usize = 40;
 /// Prompts that are listed for pinning.
 const LISTED: usize = 8;
 
@@ -38,13 +40,16 @@ const KEYS: [(&str, &str); 14] = [
     ("Ctrl-C twice on an empty line, Ctrl-D, exit", "quit"),
     ("Up, Down", "previous inputs; queued ones first"),
     ("Ctrl-R", "search previous inputs"),
-    ("Tab", "complete a /command or an @file"),
+    ("Tab", "complete a /command, what stands behind it, or an @file"),
     ("Shift-Tab", "switch between the permissions plan, read and edit"),
     ("!command", "run a shell command; the model sees its output"),
     ("@file", "mention a file; pictures are attached"),
     ("Ctrl-U", "delete to the start of the line, also while the model works"),
     ("Ctrl-G", "edit the prompt in $EDITOR"),
-    ("Ctrl-O", "expand the last collapsed output; again: the one before it"),
+    (
+        "Ctrl-O",
+        "expand the last collapsed output; again: the one before it (/more all: to its end)",
+    ),
     ("Ctrl-Z", "suspend; fg resumes"),
 ];
 
@@ -470,24 +475,28 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     lines
 }
 
-/// What stays of a question that was answered, on one line.
-pub fn answered(question: &Question, word: &Word) -> String {
-    let what = format!("{} {}", question.tool, question.description);
+/// What stays of a question that was answered, on one line; nothing where the line of its call says so.
+pub fn answered(question: &Question, word: &Word) -> Option<String> {
+    let what = clip(&words(&format!("{} {}", question.tool, question.description)), ANSWERED).into_owned();
+    let refused = |why: &str| question.task.as_ref().map(|_| format!("refused: {what}{why}"));
     match word {
-        Word::Once => format!("allowed once: {what}"),
+        Word::Once => Some(format!("allowed once: {what}")),
         Word::Always => {
-            let grants: Vec<String> = question
-                .grants
-                .iter()
-                .map(|granted| {
+            let grants = question.grants.iter().map(|granted| match granted {
+                Grant::Line(_) | Grant::LineWith(..) => format!("exactly {what}"),
+                granted => {
                     let (what, means) = granted.named();
                     format!("{what} {means}")
-                })
-                .collect();
-            format!("allowed in this session: {}", grants.join("; "))
+                }
+            });
+            Some(format!(
+                "allowed in this session: {}",
+                grants.collect::<Vec<_>>().join("; ")
+            ))
         }
-        Word::No(None) => format!("refused: {what}"),
-        Word::No(Some(reason)) | Word::Unasked(reason) => format!("refused: {what} · {reason}"),
+        // Calls of a task have no line.
+        Word::No(None) => refused(""),
+        Word::No(Some(reason)) | Word::Unasked(reason) => refused(&format!(" · {}", clip(&words(reason), QUOTE))),
     }
 }
 

@@ -8,6 +8,8 @@ mod rewind;
 use crate::answers;
 use crate::beginning::at_once;
 use crate::command::{self, Name, Said};
+use crate::complete::{self, Arguments};
+use crate::effort;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::render::figures::{count, dollars};
 use crate::render::look::Role;
@@ -512,6 +514,15 @@ impl<F: Front> Chat<F> {
             bill: *self.session.bill(),
             model,
         });
+        let past = self.session.past_prompts(complete::SHOWN);
+        let prompts = past.into_iter().rev().map(|prompt| (prompt.number, prompt.text));
+        self.front.completes(Arguments {
+            models: self.reach.models.clone(),
+            efforts: effort::taken(&self.session),
+            prompts: prompts
+                .map(|(number, text)| (number, answers::shortened(&text)))
+                .collect(),
+        });
     }
 }
 
@@ -586,7 +597,8 @@ impl<F: Front> Meanwhile<'_, F> {
             Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),
-                Said::Command(Name::More, _) => self.front.unfold(),
+                // All of it would tear what streams.
+                Said::Command(Name::More, arguments) if arguments.is_empty() => self.front.unfold(false),
                 Said::Command(Name::Help, _) => {
                     let lines = answers::help(&self.front.look(), &self.reach.prompts.prompts());
                     self.front.print(lines);

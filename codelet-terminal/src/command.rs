@@ -175,8 +175,8 @@ pub const COMMANDS: [Entry; 26] = [
     entry(
         Name::More,
         "more",
-        "",
-        "expand the last collapsed output; again: the one before it",
+        "[all]",
+        "expand the last collapsed output; again: the one before it; all: to its end",
     ),
     entry(
         Name::Copy,

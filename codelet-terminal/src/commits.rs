@@ -5,7 +5,7 @@ use crate::render::clean::clean;
 use crate::render::figures::{count, number};
 use crate::render::look::{Look, Role};
 use crate::render::wrap::clip_line;
-use codelet_agent::commit::{Change, Committable, Made};
+use codelet_agent::commit::{Change, Changed, Committable, Made};
 use ratatui::text::{Line, Span};
 use std::collections::BTreeSet;
 
@@ -19,6 +19,10 @@ const PRINTED: usize = 20;
 pub(crate) const FILLED: &str =
     "Enter commits with the message below; change it first if you like; Esc leaves it. Nothing is pushed.";
 pub(crate) const LISTED: &str = "/commit accept commits with this message; /commit accept MESSAGE with yours; anything else leaves it. Nothing is pushed.";
+
+/// What stands before the files that no tool of the session has written.
+const OTHERS: &str =
+    "Changed by you or by a command, not by Edit or Write (`! git add` of the others leaves these out):";
 
 /// What `/commit` is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +60,14 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
     };
     let head = format!("Commit {place}, by {}", clean(&commit.author, 1));
     lines.extend(say(look, Role::Strong, &head));
-    for file in commit.files.iter().take(LISTED_FILES) {
+    // What was staged somebody has chosen.
+    let is_chosen = |file: &Changed| commit.is_staged || file.is_written_here;
+    let (chosen, others): (Vec<_>, Vec<_>) = commit.files.iter().partition(|file| is_chosen(file));
+    let first_of_others = chosen.len();
+    for (at, file) in chosen.into_iter().chain(others).take(LISTED_FILES).enumerate() {
+        if at == first_of_others {
+            lines.extend(say(look, Role::Warning, OTHERS));
+        }
         let role = match file.change {
             Change::Added => Role::Added,
             Change::Deleted => Role::Removed,
@@ -185,7 +196,6 @@ pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codelet_agent::commit::Changed;
 
     #[test]
     fn only_the_word_accept_commits() {
@@ -217,6 +227,7 @@ mod tests {
             path: name.into(),
             lines: None,
             mode: None,
+            is_written_here: true,
         };
         let commit = Committable {
             files: vec![file("a.txt")],

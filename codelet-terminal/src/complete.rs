@@ -1,6 +1,6 @@
 //! Completion of what is being written: commands behind `/`, files behind `@`.
 
-use crate::command::COMMANDS;
+use crate::command::{COMMANDS, Name};
 use codelet_agent::mention;
 use codelet_agent::prompts::{PromptSpec, usage};
 
@@ -18,11 +18,85 @@ pub struct Candidate {
     pub wants_more: bool,
 }
 
+/// What may stand behind commands, as far as it is known in this session.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Arguments {
+    /// Models.
+    pub models: Vec<String>,
+    /// Efforts of the model.
+    pub efforts: Vec<String>,
+    /// Prompts that can be gone back to, by their numbers, newest first.
+    pub prompts: Vec<(usize, String)>,
+}
+
+impl Arguments {
+    /// What may be written in this place behind a command, counted from 0, where these letters are. What is written already is nothing to
+    /// be completed.
+    pub fn candidates(&self, word: &str, place: usize, letters: &str) -> Vec<Candidate> {
+        let Some(entry) = COMMANDS.iter().find(|entry| entry.word.eq_ignore_ascii_case(word)) else {
+            return Vec::new();
+        };
+        let known: Vec<(String, &str)> = match (entry.name, place) {
+            // Of several versions the newest is meant.
+            (Name::Model, 0) => self.models.iter().rev().map(|model| (model.clone(), "")).collect(),
+            (Name::Effort, 0) => self.efforts.iter().map(|effort| (effort.clone(), "")).collect(),
+            (Name::Rewind, 0) => {
+                let numbers = self
+                    .prompts
+                    .iter()
+                    .map(|(number, text)| (number.to_string(), text.as_str()));
+                numbers.collect()
+            }
+            (_, place) => words_of(entry.arguments, place)
+                .map(|word| (word.to_owned(), ""))
+                .collect(),
+        };
+        // Of a model the provider's name is not what people type first.
+        let begins = |text: &str, letters: &str| match entry.name {
+            Name::Model => text.contains(letters),
+            _ => text.starts_with(letters),
+        };
+        let wanted = letters.to_lowercase();
+        let found = known
+            .into_iter()
+            .filter(|(text, _)| begins(text, &wanted) && text != letters);
+        found
+            .map(|(text, help)| Candidate {
+                text,
+                help: help.to_owned(),
+                wants_more: false,
+            })
+            .collect()
+    }
+}
+
+/// The words among the arguments of a command that are written as they are: `[plan | read]` has two in the first place, and what stands
+/// in brackets within stands behind them.
+fn words_of(arguments: &str, place: usize) -> impl Iterator<Item = &str> {
+    let is_word = |word: &str| word.starts_with("--") || word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let mut depth = 0_usize;
+    let mut words = Vec::new();
+    for part in arguments.split_inclusive([' ', '[', ']']) {
+        let (word, end) = part.split_at(part.len() - usize::from(part.ends_with([' ', '[', ']'])));
+        if !word.is_empty() && word != "|" && is_word(word) && depth.saturating_sub(1) == place {
+            words.push(word);
+        }
+        match end {
+            "[" => depth += 1,
+            "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    words.into_iter()
+}
+
 /// What can be completed before the cursor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sought {
     /// A command that begins so.
     Command(String),
+    /// What stands behind this command in this place, and begins so.
+    Argument(String, usize, String),
     /// A file whose name holds these letters; a quote before them is how a name with blanks begins.
     File(String),
 }
@@ -35,7 +109,14 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     {
         return Some(Sought::Command(word.to_owned()));
     }
-    mention::begun(before).map(|file| Sought::File(file.to_owned()))
+    if let Some(file) = mention::begun(before) {
+        return Some(Sought::File(file.to_owned()));
+    }
+    let (word, rest) = before.strip_prefix('/').filter(|_| is_first_line)?.split_once(' ')?;
+    let mut written: Vec<&str> = rest.split(' ').collect();
+    let letters = written.pop()?;
+    written.retain(|word| !word.is_empty());
+    Some(Sought::Argument(word.to_owned(), written.len(), letters.to_owned()))
 }
 
 /// The commands that begin so, or hold it; those of files and of servers' prompts come behind.
@@ -163,6 +244,43 @@ mod tests {
             Some(Sought::File("\"my sh".to_owned()))
         );
         assert_eq!(commands("comp", &[])[0].text, "/compact");
+    }
+
+    #[test]
+    fn what_may_stand_behind_a_command_is_found() {
+        let known = Arguments {
+            models: ["anthropic/claude-opus-5", "openai/gpt-6", "anthropic/claude-sonnet-5"]
+                .map(str::to_owned)
+                .to_vec(),
+            efforts: ["low", "high"].map(str::to_owned).to_vec(),
+            prompts: vec![(12, "Fix it".to_owned()), (1, "Look".to_owned())],
+        };
+        for (text, expected) in [
+            ("/permission ", &["plan", "read", "edit", "all"][..]),
+            ("/permission re", &["read"]),
+            ("/permission read", &[]),
+            ("/permission read ", &[]),
+            ("/effort h", &["high"]),
+            (
+                "/model claude-",
+                &["anthropic/claude-sonnet-5", "anthropic/claude-opus-5"],
+            ),
+            ("/model opus", &["anthropic/claude-opus-5"]),
+            ("/rewind ", &["12", "1"]),
+            ("/rewind 12 c", &["conversation"]),
+            ("/commit ", &["accept"]),
+            ("/notes ", &["add", "drop"]),
+            ("/pin ", &[]),
+            ("/cost ", &[]),
+            ("/nothing ", &[]),
+        ] {
+            let Some(Sought::Argument(word, place, letters)) = sought(text, true) else {
+                panic!("{text}");
+            };
+            let found = known.candidates(&word, place, &letters);
+            let found: Vec<&str> = found.iter().map(|candidate| candidate.text.as_str()).collect();
+            assert_eq!(found, expected, "{text}");
+        }
     }
 
     #[test]

@@ -25,6 +25,18 @@ pub fn shown(session: &Session) -> String {
     )
 }
 
+/// What may be asked for.
+pub fn taken(session: &Session) -> Vec<String> {
+    let efforts = session.model().efforts();
+    let default = (!efforts.is_empty()).then_some(DEFAULT);
+    efforts
+        .iter()
+        .map(|effort| effort.name())
+        .chain(default)
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Changes the effort to the one of this name. What is to be said of it, and the effort.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! What a session needs of whoever shows it: somebody to hear, and somebody to tell.
 
 use crate::backlog::Backlog;
+use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::render::look::Look;
 use codelet_agent::asking::Question;
@@ -100,6 +101,9 @@ pub(crate) trait Front {
     /// These prompts of files and servers can be named.
     fn offer(&mut self, _: Vec<PromptSpec>) {}
 
+    /// What may stand behind commands, where they can be completed.
+    fn completes(&mut self, _: Arguments) {}
+
     /// Something begins, or nothing goes on any more.
     fn doing(&mut self, doing: Doing);
 
@@ -138,8 +142,8 @@ pub(crate) trait Front {
     /// named, as `hide` has it.
     fn give_back(&mut self, hide: &dyn Fn(&str) -> String);
 
-    /// Shows in full what was folded last; asked again, what lies before it.
-    fn unfold(&mut self);
+    /// Shows what was folded last, of a long one both ends; asked again, what lies before it; or all of what was shown so last.
+    fn unfold(&mut self, is_all: bool);
 
     /// Puts a text into the clipboard of whoever reads; says no where there is none.
     fn copy(&mut self, text: &str) -> bool;

@@ -20,6 +20,8 @@ pub(crate) struct Keeping {
 pub(crate) enum Edited {
     /// It goes on.
     On,
+    /// Enter came before anybody can have read them.
+    Unread,
     /// This is to be kept.
     Taken(String),
     /// It is left, and nothing is kept.
@@ -58,7 +60,7 @@ impl Keeping {
     pub(crate) fn key(&mut self, key: Key, now: Instant) -> Edited {
         match key.code {
             Code::Esc => return Edited::Left,
-            Code::Enter if now < self.takes_from() => {}
+            Code::Enter if now < self.takes_from() => return Edited::Unread,
             Code::Enter => return Edited::Taken(self.field.unfolded(&self.field.text())),
             _ => {
                 self.objection = None;

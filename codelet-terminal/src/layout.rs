@@ -4,6 +4,7 @@
 use crate::answers;
 use crate::complete::SHOWN;
 use crate::questions::{self, Kept, Refusing, Stand};
+use crate::reason::Reason;
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
@@ -101,26 +102,28 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
     let is_writing = !repl.editor.is_empty();
     let picked = repl.picked(now);
     let waiting = repl.waiting_questions();
-    let refusing = repl.refusing().map(|reason| (reason.parts(), reason.may_be_message()));
+    let refusing = repl.refusing().map(Reason::parts);
     let keeping = repl
         .keeping()
         .map(|keeping| (keeping.parts(), keeping.objection, now >= keeping.takes_from()));
     let Some(question) = repl.question(now) else {
         let is_decidable = repl.is_decidable(now);
         let decision = repl.deciding();
-        return decision.map_or_else(Vec::new, |decision| {
-            questions::decision(look, decision, (is_decidable, is_writing), room)
-        });
+        let Some(decision) = decision else {
+            return Vec::new();
+        };
+        let mut rows = questions::decision(look, decision, (is_decidable, is_writing), room);
+        // What it is about stands above, and is long.
+        if rows.len() < room {
+            rows.insert(0, Line::default());
+        }
+        return rows;
     };
     let stand = Stand {
         is_answerable,
         is_writing,
         picked,
-        refusing: refusing.as_ref().map(|((before, behind), may_be_message)| Refusing {
-            before,
-            behind,
-            may_be_message: *may_be_message,
-        }),
+        refusing: refusing.as_ref().map(|(before, behind)| Refusing { before, behind }),
         keeping: keeping.as_ref().map(|((before, behind), objection, is_takeable)| Kept {
             before,
             behind,
@@ -249,10 +252,10 @@ mod tests {
     #[test]
     fn in_a_small_window_a_question_is_short() {
         for (size, expected) in [
-            ((20, 5), "Allow Bash cargo\ntest --workspace …\n[y] [a] [n] [r]\n› "),
+            ((20, 5), "Allow Bash cargo…?\n[y] [a] [n] [r]\n› \nready · sonnet-5"),
             (
                 (40, 5),
-                "Allow Bash cargo test --workspace\n--all-features -- --nocapture …\n[y] yes [a] always [n] no [r] no, why\n› ",
+                "Allow Bash cargo test --workspace --a…?\n[y] yes [a] always [n] no [r] no, why\n› \nready · anthropic/claude-sonnet-5 · 3 s",
             ),
         ] {
             let shown = text(&shown(size, Some(LONG), "", |_| ()));

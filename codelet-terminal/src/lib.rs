@@ -33,6 +33,7 @@ mod front;
 mod keeping;
 pub mod keys;
 mod layout;
+mod letters;
 mod lines;
 mod live;
 mod notes;

@@ -291,7 +291,7 @@ impl Live {
                 Act::Suspend => self.suspend(),
                 Act::Edit => self.edit(),
                 Act::WantFiles => self.want_files(),
-                Act::Unfold => self.unfold(),
+                Act::Unfold => self.unfold(false),
                 Act::Redraw => {
                     self.screen.forget();
                     self.finished.put_first([Line::default()]);
@@ -304,8 +304,8 @@ impl Live {
         }
     }
 
-    /// Shows the newest of what was folded; asked again, what lies before it.
-    fn unfold(&mut self) {
+    /// Shows the newest of what was folded; asked again, what lies before it; or all of what was shown so last.
+    fn unfold(&mut self, is_all: bool) {
         // What somebody decides upon comes first.
         if !self.repl.is_unfolded
             && let Some(question) = self.repl.question(Instant::now())
@@ -317,15 +317,16 @@ impl Live {
             self.finished.extend(lines);
             return;
         }
-        match self.renderer.unfold(self.unfolded) {
-            Some(unfolding) => {
-                self.unfolded += 1;
-                self.unfolding = Some(unfolding);
-                // It stands apart from what is there.
-                let lines = self.renderer.aside(Vec::new());
-                self.finished.extend(lines);
-            }
-            None => self.repl.hint = Some("nothing more to expand"),
+        if is_all {
+            let lines = self.renderer.say(Vec::new());
+            self.finished.extend(lines);
+            self.unfolding = self.renderer.unfold(self.unfolded.saturating_sub(1));
+        } else if let Some(lines) = self.renderer.expand(self.unfolded) {
+            self.unfolded += 1;
+            return self.print(lines);
+        }
+        if self.unfolding.is_none() {
+            self.repl.hint = Some("nothing more to expand");
         }
     }
 
@@ -378,7 +379,7 @@ impl Live {
         self.screen.forget();
         match text {
             Ok(text) => self.repl.editor.set_unfolded(&text),
-            Err(why) => self.finished.extend(answers::say(&self.outfit.look, Role::Error, &why)),
+            Err(why) => self.print(answers::say(&self.outfit.look, Role::Error, &why)),
         }
         self.change(true);
     }
@@ -546,6 +547,7 @@ impl Live {
                 self.repl.take_prompts(prompts);
                 self.change(true);
             }
+            Told::Arguments(arguments) => self.repl.arguments = arguments,
             Told::Doing(doing) => self.doing(doing),
             Told::Leaving => self.renderer.leave(),
             Told::Standing(standing) => self.stands(standing),
@@ -571,8 +573,8 @@ impl Live {
                 self.repl.fill(&text, Instant::now());
                 self.change(true);
             }
-            Told::Unfold => {
-                self.unfold();
+            Told::Unfold(is_all) => {
+                self.unfold(is_all);
                 self.change(true);
             }
             // A terminal that takes no more is noticed when it is drawn next.
@@ -644,7 +646,9 @@ impl Live {
         if width < ROOMY.0 || height < ROOMY.1 || questions::is_shortened(&question) {
             lines.extend(questions::extent(&self.outfit.look, &question));
         }
-        self.print(lines);
+        let lines = self.renderer.say(lines);
+        self.finished.extend(lines);
+        self.change(true);
         if self.repl.waiting() == 0 {
             self.attention
                 .ask(format!("Codelet asks: {} {}", question.tool, question.description));

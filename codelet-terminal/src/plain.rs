@@ -10,6 +10,7 @@ use crate::questions;
 use crate::render::Renderer;
 use crate::render::clean::clean;
 use crate::render::look::{Look, Role};
+use crate::render::wrap::clip;
 use crate::screen::words;
 use crate::signals::Heeded;
 use codelet_agent::asking::{Question, Word};
@@ -217,7 +218,10 @@ impl Plain {
                 lines.extend(questions::extent(&self.look, question));
                 " a: always in this session.".to_owned()
             }
-            false => format!(" a: always in this session ({}).", questions::always(question)),
+            false => format!(
+                " a: always in this session ({}).",
+                questions::permitted(question, str::to_owned)
+            ),
         };
         let project = match question.proposal.as_deref() {
             None => String::new(),
@@ -240,7 +244,9 @@ impl Plain {
         if let Some((question, _)) = self.questions.pop_front() {
             let told = answers::answered(&question, &word);
             question.answer(word);
-            self.say(&told);
+            if let Some(told) = told {
+                self.say(&told);
+            }
         }
     }
 
@@ -395,7 +401,11 @@ impl Front for Plain {
         let mut lines = Vec::new();
         if let Event::ToolStarted { tool, description, .. } = &event {
             // Nothing stands below these lines that would tell what runs.
-            let started = format!("... {tool} {description}");
+            let mut started = format!("... {tool} {description}");
+            // Whoever is asked about it reads all of it then; a log has it nowhere else.
+            if self.is_typed {
+                started = clip(&started, self.look.width);
+            }
             lines.extend(answers::say(&self.look, Role::Text, &started));
         }
         let now = self.began.elapsed();
@@ -413,6 +423,10 @@ impl Front for Plain {
     }
 
     fn print(&mut self, lines: Vec<Line<'static>>) {
+        let lines = match self.renderer.is_within_block() {
+            true => self.renderer.aside(lines),
+            false => lines,
+        };
         self.show(lines);
     }
 
@@ -464,15 +478,16 @@ impl Front for Plain {
         false
     }
 
-    fn unfold(&mut self) {
-        match self.renderer.unfold(self.unfolded) {
-            Some(mut unfolding) => {
-                self.unfolded += 1;
-                while let Some(lines) = unfolding.next_lines(&self.look) {
-                    self.show(lines);
-                }
+    fn unfold(&mut self, is_all: bool) {
+        if is_all && let Some(mut unfolding) = self.renderer.unfold(self.unfolded.saturating_sub(1)) {
+            while let Some(lines) = unfolding.next_lines(&self.look) {
+                self.show(lines);
             }
-            None => self.line("Nothing more to expand."),
+        } else if !is_all && let Some(lines) = self.renderer.expand(self.unfolded) {
+            self.unfolded += 1;
+            self.print(lines);
+        } else {
+            self.line("Nothing more to expand.");
         }
     }
 

@@ -8,7 +8,7 @@ use crate::render::look::{Look, Role};
 use crate::render::permission::{Choice, choices, ends, has_between, question, rest as rest_of, short_choices};
 use crate::render::tool::Unfolding;
 use crate::render::wrap::{Breaking, Wrap, clip, clip_line};
-use codelet_agent::asking::Question;
+use codelet_agent::asking::{Grant, Question};
 use codelet_context::body::Body;
 use ratatui::text::{Line, Span};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<
 
 /// The whole of what was not shown whole: changes, commands, and what always would permit.
 pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
-    let is_folded = has_between(&extent_rows(look, asked), look);
+    let is_folded = is_shortened(asked) && has_between(&extent_rows(look, asked), look);
     let extent = is_folded.then(|| format!("[a] would always allow in this session:\n{}", always(asked)));
     let texts: Vec<String> = rest_of(&asked.needs, look).into_iter().chain(extent).collect();
     let text = (!texts.is_empty()).then(|| texts.join("\n"))?;
@@ -34,24 +34,36 @@ pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
 }
 
 /// What always would permit, on one line: lines of their own could look like another question.
-pub(crate) fn always(question: &Question) -> String {
+fn always(question: &Question) -> String {
     let grants: Vec<String> = question.grants.iter().map(|granted| granted.named().0).collect();
     clean(&grants.join(", "), 1).replace('\n', "␊")
 }
 
-/// On one line: the whole stands above, where it was asked.
-fn shortened(pattern: &str) -> String {
-    clip(pattern, PATTERN)
+/// The same in words, the patterns shown so: what was asked stands above, and is not said again where it alone is permitted.
+pub(crate) fn permitted(question: &Question, shown: impl Fn(&str) -> String) -> String {
+    match question.grants.as_slice() {
+        [Grant::Line(_)] => "this exact command".to_owned(),
+        [Grant::LineWith(_, lack)] => format!("this exact command with {}", lack.named()),
+        _ => shown(&always(question)),
+    }
+}
+
+fn permitted_in_full(question: &Question) -> String {
+    permitted(question, |patterns| format!("`{patterns}`"))
+}
+
+fn permitted_in_short(question: &Question) -> String {
+    permitted(question, |patterns| format!("`{}`", clip(patterns, PATTERN)))
 }
 
 /// Whether a pattern is longer than a line that offers it shows.
 pub(crate) fn is_long(pattern: &str) -> bool {
-    shortened(pattern) != pattern
+    clip(pattern, PATTERN) != pattern
 }
 
 /// Whether what always would permit is longer than the line that offers it shows.
 pub(crate) fn is_shortened(question: &Question) -> bool {
-    is_long(&always(question))
+    permitted_in_short(question) != permitted_in_full(question)
 }
 
 /// A reason for a no, before the cursor and behind it.
@@ -59,8 +71,6 @@ pub(crate) fn is_shortened(question: &Question) -> bool {
 pub(crate) struct Refusing<'a> {
     pub before: &'a str,
     pub behind: &'a str,
-    /// It may as well be the rest of a message.
-    pub may_be_message: bool,
 }
 
 /// Patterns that are to be kept, before the cursor and behind it, and why they were not taken.
@@ -122,24 +132,14 @@ pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> 
 /// What is asked and what may be answered, to stand above the input in at most so many rows. The answers come first, what
 /// is asked next.
 pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: usize) -> Vec<Line<'static>> {
-    let what = format!(
-        "Allow {} {}?",
-        clean(&question.tool, 1),
-        clean(&question.description, 1)
-    );
+    // All of it stands above, where it was asked.
+    let called = format!("Allow {} {}", clean(&question.tool, 1), clean(&question.description, 1));
+    let what = format!("{}?", clip(&called.replace('\n', " "), look.width.saturating_sub(1)));
     let what = say(look, Role::Warning, &what);
-    if let Some(Refusing {
-        before,
-        behind,
-        may_be_message,
-    }) = stand.refusing
-    {
+    if let Some(Refusing { before, behind }) = stand.refusing {
         let reason = in_sight(room, say(look, Role::Text, &format!("No, because: {before}▏{behind}")));
-        let hint = match may_be_message {
-            true => "Enter: send as the reason; Esc: make it a separate message",
-            false => "Enter: send to the model; Esc: back",
-        };
-        return fitting(look, room, what, reason, say(look, Role::Dim, hint));
+        let hint = say(look, Role::Dim, "Enter: send to the model; Esc: back");
+        return fitting(look, room, what, reason, hint);
     }
     if let Some(Kept {
         before,
@@ -154,7 +154,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
         );
         let pattern = [say(look, Role::Text, "Always in this project:"), pattern].concat();
         let hint = match objection {
-            None if !is_takeable => vec![Line::default()],
+            None if !is_takeable => say(look, Role::Dim, "Esc goes back"),
             Some(why) => say(
                 look,
                 Role::Warning,
@@ -179,12 +179,12 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     if !stand.is_answerable {
         return fitting(look, room, what, vec![Line::default()], Vec::new());
     }
-    let pattern = (!question.grants.is_empty()).then(|| shortened(&always(question)));
+    let pattern = (!question.grants.is_empty()).then(|| permitted_in_short(question));
     if let (Some(Choice::Always), Some(pattern)) = (stand.picked, &pattern) {
-        let ask = |pattern: &str| say(look, Role::Text, &format!("Always allow `{pattern}` in this session?"));
+        let ask = |pattern: &str| say(look, Role::Text, &format!("Always allow {pattern} in this session?"));
         let hint = say(look, Role::Dim, "Enter: yes; Esc: back");
         // All of it, where it has room: this is what is agreed to.
-        let whole = ask(&always(question));
+        let whole = ask(&permitted_in_full(question));
         let asked = match whole.len() + hint.len() <= room {
             true => whole,
             false => ask(pattern),

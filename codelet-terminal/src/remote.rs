@@ -1,6 +1,7 @@
 //! A front on a thread of its own: keys are heard and frames are drawn there, whatever the session works on meanwhile.
 
 use crate::backlog::Backlog;
+use crate::complete::Arguments;
 use crate::decision::Decision;
 use crate::front::{Doing, Front, Standing, Wish};
 use crate::live::{Live, Outfit};
@@ -21,6 +22,8 @@ use tokio::sync::oneshot;
 pub(crate) enum Told {
     /// These prompts of servers can be named.
     Prompts(Vec<PromptSpec>),
+    /// This may stand behind commands.
+    Arguments(Arguments),
     /// Something has happened in a run.
     Event(Event),
     /// A permission is asked for; commands run in this directory.
@@ -49,8 +52,8 @@ pub(crate) enum Told {
     Decision(Decision),
     /// This is to be changed and sent.
     Filled(String),
-    /// What was folded last is to be shown.
-    Unfold,
+    /// What was folded last is to be shown, whole or as much of it as has room.
+    Unfold(bool),
     /// This goes into the clipboard.
     Copied(String),
     /// Nothing comes after this.
@@ -186,6 +189,10 @@ impl Front for Remote {
         self.tell(Told::Prompts(prompts));
     }
 
+    fn completes(&mut self, arguments: Arguments) {
+        self.tell(Told::Arguments(arguments));
+    }
+
     fn doing(&mut self, doing: Doing) {
         self.tell(Told::Doing(doing));
     }
@@ -234,8 +241,8 @@ impl Front for Remote {
         true
     }
 
-    fn unfold(&mut self) {
-        self.tell(Told::Unfold);
+    fn unfold(&mut self, is_all: bool) {
+        self.tell(Told::Unfold(is_all));
     }
 
     fn copy(&mut self, text: &str) -> bool {

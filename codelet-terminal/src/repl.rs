@@ -3,12 +3,13 @@
 
 use crate::answers;
 use crate::command::{self, Said};
-use crate::complete::{self, Candidate, Sought};
+use crate::complete::{self, Arguments, Candidate, Sought};
 use crate::decision::Deciding;
 use crate::editor::Editor;
 use crate::front::Doing;
 use crate::keeping::{Edited, Keeping};
 use crate::keys::{Code, Key, Typed};
+use crate::letters::{Heard, Letters, SETTLED, STARTLED};
 use crate::reason::{Came, Reason};
 use crate::render::permission::Choice;
 use codelet_agent::asking::{Question, Word};
@@ -21,13 +22,8 @@ mod deciding;
 
 /// A second Ctrl-C counts as one of two for so long.
 const TWICE: Duration = Duration::from_secs(2);
-/// A question takes no key that was on its way when it appeared.
-const STARTLED: Duration = Duration::from_millis(400);
-/// A letter answers a question when nothing follows it for so long: who goes on typing is writing, not answering.
-const SETTLED: Duration = Duration::from_millis(350);
-/// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
-const BURST: Duration = Duration::from_millis(80);
-
+/// What is said of a text that went.
+const CLEARED: &str = "cleared · Up restores it";
 /// What is said of a text that was put where the user writes, once Enter sends it.
 const SENDS: &str = "Enter sends it · Esc clears it";
 
@@ -61,14 +57,6 @@ pub enum Act {
     Answered(String),
 }
 
-/// A letter that may be an answer.
-#[derive(Clone, Copy, Debug)]
-struct Picked {
-    choice: Choice,
-    letter: char,
-    at: Instant,
-}
-
 /// The state of the input.
 pub struct Repl {
     /// What is being written.
@@ -77,17 +65,17 @@ pub struct Repl {
     pub doing: Doing,
     queue: VecDeque<String>,
     prompts: Vec<PromptSpec>,
+    /// What may stand behind commands.
+    pub arguments: Arguments,
     questions: VecDeque<Question>,
-    /// When the first question was put before the user.
-    asked: Option<Instant>,
-    /// The reason that is being written for a no, and one that was left for now.
+    /// The keys of the first question, once it is before the user.
+    letters: Option<Letters>,
+    /// The reason that is being written for a no.
     refusing: Option<Reason>,
-    kept: Option<Reason>,
     /// The patterns that are being changed before they are kept for the project.
     keeping: Option<Keeping>,
     /// What the session itself asks.
     deciding: Option<Deciding>,
-    picked: Option<Picked>,
     /// The last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
     /// When a text was put where the user writes.
@@ -118,13 +106,12 @@ impl Repl {
             doing: Doing::Nothing,
             queue: VecDeque::new(),
             prompts: Vec::new(),
+            arguments: Arguments::default(),
             questions: VecDeque::new(),
-            asked: None,
+            letters: None,
             refusing: None,
-            kept: None,
             keeping: None,
             deciding: None,
-            picked: None,
             early: None,
             filled: None,
             is_unfolded: false,
@@ -201,23 +188,22 @@ impl Repl {
                 // Either nobody waits, or what it needs was permitted meanwhile.
                 moot.answer(Word::Once);
             }
-            self.keep_reasons();
-            self.asked = None;
-            self.picked = None;
+            self.keep_reason();
+            self.letters = None;
             self.keeping = None;
             self.is_unfolded = false;
         }
         if self.questions.is_empty() {
-            self.asked = None;
-        } else if self.asked.is_none() {
-            self.asked = Some(now);
+            self.letters = None;
+        } else if self.letters.is_none() {
+            self.letters = Some(Letters::new(now, Some(Choice::Always.key())));
         }
         self.questions.front()
     }
 
     /// When the question takes keys; before, they belong to what somebody was writing when it appeared.
     pub fn answerable_from(&self) -> Option<Instant> {
-        self.asked.map(|asked| asked + STARTLED)
+        self.letters.map(|letters| letters.answerable_from())
     }
 
     /// Whether the question takes keys now.
@@ -229,29 +215,21 @@ impl Repl {
 
     /// The answer that Enter would give now.
     pub fn picked(&self, now: Instant) -> Option<Choice> {
-        let picked = self.picked.filter(|picked| now >= picked.at + BURST)?;
-        Some(picked.choice)
+        Choice::of_key(self.letters?.picked(now)?)
     }
 
     /// When something becomes of a letter that may be an answer.
     pub fn settles_at(&self, now: Instant) -> Option<Instant> {
         let early = self.early.map(|early| early + SETTLED);
-        let burst = self.picked.map(|picked| picked.at + BURST);
-        let last = self.picked.filter(|picked| picked.choice != Choice::Always);
         let taken = self.keeping.as_ref().map(Keeping::takes_from);
         let filled = self.filled.map(|filled| filled + STARTLED);
-        [
-            early,
-            burst,
-            last.map(|picked| picked.at + SETTLED),
-            taken,
-            self.decides_at(),
-            filled,
-        ]
-        .into_iter()
-        .flatten()
-        .filter(|at| *at > now)
-        .min()
+        let deciding = self.deciding.as_ref().map(|deciding| deciding.letters);
+        let letters = self.letters.into_iter().chain(deciding);
+        let times = [early, taken, filled].into_iter().flatten();
+        times
+            .chain(letters.flat_map(|letters| letters.settle_at().collect::<Vec<_>>()))
+            .filter(|at| *at > now)
+            .min()
     }
 
     /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
@@ -268,11 +246,10 @@ impl Repl {
                 self.editor.set("");
             }
         }
-        match self.picked {
-            Some(picked) if is_asked && picked.choice != Choice::Always && now >= picked.at + SETTLED => {
-                self.answer_picked(picked.choice, now)
-            }
-            _ => self.settle_decision(now),
+        let settled = self.letters.and_then(|letters| letters.settled(now));
+        match settled.filter(|_| is_asked) {
+            Some(letter) => self.answer_letter(letter, now),
+            None => self.settle_decision(now),
         }
     }
 
@@ -297,10 +274,7 @@ impl Repl {
     }
 
     /// The question is gone: what was written for it is what is being written, or comes back with Up.
-    fn keep_reasons(&mut self) {
-        if let Some(left) = self.kept.take() {
-            self.editor.remember(&left.typed());
-        }
+    fn keep_reason(&mut self) {
         if let Some(reason) = self.refusing.take().filter(|reason| !reason.is_empty()) {
             match self.editor.is_empty() {
                 true => self.editor.paste(&reason.typed()),
@@ -313,6 +287,7 @@ impl Repl {
     pub fn candidates(&self) -> (Vec<Candidate>, usize) {
         let found = match self.sought() {
             Some(Sought::Command(word)) => complete::commands(&word, &self.prompts),
+            Some(Sought::Argument(word, place, letters)) => self.arguments.candidates(&word, place, &letters),
             Some(Sought::File(letters)) => match &self.files {
                 Some(files) => complete::files(&letters, files),
                 None => Vec::new(),
@@ -474,7 +449,7 @@ impl Repl {
     /// Nothing is written any more, and it is said how that comes back.
     fn clear(&mut self) {
         if self.editor.clear() {
-            self.hint = Some("cleared · Up restores it");
+            self.hint = Some(CLEARED);
         }
     }
 
@@ -515,51 +490,26 @@ impl Repl {
     /// A key for the question; `None` if it is none, so that writing goes on.
     fn answer_key(&mut self, key: Key, now: Instant) -> Option<Vec<Act>> {
         if self.refusing.is_some() {
-            return Some(self.reason_key(key, now));
+            return Some(self.reason_key(key));
         }
         if self.keeping.is_some() {
             return Some(self.keeping_key(key, now));
-        }
-        if let Some(picked) = self.picked {
-            return self.picked_key(picked, key, now);
         }
         if !self.is_answerable(now) {
             self.early = self.early_answer(key, now);
             return None;
         }
-        match key {
-            Key { code: Code::Esc, .. } => Some(vec![Act::Interrupt]),
-            // Enter alone is no answer.
-            Key { code: Code::Enter, .. } => Some(Vec::new()),
-            Key {
-                code: Code::Char(letter),
-                ctrl: false,
-                alt: false,
-                ..
-            } => {
-                let choice = Choice::of_key(letter)?;
-                let is_offered = match choice {
-                    Choice::Always => self.may_always(),
-                    Choice::Project => self.proposal().is_some(),
-                    _ => true,
-                };
-                if !is_offered {
-                    return None;
-                }
-                // It permits nothing, so nobody has to wait for it; what follows may turn out to be a message.
-                if choice == Choice::NoBecause {
-                    self.refuse(letter, now);
-                    return Some(Vec::new());
-                }
-                self.picked = Some(Picked {
-                    choice,
-                    letter,
-                    at: now,
-                });
-                Some(Vec::new())
-            }
-            _ => None,
+        let (may_always, may_keep) = (self.may_always(), self.proposal().is_some());
+        let is_offered = |letter| match Choice::of_key(letter) {
+            Some(Choice::Always) => may_always,
+            Some(Choice::Project) => may_keep,
+            choice => choice.is_some(),
+        };
+        let heard = self.letters.as_mut()?.key(key, now, is_offered);
+        if matches!(heard, Heard::Writing(_) | Heard::Returned(_)) {
+            self.take_back_letter();
         }
+        self.heard(heard, |repl, letter| repl.answer_letter(letter, now))
     }
 
     /// When an answer's letter came, if nothing but that letter was typed since the question appeared: somebody means to
@@ -587,72 +537,24 @@ impl Repl {
         }
     }
 
-    /// A key after a letter that may be an answer.
-    fn picked_key(&mut self, picked: Picked, key: Key, now: Instant) -> Option<Vec<Act>> {
-        match key {
-            Key {
-                code: Code::Esc | Code::Backspace,
-                ..
-            } => {
-                self.picked = None;
-                Some(Vec::new())
+    /// What was picked is the answer, or opens what is written before it is one: a reason, or patterns to be read and changed.
+    fn answer_letter(&mut self, letter: char, now: Instant) -> Vec<Act> {
+        self.letters.as_mut().and_then(Letters::unpick);
+        let word = match Choice::of_key(letter) {
+            None => return Vec::new(),
+            Some(Choice::Once) => Word::Once,
+            Some(Choice::Always) => Word::Always,
+            Some(Choice::No) => Word::No(None),
+            Some(Choice::NoBecause) => {
+                self.refusing = Some(Reason::default());
+                return Vec::new();
             }
-            Key { code: Code::Enter, .. } if now >= picked.at + BURST => Some(self.answer_picked(picked.choice, now)),
-            Key { code: Code::Enter, .. } => {
-                self.unpick();
-                Some(Vec::new())
-            }
-            Key {
-                code: Code::Char(letter),
-                ctrl: false,
-                alt: false,
-                ..
-            } if picked.choice == Choice::Always
-                && now >= picked.at + SETTLED
-                && matches!(
-                    Choice::of_key(letter),
-                    Some(Choice::Once | Choice::Project | Choice::No | Choice::NoBecause)
-                ) =>
-            {
-                self.picked = None;
-                self.answer_key(key, now)
-            }
-            _ => {
-                self.unpick();
-                None
-            }
-        }
-    }
-
-    /// What was picked is the answer, or is to be read and changed before it is one. A reason is never picked: it is written at once.
-    fn answer_picked(&mut self, choice: Choice, now: Instant) -> Vec<Act> {
-        let word = match choice {
-            Choice::Once => Word::Once,
-            Choice::Always => Word::Always,
-            Choice::No | Choice::NoBecause => Word::No(None),
-            Choice::Project => {
-                self.picked = None;
+            Some(Choice::Project) => {
                 self.keeping = self.proposal().map(|proposal| Keeping::new(proposal, now));
                 return Vec::new();
             }
         };
-        let told = self.told(&word);
-        self.answer(word, told)
-    }
-
-    /// A reason is to be written; one that was left before goes on.
-    fn refuse(&mut self, letter: char, now: Instant) {
-        self.picked = None;
-        self.refusing = Some(match self.kept.take() {
-            Some(left) => left.again(now),
-            None => Reason::new(letter, now),
-        });
-    }
-
-    /// What stays to be seen of such an answer.
-    fn told(&self, word: &Word) -> String {
-        let question = self.questions.front();
-        question.map_or(String::new(), |question| answers::answered(question, word))
+        self.answer(word)
     }
 
     /// Whether there is anything that always would permit.
@@ -669,9 +571,8 @@ impl Repl {
 
     /// The letter was the beginning of something written.
     fn unpick(&mut self) {
-        if let Some(picked) = self.picked.take() {
-            self.editor.key(Key::plain(Code::Char(picked.letter)));
-        }
+        let letter = self.letters.as_mut().and_then(Letters::unpick);
+        self.give_letter(letter);
         self.take_back_letter();
     }
 
@@ -682,6 +583,10 @@ impl Repl {
         };
         match keeping.key(key, now) {
             Edited::On => Vec::new(),
+            Edited::Unread => {
+                self.hint = Some("read the pattern first · then Enter keeps it");
+                Vec::new()
+            }
             Edited::Left => {
                 self.keeping = None;
                 Vec::new()
@@ -698,47 +603,38 @@ impl Repl {
         }
     }
 
-    fn reason_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
+    fn reason_key(&mut self, key: Key) -> Vec<Act> {
         let Some(reason) = &mut self.refusing else {
             return Vec::new();
         };
-        match reason.key(key, now) {
+        match reason.key(key) {
             Came::On => {}
-            Came::Told(reason, shown) => {
-                let word = |text: String| Word::No(Some(text).filter(|text| !text.is_empty()));
-                let told = self.told(&word(shown));
-                return self.answer(word(reason), told);
-            }
+            Came::Told(reason) => return self.answer(Word::No(Some(reason).filter(|text| !text.is_empty()))),
             Came::Left => {
-                self.kept = self.refusing.take().filter(|reason| !reason.is_empty());
-                if self.kept.is_some() {
-                    self.hint = Some("kept · r continues it");
-                }
-            }
-            Came::Message => {
-                if let Some(reason) = self.refusing.take() {
-                    self.editor.paste(&reason.typed());
+                if let Some(left) = self.refusing.take().filter(|reason| !reason.is_empty()) {
+                    self.editor.remember(&left.typed());
+                    self.hint = Some(CLEARED);
                 }
             }
         }
         Vec::new()
     }
 
-    fn answer(&mut self, word: Word, told: String) -> Vec<Act> {
+    /// Answers; what stays to be seen of that is shown.
+    fn answer(&mut self, word: Word) -> Vec<Act> {
         let Some(question) = self.close_question() else {
             return Vec::new();
         };
+        let told = answers::answered(&question, &word);
         question.answer(word);
-        vec![Act::Answered(told)]
+        told.into_iter().map(Act::Answered).collect()
     }
 
     /// The question that is being answered; the next one is put from the beginning.
     fn close_question(&mut self) -> Option<Question> {
-        self.picked = None;
         self.refusing = None;
         self.keeping = None;
-        self.keep_reasons();
-        self.asked = None;
+        self.letters = None;
         self.is_unfolded = false;
         self.questions.pop_front()
     }
@@ -752,11 +648,17 @@ impl Repl {
             Code::Up => self.chosen = Some(chosen.checked_sub(1).unwrap_or(candidates.len() - 1)),
             Code::Down => self.chosen = Some((chosen + 1) % candidates.len()),
             Code::Tab => self.complete(&candidates[chosen].text),
+            // What stands behind a command may be anything: only what was gone to is meant.
+            Code::Enter
+                if !key.shift && self.chosen.is_none() && matches!(self.sought(), Some(Sought::Argument(..))) =>
+            {
+                return Some(self.enter());
+            }
             // A name that is written already is sent with the rest.
             Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
             Code::Enter if !key.shift => {
                 // A beginning is no choice: `/cle` and Enter would clear.
-                let is_command = matches!(self.sought(), Some(Sought::Command(_)))
+                let is_command = matches!(self.sought(), Some(Sought::Command(_) | Sought::Argument(..)))
                     && self.chosen.is_some()
                     && !candidates[chosen].wants_more;
                 self.complete(&candidates[chosen].text);
@@ -774,6 +676,7 @@ impl Repl {
     fn written(&self) -> Option<usize> {
         match self.sought()? {
             Sought::Command(word) => Some(word.chars().count() + 1),
+            Sought::Argument(.., letters) => Some(letters.chars().count()),
             Sought::File(letters) => Some(letters.chars().count() + 1),
         }
     }

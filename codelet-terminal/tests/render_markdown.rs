@@ -33,8 +33,9 @@ fn fits(line: &Line<'_>, width: usize, text: &str) -> bool {
 fn nothing_of_it_is_lost(text: &str, look: Look) {
     let words = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
     // Entities are read, the marks of tasks become boxes, and invisible characters are spelt out.
-    // A reference that is known says its address instead of its label.
+    // A reference that is known says its address instead of its label, and the language of code is told by its colours.
     let written = text.replace("&amp;", "").replace("- [x] ", "").replace("[ref]", "");
+    let written = written.replace("```rust", "```");
     let written = words(&written.replace(['\u{202e}', '\u{1b}'], ""));
     let in_order = |look: Look| {
         let shown = words(&said(&whole(text, look)));

@@ -504,23 +504,26 @@ fn going_back_to_a_prompt() {
             change,
             lines,
         };
-        let prompt = |number, text: &str, ago, files| PastPrompt {
+        let prompt = |number, text: &str, ago: Option<u64>, files, commands| PastPrompt {
             number,
             text: text.to_owned(),
-            ago: Duration::from_secs(ago),
+            ago: ago.map(Duration::from_secs),
             files,
+            commands,
         };
         let altered = changed("src/date.py", Change::Altered, Some((3, 1)));
         let made = changed("tests/test_date.py", Change::Created, Some((24, 0)));
         let prompts = [
-            prompt(1, "Run the tests.\nWhat fails?", 8_000, vec![]),
+            prompt(1, "Run the tests.\nWhat fails?", None, vec![], 0),
+            prompt(2, "And now?", Some(8_000), vec![], 2),
             prompt(
-                2,
+                3,
                 "Fix the leap year rule, and add a test for 2100",
-                250,
+                Some(250),
                 vec![altered, made],
+                1,
             ),
-            prompt(3, "Now the docs \u{1b}[31m", 20, vec![]),
+            prompt(4, "Now the docs \u{1b}[31m", Some(20), vec![], 0),
         ];
         let restore = |name: &str, change, standing, diff: &str| Restore {
             name: name.to_owned(),
@@ -546,6 +549,7 @@ fn going_back_to_a_prompt() {
                 ),
             ],
             commands: vec!["python3 -m pytest -q".to_owned(), "black src".to_owned()],
+            is_recorded: true,
         };
         let mut lines = list(&prompts, &look);
         lines.push(Line::from("---"));
@@ -614,7 +618,7 @@ fn what_a_call_asks_to_do() {
             wary: None,
         };
         let mut lines = question(&facts(asked, Permission::Edit, Path::new("/home/user/project")), &look);
-        lines.extend(choices(Some("curl *"), true, &look));
+        lines.extend(choices(Some("`curl *`"), true, &look));
         lines.extend(choices(None, false, &look));
         lines
     });

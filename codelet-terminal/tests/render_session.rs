@@ -298,6 +298,62 @@ fn only_what_was_not_shown_whole_can_be_unfolded() {
 }
 
 #[test]
+fn how_a_command_ended_stands_below_whatever_of_its_output_is_shown() {
+    let noise: String = (1..=9).map(|line| format!("line {line}\n")).collect();
+    for (printed, expected) in [
+        (format!("{noise}[exit 3]\n"), "  line 8\n  line 9\n  [exit 3]\n"),
+        (
+            format!("error: first\n{noise}[exit 3]\n"),
+            "  error: first\n  line 8\n  line 9\n  [exit 3]\n",
+        ),
+        (
+            format!("{noise}error: last\n[exit 1, 4 s]\n"),
+            "  line 9\n  error: last\n  [exit 1]\n",
+        ),
+        ("error: only\n[exit 1]\n".to_owned(), "  error: only\n  [exit 1]\n"),
+        ("[exit 2]\n".to_owned(), "  [exit 2]\n"),
+    ] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started("a", "make"), at(1));
+        let all = Event::ToolPrinted {
+            id: Arc::from("a"),
+            text: printed.split_once("[exit").unwrap().0.to_owned(),
+        };
+        renderer.on(&all, at(1));
+        let told = text(&renderer.on(&finished("a", false, &printed), at(2)));
+        assert_eq!(told.split_once('\n').unwrap().1, expected, "{printed}");
+    }
+}
+
+#[test]
+fn of_a_long_output_both_ends_are_shown_however_its_lines_are() {
+    for printed in [
+        "x".repeat(500_000),
+        "a word and another ".repeat(20_000),
+        format!("first\n{}last\n", "one line\n".repeat(50_000)),
+        format!("first\n{}last\n", "\n".repeat(50_000)),
+    ] {
+        let mut renderer = Renderer::new(look());
+        renderer.on(&started("a", "make"), at(1));
+        renderer.on(&finished("a", true, &printed), at(2));
+        let shown = text(&renderer.expand(0).unwrap());
+        assert!(shown.len() < 40_000 && shown.contains("more"), "{}", shown.len());
+        assert!(shown.contains("; /more all shows all of it\n"));
+        assert!(
+            !printed.starts_with("first") || shown.contains("  first\n") && shown.ends_with("  last\n"),
+            "{shown}"
+        );
+        let all = std::iter::from_fn({
+            let mut unfolding = renderer.unfold(0).unwrap();
+            move || unfolding.next_lines(&look())
+        });
+        let letters = |text: &str| text.bytes().filter(u8::is_ascii_lowercase).count();
+        let all: String = all.map(|lines| text(&lines)).collect();
+        assert!(letters(&all) >= letters(&printed));
+    }
+}
+
+#[test]
 fn a_change_that_is_shown_in_part_can_be_unfolded_whole() {
     let change = |lines: usize| {
         let added: String = (1..=lines).map(|line| format!("+line {line}\n")).collect();

@@ -74,14 +74,23 @@ fn counted(number: usize, noun: &str) -> String {
 impl PastPrompt {
     /// How long ago, and what was changed for it: `3 min ago · src/a.rs +3 −1, b.txt (new) +10 −0`.
     pub fn about(&self) -> String {
-        let seconds = self.ago.as_secs();
+        let Some(ago) = self.ago else {
+            return "before this session".to_owned();
+        };
+        let seconds = ago.as_secs();
         let ago = match seconds {
             0..60 => "just now".to_owned(),
             60..3_600 => format!("{} min ago", seconds / 60),
             _ => format!("{} h {} min ago", seconds / 3_600, seconds / 60 % 60),
         };
+        // What a command changes, nobody knows.
+        let ran = match self.commands {
+            0 => String::new(),
+            1 => " · 1 command ran".to_owned(),
+            more => format!(" · {more} commands ran"),
+        };
         if self.files.is_empty() {
-            return format!("{ago} · no file edited");
+            return format!("{ago}{ran} · no file changed by Edit or Write");
         }
         let named = self.files.iter().take(FILES).map(changed_file).collect::<Vec<_>>();
         let more = self.files.len().saturating_sub(FILES);
@@ -90,7 +99,7 @@ impl PastPrompt {
         } else {
             String::new()
         };
-        format!("{ago} · {}{more}", named.join(", "))
+        format!("{ago} · {}{more}{ran}", named.join(", "))
     }
 }
 
@@ -114,6 +123,13 @@ impl Preview {
             counted(self.prompts, "prompt"),
             counted(self.steps, "answer"),
             counted(self.calls, "tool call")
+        )
+    }
+
+    /// That nothing is known of what was done before this session; none where it began behind the session's beginning.
+    pub fn before_the_session(&self) -> Option<&'static str> {
+        self.is_recorded.then_some(
+            "What was changed in files before this session began stays: only this session's changes are known.",
         )
     }
 

@@ -28,7 +28,11 @@ impl<F: Front> Chat<F> {
         let look = self.front.look();
         match name {
             Name::Exit => self.left = Some(Left::Left),
-            Name::More => self.front.unfold(),
+            Name::More => match arguments {
+                "" => self.front.unfold(false),
+                "all" => self.front.unfold(true),
+                _ => self.refuse(Role::Warning, "Usage: /more, or /more all."),
+            },
             Name::Help => self.front.print(answers::help(&look, &self.reach.prompts.prompts())),
             name if only_looks(name, arguments) => {
                 let shown = Looking::from(&look, &self.reach, Doing::Nothing).at(&self.session, name, arguments);

@@ -38,19 +38,15 @@ pub(super) fn largest(
         return;
     }
     let places = places(conversation);
-    heading(
-        "Largest",
-        "tokens, age and last use in steps, message or handle, what a compaction would do",
-        look,
-        out,
-    );
+    heading("Largest", "age and last use in steps", look, out);
     let steps = Steps::of(view);
     let figures = found
         .largest
         .iter()
         .map(|item| number(scale.of(item.tokens)).len())
         .max()
-        .unwrap_or(0);
+        .unwrap_or(0)
+        .max("tokens".len());
     let place_of = |item: &Item| {
         let message = view.get(item.message)?;
         places.get(&Arc::as_ptr(message)).copied()
@@ -60,7 +56,14 @@ pub(super) fn largest(
         fate.map_or("stays", |fate| word(fate.of_part(item.part)))
     };
     let words = found.largest.iter().map(|item| fate_of(item).len());
-    let words = words.max().unwrap_or(0).max(9);
+    let words = words.max().unwrap_or(0).max("compaction".len());
+    let row = |cells: [&str; 5]| {
+        let [tokens, age, used, message, fate] = cells;
+        format!("  {tokens:>figures$}  {age:>4} {used:>4}  {message:<7} {fate:<words$} ")
+    };
+    let titles = row(["tokens", "age", "used", "message", "compaction"]);
+    let titles = clip(titles.trim_end(), look.width);
+    out.push(Line::from(Span::styled(titles, look.style(Role::Dim))));
     for item in &found.largest {
         let place = place_of(item);
         let handle = match (handle_of(view, item), place) {
@@ -73,17 +76,11 @@ pub(super) fn largest(
             Some(used) => used.to_string(),
             None => look.pick("–", "-").to_owned(),
         };
-        let facts = format!(
-            "  {:>figures$}  {:>4} {:>4}  {:<7} {:<words$} ",
-            number(scale.of(item.tokens)),
-            steps.age(item.message),
-            used,
-            handle,
-            fate
-        );
+        let tokens = number(scale.of(item.tokens));
+        let facts = row([&tokens, &steps.age(item.message).to_string(), &used, &handle, fate]);
         let name = match &item.tool {
             Some(tool) => format!("{} {tool} {}", item.kind.name(), item.label),
-            None => format!("{} {}", item.kind.name(), item.label),
+            None => format!("{} {}", item.kind.name(), told_apart(&item.label)),
         };
         let name = clean(&name, 1).into_owned();
         // On a narrow terminal the name has a row of its own.
@@ -100,6 +97,12 @@ pub(super) fn largest(
             out.push(Line::from(format!("    {}", clip(&name, look.width.saturating_sub(4)))));
         }
     }
+}
+
+/// What a reminder is about, where that is what its first line tells: the rest of it is the same for all of them.
+fn told_apart(label: &str) -> &str {
+    let of_type = label.trim_start_matches('<').strip_prefix("system-reminder type=\"");
+    of_type.and_then(|rest| rest.split('"').next()).unwrap_or(label)
 }
 
 /// What a compaction would do, in a word.

@@ -133,7 +133,7 @@ pub fn choices(pattern: Option<&str>, may_be_kept: bool, look: &Look) -> Vec<Lin
     for choice in Choice::ALL {
         let words = match (choice, pattern) {
             (Choice::Once, _) => "yes, once".to_owned(),
-            (Choice::Always, Some(pattern)) => format!("yes, always in this session for `{}`", clean(pattern, 1)),
+            (Choice::Always, Some(pattern)) => format!("yes, always in this session for {}", clean(pattern, 1)),
             (Choice::Project, _) if may_be_kept => "always in this project …".to_owned(),
             (Choice::Always, None) | (Choice::Project, _) => continue,
             (Choice::No, _) => "no".to_owned(),

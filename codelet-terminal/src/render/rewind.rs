@@ -77,7 +77,15 @@ pub fn preview(number: usize, preview: &Preview, look: &Look) -> Vec<Line<'stati
         lines.extend(paragraph(&more, Role::Dim, look));
     }
     if preview.restores.is_empty() {
-        lines.extend(paragraph("The tools have changed no file since.", Role::Text, look));
+        lines.extend(paragraph(
+            "Edit and Write have changed no file since.",
+            Role::Text,
+            look,
+        ));
+    }
+    if let Some(told) = preview.before_the_session() {
+        lines.push(Line::default());
+        lines.extend(paragraph(told, Role::Warning, look));
     }
     if let Some(told) = preview.uncovered() {
         lines.push(Line::default());

@@ -89,6 +89,8 @@ pub struct Renderer {
     /// The session ends with what goes on.
     is_leaving: bool,
     last: Option<Topic>,
+    /// What is to stand at the end of the block that streams.
+    held: Vec<Vec<Line<'static>>>,
     /// Something of the answer under way was shown.
     has_said: bool,
     done: Done,
@@ -116,6 +118,7 @@ impl Renderer {
             is_asked: false,
             is_leaving: false,
             last: None,
+            held: Vec::new(),
             has_said: false,
             done: Done::default(),
             told_cause: String::new(),
@@ -273,11 +276,24 @@ impl Renderer {
         out
     }
 
-    /// The same while something is said: what is open goes on behind it as it was.
+    /// The same while an answer may stream: it never tears a sentence or a block of code, but is held until that ends. Until then it
+    /// is seen below what streams.
     pub fn aside(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
-        let mut out = self.topic(Topic::Notices);
-        out.extend(lines);
-        self.last = Some(Topic::Prompt);
+        self.held.push(lines);
+        match self.is_within_block() {
+            true => Vec::new(),
+            false => self.release(),
+        }
+    }
+
+    /// What was held, at a place where it may stand.
+    fn release(&mut self) -> Vec<Line<'static>> {
+        let mut out = Vec::new();
+        for lines in std::mem::take(&mut self.held) {
+            out.extend(self.topic(Topic::Notices));
+            out.extend(lines);
+            self.last = Some(Topic::Prompt);
+        }
         out
     }
 
@@ -320,11 +336,12 @@ impl Renderer {
         }
         let pending = self.answer.pending();
         if !pending.is_empty() {
-            if self.last.is_some_and(|last| last != Topic::Answer) {
+            if self.last.is_some_and(|last| last != Topic::Answer) && !begins_blank(&pending) {
                 out.push(Line::default());
             }
             out.extend(pending.into_iter().flat_map(|line| rows(line, look.width)));
         }
+        out.extend(self.held_rows(height / 2));
         // A call that has not begun is told of by its question, and the clocks of the others stand still while somebody is asked.
         let is_told = |running: &&Running| !self.is_asked || running.has_printed;
         let time = if self.is_asked { self.since } else { now };
@@ -355,6 +372,27 @@ impl Renderer {
         }
         let out = out.split_off(out.len().saturating_sub(height));
         out.into_iter().map(|line| clip_line(line, look.width)).collect()
+    }
+
+    /// The newest of what is held, in so many rows at most.
+    fn held_rows(&self, room: usize) -> Vec<Line<'static>> {
+        let Some(newest) = self.held.last() else {
+            return Vec::new();
+        };
+        let all: usize = self.held.iter().map(Vec::len).sum();
+        let shown = if all < room { all } else { room.saturating_sub(2) };
+        let mut out = vec![Line::default()];
+        out.extend(newest.iter().take(shown).cloned());
+        let more = all - shown.min(newest.len());
+        if more > 0 {
+            let words = format!(
+                "{} {}, when this paragraph ends",
+                self.look.pick("…", "..."),
+                count(more as u64, "more row")
+            );
+            out.push(self.one_line(&words, Role::Dim));
+        }
+        out
     }
 
     /// Whether something is happening, so that [`live`](Self::live) and the status may change without an event: the times in them.
@@ -412,11 +450,21 @@ impl Renderer {
         spinner(self.beats, &self.look)
     }
 
-    /// The last thing that was folded, counted back from 0, whole: a tool's output, thinking, a long prompt.
+    /// The last thing that was folded, counted back from 0: a tool's output, thinking, a long prompt. Of a long one both ends.
+    pub fn expand(&self, back: usize) -> Option<Vec<Line<'static>>> {
+        self.unfold(back).map(|unfolding| unfolding.ends(&self.look))
+    }
+
+    /// The same, whole.
     pub fn unfold(&self, back: usize) -> Option<Unfolding> {
         let (name, text, role) = self.folded.iter().rev().nth(back)?;
         let head = format!("{name} {} {}", self.look.pick("·", "-"), bytes(text.len() as u64));
         Some(Unfolding::new(&head, text.clone(), *role))
+    }
+
+    /// Whether what is printed now would tear a block that streams.
+    pub fn is_within_block(&self) -> bool {
+        !self.answer.is_between_blocks()
     }
 
     /// Something has really moved.
@@ -453,7 +501,9 @@ impl Renderer {
     /// Ends the answer's text, which goes on after something else if it does.
     fn flush(&mut self) -> Vec<Line<'static>> {
         let lines = self.answer.finish();
-        self.said(lines)
+        let mut out = self.said(lines);
+        out.extend(self.release());
+        out
     }
 
     /// Lines of the answer, behind whatever was shown before.
@@ -462,6 +512,9 @@ impl Renderer {
             return lines;
         }
         let mut out = self.topic(Topic::Answer);
+        if begins_blank(&lines) {
+            out.clear();
+        }
         out.extend(lines);
         self.has_said = true;
         out
@@ -498,6 +551,11 @@ impl Renderer {
         self.fold("Thinking", Body::new(thought), Role::Dim);
         out
     }
+}
+
+/// Whether these lines bring their own distance from what stands before them.
+fn begins_blank(lines: &[Line<'_>]) -> bool {
+    lines.first().is_some_and(|line| line.spans.is_empty())
 }
 
 /// How many words there are in a text.

@@ -9,6 +9,7 @@ use super::wrap::{Breaking, Wrap, clip, clip_line, columns};
 use codelet_agent::event::Stopped;
 use codelet_agent::task::Progress;
 use codelet_context::body::Body;
+use codelet_context::refusal;
 use codelet_context::todo::TodoItem;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -30,6 +31,8 @@ const OWN: usize = 24;
 pub(crate) const OWN_ID: &str = "!";
 /// Bytes that a tool says behind what was shown as it came, such as its status.
 const ENDING: u64 = 200;
+/// The tool that writes notes, of which nobody needs to know how long its answer is.
+const NOTE: &str = "Note";
 /// The tool that keeps the list of what is to be done, and items of a long list that are shown.
 const TODO: &str = "Todo";
 const LISTED: usize = 12;
@@ -206,8 +209,13 @@ impl Running {
         {
             return (lines, None);
         }
+        // What a tool prints never begins so: whoever runs it puts words before that.
+        if let Some(why) = printed.strip_prefix(refusal::PREFACE).filter(|_| !answer.success) {
+            return (self.refused(printed, why, look), None);
+        }
         let text = told(printed, said, answer.success);
         let text = &*text;
+        let said = told("", said, answer.success);
         let dim = look.style(Role::Dim);
         let dot = look.pick(" · ", " - ");
         let diff = Diff::parse(answer.diff);
@@ -226,8 +234,8 @@ impl Running {
         } else if !diff.is_empty() {
             tail.push(Span::raw(" "));
             tail.extend(diff.summary(look));
-        } else if answer.success && answer.bytes > 0 {
-            let bytes = answer.bytes.saturating_sub(said.len() as u64);
+        } else if answer.success && answer.bytes > 0 && &*self.tool != NOTE {
+            let bytes = answer.bytes.saturating_sub(answer.remarks as u64);
             tail.push(Span::styled(format!("{dot}{}", size(printed, bytes)), dim));
         }
         tail.push(Span::styled(format!("{dot}{}", took(answer.elapsed)), dim));
@@ -247,13 +255,14 @@ impl Running {
         if has_come {
             return (out, folded(self.shown.abs_diff(printed.len() as u64) <= 1));
         }
-        let mut shown: Vec<(&str, Role)> = Vec::new();
+        let (mut shown, mut end): (Vec<(&str, Role)>, Vec<&str>) = (Vec::new(), Vec::new());
         if &*self.id == OWN_ID {
             shown = own(text, look, &mut out);
         } else if answer.stopped.is_some() {
-            shown = last(text);
+            shown = last(text, LAST);
         } else if !answer.success {
-            shown = self.failure(text);
+            end = said.lines().filter(|line| !line.trim().is_empty()).collect();
+            shown = self.failure(printed, LAST - usize::from(!end.is_empty()));
         } else if !diff.is_empty() {
             out.extend(
                 diff.lines(&look.at_width(look.width.saturating_sub(2)), CHANGED)
@@ -264,9 +273,17 @@ impl Running {
                 return (out, Some(Body::new(answer.diff)));
             }
         } else if self.has_printed {
-            shown = last(text);
+            shown = last(text, LAST);
         }
         out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
+        // How it ended stands behind all of it, and may take a sentence to say.
+        for line in end {
+            let margin = vec![Span::raw("  ")];
+            let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin);
+            wrap.push(dim, &clean(line, 4), &mut out);
+            wrap.finish(&mut out);
+            shown.push((line, Role::Dim));
+        }
         let is_whole = answer.bytes <= answer.printed.len() as u64 && is_all(&shown, text, look);
         (out, folded(is_whole))
     }
@@ -308,6 +325,29 @@ impl Running {
         Some(out)
     }
 
+    /// How it looks when it was not permitted, with the reason that was given.
+    fn refused(&self, answer: &str, why: &str, look: &Look) -> Vec<Line<'static>> {
+        let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Warning));
+        let dot = Span::styled(look.pick(" · ", " - "), look.style(Role::Dim));
+        let mut out = vec![self.line(
+            mark,
+            vec![dot, Span::styled("refused", look.style(Role::Warning))],
+            look,
+        )];
+        let why = match refusal::words_in(answer) {
+            Some("") => return out,
+            Some(words) => format!("No, because: {words}"),
+            None => why.to_owned(),
+        };
+        let margin = vec![Span::raw("  ")];
+        for line in why.trim_end().lines() {
+            let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin.clone());
+            wrap.push(look.style(Role::Dim), &clean(line, 4), &mut out);
+            wrap.finish(&mut out);
+        }
+        out
+    }
+
     /// How it looks when it was interrupted, after so long if it had begun.
     pub fn stopped(&self, how: Stopped, elapsed: Option<Duration>, look: &Look) -> Line<'static> {
         let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Error));
@@ -322,14 +362,18 @@ impl Running {
         self.line(mark, tail, look)
     }
 
-    /// The first line that tells of an error, and how it ended.
-    fn failure<'a>(&self, text: &'a str) -> Vec<(&'a str, Role)> {
-        let Some(first) = first_error(text) else {
-            return Vec::new();
+    /// The first line that tells of an error, and so many of the last.
+    fn failure<'a>(&self, printed: &'a str, most: usize) -> Vec<(&'a str, Role)> {
+        let mut shown = if self.has_printed {
+            last(printed, most)
+        } else {
+            Vec::new()
         };
-        let mut shown = vec![(first, Role::Error)];
-        if self.has_printed {
-            shown.extend(last(text).into_iter().filter(|(line, _)| *line != first));
+        if let Some(first) = first_error(printed) {
+            match shown.iter_mut().find(|(line, _)| *line == first) {
+                Some(line) => line.1 = Role::Error,
+                None => shown.insert(0, (first, Role::Error)),
+            }
         }
         shown
     }
@@ -399,8 +443,8 @@ fn size(text: &str, bytes_of_all: u64) -> String {
 }
 
 /// The lines that are seen of an output.
-fn last(text: &str) -> Vec<(&str, Role)> {
-    let lines = last_lines(text, LAST).into_iter();
+fn last(text: &str, most: usize) -> Vec<(&str, Role)> {
+    let lines = last_lines(text, most).into_iter();
     lines.map(|line| (line, Role::Dim)).collect()
 }
 
@@ -444,7 +488,7 @@ fn own<'a>(text: &'a str, look: &Look, out: &mut Vec<Line<'static>>) -> Vec<(&'a
     if let Some(before) = all.checked_sub(OWN).filter(|before| *before > 0) {
         let how = if look.is_plain() { "/more" } else { "Ctrl-O" };
         let words = format!(
-            "{} {} before; {how} shows all",
+            "{} {} before; {how} shows more",
             look.pick("…", "..."),
             count(before as u64, "line")
         );
@@ -487,6 +531,10 @@ pub struct Unfolding {
 
 /// So many bytes of an output become lines at once.
 const PART: usize = 64 * 1024;
+/// Lines of a long output from its beginning and from its end that are shown where not all of it is asked for, and bytes of either.
+const HEAD_LINES: usize = 40;
+const TAIL_LINES: usize = 80;
+const END_BYTES: usize = 12 * 1024;
 
 impl Unfolding {
     /// Everything that a text says, below this line.
@@ -497,6 +545,38 @@ impl Unfolding {
             at: 0,
             role,
         }
+    }
+
+    /// All of it, or both ends of what is longer than a few screens.
+    pub fn ends(mut self, look: &Look) -> Vec<Line<'static>> {
+        let text = self.text.clone();
+        let text = text.as_str();
+        let begin = text
+            .match_indices('\n')
+            .nth(HEAD_LINES - 1)
+            .map_or(text.len(), |(at, _)| at + 1);
+        let begin = begin.min(text.floor_char_boundary(END_BYTES));
+        let end = text
+            .trim_end_matches('\n')
+            .rmatch_indices('\n')
+            .nth(TAIL_LINES - 1)
+            .map_or(0, |(at, _)| at + 1);
+        let end = end.max(text.ceil_char_boundary(text.len().saturating_sub(END_BYTES)));
+        let mut out = Vec::new();
+        if begin < end {
+            let between = &text[begin..end];
+            let left_out = match between.bytes().filter(|&byte| byte == b'\n').count() as u64 {
+                0 => format!("{} more", bytes(between.len() as u64)),
+                lines => count(lines, "more line"),
+            };
+            self.text = Body::new(&text[..begin]);
+            out.extend(std::iter::from_fn(|| self.next_lines(look)).flatten());
+            let told = format!("{} {left_out}; /more all shows all of it", look.pick("…", "..."));
+            out.push(indented(&told, look.style(Role::Warning), look));
+            (self.text, self.at) = (Body::new(&text[end..]), 0);
+        }
+        out.extend(std::iter::from_fn(|| self.next_lines(look)).flatten());
+        out
     }
 
     /// The next lines; none when all were shown.

@@ -1,16 +1,11 @@
 //! Keys for what the session itself asks. They answer as they answer a question for permission: not what was on its way when it appeared, not
 //! what is part of something written, and no paste.
 
-use super::{Act, BURST, Repl, SETTLED, STARTLED};
-use crate::decision::{Deciding, Decision, Heard, Patience};
+use super::{Act, Repl};
+use crate::decision::{Deciding, Decision};
 use crate::keys::{Code, Key};
+use crate::letters::Heard;
 use std::time::Instant;
-
-const PATIENCE: Patience = Patience {
-    startled: STARTLED,
-    settled: SETTLED,
-    burst: BURST,
-};
 
 impl Repl {
     /// Asks this.
@@ -31,7 +26,7 @@ impl Repl {
     pub(crate) fn decided_from(&self) -> Option<Instant> {
         self.deciding
             .as_ref()
-            .map(|deciding| deciding.answerable_from(PATIENCE))
+            .map(|deciding| deciding.letters.answerable_from())
     }
 
     /// Whether keys decide now.
@@ -39,11 +34,6 @@ impl Repl {
         self.editor.is_empty()
             && self.editor.searching().is_none()
             && self.decided_from().is_some_and(|from| now >= from)
-    }
-
-    /// When a letter that was picked decides.
-    pub(super) fn decides_at(&self) -> Option<Instant> {
-        self.deciding.as_ref()?.settles_at(PATIENCE)
     }
 
     /// Time has passed: a letter that stood alone decides.
@@ -54,15 +44,14 @@ impl Repl {
         let settled = self
             .deciding
             .as_ref()
-            .and_then(|deciding| deciding.settled(now, PATIENCE));
+            .and_then(|deciding| deciding.letters.settled(now));
         settled.map_or_else(Vec::new, |letter| self.decided(letter))
     }
 
     /// The letter that was picked was the beginning of something written.
     pub(super) fn take_back_letter(&mut self) {
-        if let Some(letter) = self.deciding.as_mut().and_then(Deciding::unpick) {
-            self.editor.key(Key::plain(Code::Char(letter)));
-        }
+        let letter = self.deciding.as_mut().and_then(|deciding| deciding.letters.unpick());
+        self.give_letter(letter);
     }
 
     /// A key while something is to be decided; `None` if it is none for that, so that writing goes on.
@@ -77,20 +66,31 @@ impl Repl {
             self.early = (is_early && self.is_only_early(key)).then_some(now);
             return None;
         }
-        match deciding.key(key, now, PATIENCE) {
+        let heard = deciding.key(key, now);
+        self.heard(heard, |repl, letter| repl.decided(letter))
+    }
+
+    /// What comes of a key for a question; `None` if it is none, so that writing goes on.
+    pub(super) fn heard(&mut self, heard: Heard, answer: impl FnOnce(&mut Self, char) -> Vec<Act>) -> Option<Vec<Act>> {
+        match heard {
             Heard::Writing(before) => {
-                if let Some(letter) = before {
-                    self.editor.key(Key::plain(Code::Char(letter)));
-                }
+                self.give_letter(before);
                 None
             }
             Heard::Taken => Some(Vec::new()),
             Heard::Returned(letter) => {
-                self.editor.key(Key::plain(Code::Char(letter)));
+                self.give_letter(Some(letter));
                 Some(Vec::new())
             }
             Heard::Left => Some(vec![Act::Interrupt]),
-            Heard::Answer(letter) => Some(self.decided(letter)),
+            Heard::Answer(letter) => Some(answer(self, letter)),
+        }
+    }
+
+    /// This letter is the beginning of something written.
+    pub(super) fn give_letter(&mut self, letter: Option<char>) {
+        if let Some(letter) = letter {
+            self.editor.key(Key::plain(Code::Char(letter)));
         }
     }
 

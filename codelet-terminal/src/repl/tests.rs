@@ -294,6 +294,14 @@ fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
         });
         (store.lock().unwrap().clone(), said)
     }
+    // An Enter before anybody can have read them does nothing, and says so.
+    let (at, _) = question(|at| {
+        at.wait(1_000);
+        at.code(Code::Char('p'));
+        at.wait(360);
+        assert_eq!(at.code(Code::Enter), []);
+    });
+    assert!(at.repl.hint.is_some_and(|hint| hint.contains("read the pattern first")));
     let none: [[&str; 1]; 0] = [];
     for (keys, patterns, is_answered) in [
         ("p||\r", vec!["cargo test *"], true),
@@ -367,15 +375,17 @@ fn keys_that_were_on_their_way_answer_nothing() {
     }
 }
 
-/// What is typed at this pace behind a question that was seen a second ago, after which these keys come.
-fn typed_at(text: &str, pause: u64, then: &[Code]) -> (At, Option<Verdict>) {
+/// What is typed behind a question that was seen a second ago, so many milliseconds after the letter and then at the pace of a
+/// hand; then these keys come.
+fn typed_after(letter: char, pause: u64, text: &str, then: &[Code]) -> (At, Option<Verdict>) {
     question(|at| {
         at.wait(1_000);
-        for c in text.chars() {
-            at.wait(pause);
-            at.code(Code::Char(c));
-        }
+        at.code(Code::Char(letter));
         at.wait(pause);
+        for c in text.chars() {
+            at.code(Code::Char(c));
+            at.wait(120);
+        }
         for code in then {
             at.code(*code);
         }
@@ -383,23 +393,39 @@ fn typed_at(text: &str, pause: u64, then: &[Code]) -> (At, Option<Verdict>) {
 }
 
 #[test]
-fn a_reason_is_written_at_the_pace_of_any_hand() {
-    for pause in [0, 8, 60, 150, 300, 1_000] {
-        let (at, said) = typed_at("rnot now", pause, &[Code::Enter]);
+fn a_reason_is_written_once_its_line_has_opened() {
+    for pause in [360, 1_000] {
+        let (at, said) = typed_after('r', pause, "not now", &[Code::Enter]);
         let no = Verdict::No("the user said no, and: not now".to_owned());
         assert_eq!((said, at.repl.editor.text().as_str()), (Some(no), ""), "{pause}");
     }
-    let (_, said) = typed_at("r", 50, &[Code::Enter]);
+    // Enter opens it at once, and refuses without a reason only then.
+    let (at, said) = typed_after('r', 100, "", &[Code::Enter]);
+    assert_eq!(said, None);
+    assert!(at.repl.refusing().is_some());
+    let (_, said) = typed_after('r', 100, "", &[Code::Enter, Code::Enter]);
     assert_eq!(said, Some(Verdict::No("the user said no".to_owned())));
 }
 
 #[test]
-fn a_message_that_begins_like_a_reason_is_still_there_to_be_sent() {
+fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
     // Somebody begins to write while the question stands there unseen.
-    for text in ["remove it", "Remove it", "run yarn again"] {
-        let (at, said) = typed_at(text, 120, &[Code::Esc]);
-        assert_eq!((said, at.repl.editor.text().as_str()), (None, text));
-        assert!(at.repl.refusing().is_none());
+    for text in [
+        "remove it",
+        "Remove it",
+        "run yarn again",
+        "no tabs",
+        "yes, but",
+        "always",
+        "put it there",
+    ] {
+        let (first, rest) = text.split_at(1);
+        for then in [&[][..], &[Code::Enter]] {
+            let (at, said) = typed_after(first.chars().next().unwrap(), 120, rest, then);
+            assert!(said.is_none() && at.repl.refusing().is_none(), "{text}");
+            let left = if then.is_empty() { text } else { "" };
+            assert_eq!(at.repl.editor.text(), left);
+        }
     }
     // And before it answers anything, as ever.
     let (at, said) = question(|at| {
@@ -409,32 +435,21 @@ fn a_message_that_begins_like_a_reason_is_still_there_to_be_sent() {
     assert_eq!((said, at.repl.editor.text().as_str()), (None, "remove it"));
     // The letter alone is none.
     for key in [Code::Esc, Code::Backspace] {
-        let (at, said) = typed_at("r", 120, &[key]);
+        let (at, said) = typed_after('r', 120, "", &[key]);
         assert_eq!((said, at.repl.editor.text().as_str()), (None, ""));
         assert!(at.repl.refusing().is_none());
     }
 }
 
 #[test]
-fn a_reason_that_was_left_goes_on_with_the_same_letter_and_is_not_lost_with_another_answer() {
-    let no = |why: &str| Some(Verdict::No(format!("the user said no, and: {why}")));
-    let (_, said) = question(|at| {
+fn a_reason_that_was_left_comes_back_with_up() {
+    let (mut at, said) = question(|at| {
         at.wait(1_000);
         at.write("r");
         at.wait(400);
         at.write("use make");
         assert_eq!(at.code(Code::Esc), []);
         assert!(at.repl.hint.is_some() && at.repl.editor.is_empty());
-        at.write("r instead");
-        at.code(Code::Enter);
-    });
-    assert_eq!(said, no("use make instead"));
-    let (mut at, said) = question(|at| {
-        at.wait(1_000);
-        at.write("r");
-        at.wait(400);
-        at.write("use make");
-        at.code(Code::Esc);
         at.write("y");
         at.wait(400);
         at.repl.settle(at.now);

@@ -206,6 +206,7 @@ impl World {
         let (counted, _) = git.bytes(&counted).unwrap_or_default();
         let counted: HashMap<PathBuf, Lines> = counts(&counted).collect();
         for file in &mut commit.files {
+            file.is_written_here = made.contains(&root.join(&file.path));
             file.lines = counted.get(&file.path).copied();
             if is_ours.iter().any(|ours| ours.path == file.path)
                 && let Some(text) = self.new_file(root, file)
@@ -241,6 +242,7 @@ impl World {
             path,
             lines: None,
             mode: None,
+            is_written_here: false,
         }
     }
 

@@ -26,6 +26,10 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
+/// Why the status is another one than that of an answer.
+const HELD_UP: &str =
+    "exit status 1: the last call that was more than reading was not permitted (--permission, --allow PATTERN)";
+
 /// Runs the prompt.
 ///
 /// # Errors
@@ -210,7 +214,10 @@ pub fn carry(
     let ending = runtime.block_on(session.prompt(prompt, interrupt, front));
     // The model's last words may be that it was not let.
     let exit = match Exit::of(&ending) {
-        Exit::Done if session.is_held_up() => Exit::Failed,
+        Exit::Done if session.is_held_up() => {
+            front.on(Event::Notice(HELD_UP.to_owned()));
+            Exit::Failed
+        }
         exit => exit,
     };
     let finish = |front: &mut dyn Front, exit: Exit| {

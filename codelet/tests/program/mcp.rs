@@ -767,7 +767,7 @@ fn a_session_asks_before_a_servers_tool_is_called() {
             ("y", "allowed once", 0),
             ("a", "allowed in this session", 1),
             // Another tool of the same server is another question.
-            ("n", "refused: files__environment", 3),
+            ("n", "files__environment", 3),
         ] {
             if kind == Kind::Terminal {
                 session.read("[y] yes, once", 1);

@@ -76,9 +76,13 @@ fn a_message_is_proposed_beside_the_conversation_and_the_commit_is_made_once_it_
             "M a.txt +2 ",
             "A b.txt",
             "not known to git: mine.txt",
+            "Changed by you or by a command, not by Edit or Write",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
+        // What the session has written stands before the rest.
+        assert!(text.find("A b.txt") < text.find("not by Edit or Write"), "{text}");
+        assert!(text.find("not by Edit or Write") < text.find("M a.txt"), "{text}");
         assert_eq!(git(&bench.work, &["log", "--format=%s"]), "first\n");
         match session.kind() {
             // The message stands in the line; what was on its way when it came there does not send it.

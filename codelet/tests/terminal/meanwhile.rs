@@ -8,8 +8,10 @@ use serde_json::json;
 
 #[test]
 fn commands_that_only_look_answer_while_an_answer_streams() {
+    // It stands still between a paragraph and what comes next.
     let gate = Gate::after(6);
-    let half = "The beginning of an answer.\n\n```rust\nlet first = 1;\nlet second = 2;\n```\n\nThe end of it.";
+    let half = "The beginning of an answer, a bit.\n\n\
+        ```rust\nlet first = 1;\nlet second = 2;\n```\n\nThe end of it.";
     let (_bench, server, mut terminal) = open([
         Reply::text("Hello.").billed(usage(2_000)),
         Reply::text(half).in_fragments_of(12).gated(&gate),
@@ -47,6 +49,59 @@ fn commands_that_only_look_answer_while_an_answer_streams() {
     assert!(text.contains("The end of it."), "{text}");
     assert!(!text.contains("```"), "{text}");
     leave(&mut terminal, &server);
+}
+
+/// A sentence that is under way, and the answer that ends it: what is printed meanwhile stands behind the paragraph.
+#[test]
+fn what_is_looked_at_in_the_middle_of_a_sentence_or_of_code_stands_behind_it() {
+    let sentence = "A sentence that goes on for so long that its first row is full and stands for good while the \
+        second one is still being written by a model which takes its time over the words that are to come, and ends here.";
+    let code = "```rust\nlet first = 1;\nlet second = 2;\nlet third = 3;\n```";
+    for (text, begun, whole) in [
+        (
+            format!("{sentence}\n\nThe next."),
+            "goes on for",
+            "its time over the words that are to come, and ends here.",
+        ),
+        (
+            format!("{code}\n\nThe next."),
+            "let first",
+            "let first = 1; let second = 2; let third = 3;",
+        ),
+    ] {
+        for kind in Kind::ALL {
+            let gate = Gate::after(text.len() / 4 * 3 / 4);
+            let bench = Bench::new();
+            bench.settings("idle_timeout = 20\npatience = 60\n");
+            let server = server([
+                Reply::text("Hello.").billed(usage(2_000)),
+                Reply::text(&text).in_fragments_of(4).gated(&gate),
+            ]);
+            let mut session = kind.start(&bench, &server, &[]);
+            session.say("Hi.");
+            session.wait("Hello.");
+            session.say("Tell me.");
+            block_on(gate.reached());
+            session.wait(begun);
+            session.say("/cost");
+            // On a terminal it is seen at once, below what streams.
+            if kind == Kind::Terminal {
+                session.wait("cache reads");
+            }
+            gate.open();
+            session.wait("The next.");
+            session.wait("cache reads");
+            leave(&mut *session, &server);
+            let shown = session.text();
+            // What is typed there the terminal shows by itself, wherever that is.
+            let rows = shown.lines().filter(|row| *row != "/cost");
+            let rows = rows.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+            assert!(rows.contains(whole), "{kind:?}: {shown}");
+            if kind == Kind::Terminal {
+                assert!(shown.find("cache reads") < shown.find("The next."), "{shown}");
+            }
+        }
+    }
 }
 
 /// A model that runs a command until a file is there.

@@ -1,7 +1,7 @@
 //! Before somebody permits something they can see all of it, and what they press too early goes nowhere.
 
 use crate::common::agent::Bench;
-use crate::common::pty::{Piped, Session, Terminal};
+use crate::common::pty::{Kind, Piped, Session, Terminal};
 use crate::{SIZE, leave, open, server};
 use codelet_testkit::server::Reply;
 use serde_json::json;
@@ -62,6 +62,67 @@ fn both_ends_of_a_long_command_stand_above_the_answers_and_a_key_shows_what_is_b
     terminal.wait("Made.");
     assert!(bench.work.join("hidden").exists());
     leave(&mut terminal, &server);
+}
+
+#[test]
+fn a_long_command_stands_once_in_its_question_and_what_always_permits_is_said_in_a_few_words() {
+    let lines: String = (1..=6).map(|n| format!("echo line {n} of a script\n")).collect();
+    let command = format!("set -e\nfor f in *.txt; do\n{lines}done > out.txt; mkdir made");
+    let (bench, server, mut terminal) = open([Reply::call("Bash", json!({"command": command})), Reply::text("Made.")]);
+    terminal.say("Run it.");
+    terminal.see("[y] yes, once");
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("line 4 of a script").count(), 1, "{screen}");
+    assert!(
+        screen.contains("always in this session for this exact command"),
+        "{screen}"
+    );
+    assert!(
+        screen
+            .lines()
+            .any(|row| row.starts_with("Allow Bash set -e") && row.ends_with("…?")),
+        "{screen}"
+    );
+    terminal.answer("a");
+    terminal.wait("Made.");
+    assert!(bench.work.join("made").is_dir());
+    let text = terminal.text();
+    assert_eq!(text.matches("line 4 of a script").count(), 1, "{text}");
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn a_call_that_is_refused_is_told_once_with_the_reason() {
+    for kind in Kind::ALL {
+        for (word, reason) in [("n", None), ("n use make", Some("No, because: use make"))] {
+            let bench = Bench::new();
+            let server = server([
+                Reply::call("Bash", json!({"command": "mkdir one"})),
+                Reply::text("Pity."),
+            ]);
+            let mut session = kind.start(&bench, &server, &[]);
+            session.say("Make it.");
+            session.read(
+                if kind == Kind::Terminal {
+                    "[y] yes, once"
+                } else {
+                    "Allow it?"
+                },
+                1,
+            );
+            session.answer(word);
+            session.wait("Pity.");
+            let text = session.text().replace(" - refused", " · refused");
+            assert_eq!(text.to_lowercase().matches("refused").count(), 1, "{kind:?}: {text}");
+            assert!(text.contains("Bash mkdir one · refused\n"), "{kind:?}: {text}");
+            assert!(
+                !text.contains("failed") && !text.contains("the user said no"),
+                "{kind:?}: {text}"
+            );
+            assert!(reason.is_none_or(|reason| text.contains(reason)), "{kind:?}: {text}");
+            leave(&mut *session, &server);
+        }
+    }
 }
 
 #[test]

@@ -282,3 +282,73 @@ fn what_a_compaction_has_taken_out_stands_in_the_window_again() {
     // What was sent with the prompt then is sent again, byte for byte.
     assert_eq!(texts(&server, 4), texts(&server, 2));
 }
+
+#[test]
+fn what_commands_may_have_changed_is_not_said_to_be_nothing() {
+    let (bench, server) = (
+        Bench::new(),
+        server([
+            Reply::call("Bash", json!({"command": "sed -i s/one/1/ a.txt; echo hi > new.txt"})).billed(usage(2_000)),
+            says("Run."),
+            says("Only said."),
+        ]),
+    );
+    bench.file("a.txt", "one\n");
+    let mut terminal = Terminal::start(&bench, &server, &["--permission", "all"], SIZE);
+    terminal.say("Replace it.");
+    terminal.wait("Run.");
+    terminal.rest();
+    terminal.say("Say something.");
+    terminal.wait("Only said.");
+    terminal.rest();
+    terminal.say("/rewind");
+    terminal.wait("just now · 1 command ran · no file changed by Edit or Write");
+    terminal.wait("just now · no file changed by Edit or Write");
+    leave(&mut terminal, &server);
+}
+
+#[test]
+fn a_conversation_that_is_gone_on_from_can_be_gone_back_in_and_what_is_known_of_files_is_said() {
+    let (bench, first) = (Bench::new(), server(two_prompts()));
+    bench.file("a.txt", "one\ntwo\n");
+    let mut terminal = Terminal::start(&bench, &first, &["--transcript", "s.json"], SIZE);
+    work(&mut terminal);
+    leave(&mut terminal, &first);
+
+    let second = server([write("c.txt", "more\n"), says("More done."), says("Again done.")]);
+    let mut terminal = Terminal::start(&bench, &second, &["--from", "s.json"], SIZE);
+    terminal.say("/rewind");
+    terminal.wait("2  Make one a digit, too.");
+    terminal.wait("before this session");
+    terminal.say("Write more.");
+    terminal.wait("More done.");
+    terminal.rest();
+    terminal.say("/rewind 2");
+    terminal.wait("From the conversation: 2 prompts, 5 answers and 3 tool calls go.");
+    terminal.wait("What was changed in files before this session began stays");
+    terminal.see("[b] both: conversation and files");
+    terminal.send(b"b");
+    terminal.see("› Make one a digit, too.");
+    terminal.see(SENDS);
+    // What this session has changed is put back, and no more.
+    assert!(!bench.work.join("c.txt").exists());
+    assert_eq!(
+        (bench.read("a.txt").as_str(), bench.read("new/b.txt").as_str()),
+        ("1\n2\n", "made\n")
+    );
+    terminal.send(b"\r");
+    terminal.wait("Again done.");
+    terminal.rest();
+    leave(&mut terminal, &second);
+    let sent = texts(&second, 2);
+    assert!(
+        sent.contains("First done.") && !sent.contains("Second done.") && !sent.contains("More done."),
+        "{sent}"
+    );
+    assert_eq!(
+        sent.matches("This session goes on from a conversation that was recorded before")
+            .count(),
+        1,
+        "{sent}"
+    );
+}

@@ -22,6 +22,8 @@ pub(super) struct Blocks {
     is_blank: bool,
     /// Something was shown, so that a blank line parts it from what follows.
     has_shown: bool,
+    /// The last block was a heading, and what it is about has not come.
+    is_headed: bool,
     references: References,
 }
 
@@ -43,6 +45,7 @@ impl Blocks {
             leaf: Leaf::None,
             is_blank: false,
             has_shown: false,
+            is_headed: false,
             references: References::default(),
         }
     }
@@ -61,6 +64,10 @@ impl Blocks {
 
     pub(super) fn is_empty(&self) -> bool {
         self.containers.is_empty() && matches!(self.leaf, Leaf::None)
+    }
+
+    pub(super) fn is_between(&self) -> bool {
+        matches!(self.leaf, Leaf::None) && !self.is_headed
     }
 
     /// Whether a line with this beginning may be taken in pieces: what it is does not depend on its end.
@@ -353,6 +360,10 @@ impl Blocks {
         let style = heading_style(&self.look, level);
         let mut words = Words::new(&self.look, begin, style, true, &self.references);
         let title = if is_end { without_closing_marks(text) } else { text };
+        let title = match self.look.is_plain() {
+            true => title,
+            false => title[level..].trim_start(),
+        };
         words.add(title, is_end, &self.look, out);
         self.leaf = Leaf::Words(words);
         if is_end {
@@ -405,8 +416,9 @@ impl Blocks {
             let level = if line.starts_with('=') { 1 } else { 2 };
             words.style = heading_style(&self.look, level);
             words.is_heading = true;
-            let marks = "#".repeat(level) + " ";
-            words.text.insert_str(0, &marks);
+            if self.look.is_plain() {
+                words.text.insert_str(0, if level == 1 { "# " } else { "## " });
+            }
             self.end_leaf(out);
             return true;
         }
@@ -462,7 +474,11 @@ impl Blocks {
     }
 
     fn end_leaf(&mut self, out: &mut Vec<Line<'static>>) {
-        match std::mem::replace(&mut self.leaf, Leaf::None) {
+        let leaf = std::mem::replace(&mut self.leaf, Leaf::None);
+        if !matches!(leaf, Leaf::None) {
+            self.is_headed = matches!(&leaf, Leaf::Words(words) if words.is_heading);
+        }
+        match leaf {
             Leaf::None => {}
             Leaf::Words(words) => words.finish(&self.look, out),
             Leaf::Code(code) => {
@@ -531,11 +547,12 @@ fn heading(text: &str) -> Option<usize> {
     is_one.then_some(level)
 }
 
+/// How a heading looks, which without looks is told by its marks.
 fn heading_style(look: &Look, level: usize) -> Style {
-    let style = look.style(Role::Accent);
     match level {
-        1 if !look.is_plain() => style.underlined(),
-        _ => style,
+        1 if !look.is_plain() => look.style(Role::Accent).underlined(),
+        1 | 2 => look.style(Role::Accent),
+        _ => look.style(Role::Strong),
     }
 }
 

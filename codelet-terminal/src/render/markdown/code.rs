@@ -14,6 +14,9 @@ pub(super) struct Fence {
     length: usize,
 }
 
+/// Tags that say no more than that there are no colours.
+const UNCOLOURED: [&str; 5] = ["text", "txt", "plaintext", "plain", "console"];
+
 /// A block of code that is open.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
@@ -96,7 +99,14 @@ impl Code {
             Highlight::of(ending)
         };
         let style = self.look.style(Role::Dim);
-        let label = if self.look.is_plain() { text.trim_end() } else { label };
+        // A language is told by its colours; a file, or whatever else is said, is worth a row.
+        let is_language =
+            (self.highlight.is_some() || UNCOLOURED.contains(&tag)) && !label.contains(['/', '.', ' ', '=', ':']);
+        let label = match self.look.is_plain() {
+            true => text.trim_end(),
+            false if is_language => "",
+            false => label,
+        };
         if !label.is_empty() {
             self.wrap.push(style, &clean(label, 4), out);
             (self.in_line, self.is_begun) = (true, true);

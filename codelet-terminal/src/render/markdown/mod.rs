@@ -113,6 +113,11 @@ impl Markdown {
         self.line.is_empty() && !self.is_continued && self.blocks.is_empty()
     }
 
+    /// Whether something else may stand here without tearing a block: a paragraph, a block of code, a heading from what it is about.
+    pub fn is_between_blocks(&self) -> bool {
+        self.line.is_empty() && !self.is_continued && self.blocks.is_between()
+    }
+
     fn end_line(&mut self, end: &str, out: &mut Vec<Line<'static>>) {
         let is_start = !std::mem::take(&mut self.is_continued);
         if self.line.is_empty() {

@@ -101,8 +101,13 @@ impl Renderer {
         self.set_doing(Doing::Writing, now);
         self.done.said += text.len();
         self.done.words += count_words(text);
-        let lines = self.answer.push(text);
-        out.extend(self.said(lines));
+        for piece in text.split_inclusive('\n') {
+            let lines = self.answer.push(piece);
+            out.extend(self.said(lines));
+            if self.answer.is_between_blocks() {
+                out.extend(self.release());
+            }
+        }
         out
     }
 
