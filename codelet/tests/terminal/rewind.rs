@@ -314,6 +314,7 @@ fn a_conversation_that_is_gone_on_from_can_be_gone_back_in_and_what_is_known_of_
     let mut terminal = Terminal::start(&bench, &first, &["--transcript", "s.json"], SIZE);
     work(&mut terminal);
     leave(&mut terminal, &first);
+    bench.file("new/b.txt", "made by hand\n");
 
     let second = server([write("c.txt", "more\n"), says("More done."), says("Again done.")]);
     let mut terminal = Terminal::start(&bench, &second, &["--from", "s.json"], SIZE);
@@ -334,7 +335,7 @@ fn a_conversation_that_is_gone_on_from_can_be_gone_back_in_and_what_is_known_of_
     assert!(!bench.work.join("c.txt").exists());
     assert_eq!(
         (bench.read("a.txt").as_str(), bench.read("new/b.txt").as_str()),
-        ("1\n2\n", "made\n")
+        ("1\n2\n", "made by hand\n")
     );
     terminal.send(b"\r");
     terminal.wait("Again done.");
