@@ -476,10 +476,13 @@ fn ran(
     // Also where it runs outside of the sandbox by exception, the shell stays where those in it stand.
     let is_shut_in = permission != Permission::All;
     let sandbox = program.sandbox.clone().filter(|_| permission == Permission::Edit);
+    // While a job of an earlier command may run, anything may change beside one that only looks.
+    let has_jobs = !left.families().is_empty();
+    let may_change = has_jobs || !program.sandbox.as_ref().is_some_and(Sandbox::only_looks);
     // A job that an earlier command left may have been at it.
     let mut between = left.look(desk, is_shut_in);
     // Where none was left, it was the user, or an editor of the user's.
-    if left.families().is_empty() {
+    if !has_jobs {
         between.retain(|path| gives_orders(desk, path).is_none());
     }
     let between = named(desk, &between);
@@ -525,7 +528,11 @@ fn ran(
         .and_then(|sandbox| lack::of(desk, &sandbox, &text));
     let earlier = left.earlier(&ended.left);
     let mut notes = ending::notes(desk, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
-    let during = left.look(desk, is_shut_in);
+    // What only looks has changed nothing, and what the user has changed meanwhile is seen before the next command.
+    let during = match may_change {
+        true => left.look(desk, is_shut_in),
+        false => Vec::new(),
+    };
     if let Some((what, does)) = between {
         notes.push_str(&format!(
             "[{what}, which {does}, changed before this command began; the user is told]\n"
