@@ -89,12 +89,13 @@ static NAMES: LazyLock<Vec<Name>> = LazyLock::new(|| {
 impl Name {
     /// Whether it stands somewhere in a path.
     fn is_in(&self, path: &[&str]) -> bool {
-        let fit = |(wanted, piece): (&&str, &&str)| match self.has_stars {
-            true => fits(wanted, piece),
-            false => wanted == piece,
-        };
-        path.windows(self.pieces.len())
-            .any(|pieces| self.pieces.iter().zip(pieces).all(fit))
+        match self.pieces.as_slice() {
+            [name] if !self.has_stars => path.contains(name),
+            names => path.windows(names.len()).any(|pieces| {
+                let mut pairs = names.iter().zip(pieces);
+                pairs.all(|(name, piece)| fits(name, piece))
+            }),
+        }
     }
 }
 

@@ -670,8 +670,10 @@ pub(crate) fn bash(desk: &Desk) -> Option<PathBuf> {
     let sandbox = desk.widest();
     let folders = desk.program_folders(&sandbox).chain(["/bin".into(), "/usr/bin".into()]);
     folders
-        .filter_map(|folder| folder.join("bash").canonicalize().ok())
-        .filter(|bash| bash.is_file() && !sandbox.writes(bash))
+        .map(|folder| folder.join("bash"))
+        .filter(|bash| bash.is_file())
+        .filter_map(|bash| bash.canonicalize().ok())
+        .filter(|bash| !sandbox.writes(bash))
         // One program with many names knows by its name what it is to be.
         .find(|bash| {
             bash.file_name()
