@@ -182,3 +182,76 @@ mod with_copy {
         pid.ok_or_else(|| io::ErrorKind::Other.into())
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::family::MARK;
+    use crate::handed::hand;
+    use rustix::io::fcntl_dupfd_cloexec;
+    use std::io::Read as _;
+    use std::os::fd::AsRawFd as _;
+    use std::time::Duration;
+
+    /// What a shell prints that is started with a copy of this process, or without one, and gets what is handed to it.
+    fn printed(line: &'static str, handed: Vec<command_fds::FdMapping>, copies: bool) -> String {
+        let (mut printed, output) = io::pipe().unwrap();
+        let program = Program {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), line.into()],
+            directory: "/usr".into(),
+            held: None,
+            input: None,
+            errors: None,
+            handed,
+            environment: [("A", "1"), ("B", "2"), ("A", "3")]
+                .map(|(name, value)| (name.into(), value.into()))
+                .into(),
+            sandbox: None,
+            timeout: Duration::from_secs(20),
+        };
+        let starting = move || {
+            let mut start = Start::new(program, (MARK, "x".to_owned()), output).unwrap();
+            start.stands &= !copies;
+            start.spawn().unwrap();
+        };
+        std::thread::spawn(starting).join().unwrap();
+        let mut text = String::new();
+        printed.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn it_gets_what_it_is_given_and_leads_a_session_of_its_own() {
+        for copies in [false, true] {
+            let told = printed(
+                "pwd; echo $A$B$CODELET_CALL; ps -o sid= -p $$ | grep -c $$; cat",
+                Vec::new(),
+                copies,
+            );
+            assert_eq!(told, "/usr\n32x\n1\n");
+        }
+    }
+
+    #[test]
+    fn descriptors_may_have_each_others_numbers() {
+        for copies in [false, true] {
+            let (mut one, first) = io::pipe().unwrap();
+            let (mut two, second) = io::pipe().unwrap();
+            // Far above those of other tests, which open and close files beside this one.
+            let far = |pipe: PipeWriter| fcntl_dupfd_cloexec(&pipe, 700).unwrap();
+            let (first, second) = (far(first), far(second));
+            let numbers = [second.as_raw_fd(), first.as_raw_fd()];
+            let handed = vec![hand(first, numbers[0]), hand(second, numbers[1])];
+            let line = "cd /proc/self/fd; for n in 70?; do echo $n > $n; done";
+            assert_eq!(printed(line, handed, copies), "");
+            for (pipe, number) in [&mut one, &mut two].into_iter().zip(numbers) {
+                let mut text = String::new();
+                pipe.read_to_string(&mut text).unwrap();
+                assert_eq!(text, format!("{number}\n"));
+            }
+        }
+    }
+}
