@@ -7,6 +7,7 @@
 use crate::permission::pattern::fits;
 use crate::tool::Owner;
 use codelet_text::unseen;
+use std::sync::LazyLock;
 
 /// What is obeyed, by whom. Names are in small letters and separated by blanks, wherever in the workspace they stand; `*` is any text in
 /// one. Behind a folder, all that is in it is meant.
@@ -66,9 +67,51 @@ const TABLE: &[(Owner, &str)] = &[
     ),
 ];
 
+/// A name of the table.
+struct Name {
+    owner: Owner,
+    pieces: Vec<&'static str>,
+    has_stars: bool,
+}
+
+/// The table taken apart, once: a whole folder of names is compared with it whenever a command runs.
+static NAMES: LazyLock<Vec<Name>> = LazyLock::new(|| {
+    let names = TABLE.iter().flat_map(|(owner, names)| {
+        names.split_ascii_whitespace().map(|name| Name {
+            owner: *owner,
+            pieces: name.split('/').collect(),
+            has_stars: name.contains('*'),
+        })
+    });
+    names.collect()
+});
+
+impl Name {
+    /// Whether it stands somewhere in a path.
+    fn is_in(&self, path: &[&str]) -> bool {
+        match self.pieces.as_slice() {
+            [name] if !self.has_stars => path.contains(name),
+            names => path.windows(names.len()).any(|pieces| {
+                let mut pairs = names.iter().zip(pieces);
+                pairs.all(|(name, piece)| fits(name, piece))
+            }),
+        }
+    }
+}
+
 /// Who obeys what stands at this path, by its name alone. File systems differ in which letters are the same to them, and some pass over
 /// signs that nobody sees.
 pub fn obeys(path: &str) -> Option<Owner> {
+    let plain = plain(path);
+    let pieces: Vec<&str> = plain.split('/').filter(|piece| !matches!(*piece, "" | ".")).collect();
+    NAMES.iter().find(|name| name.is_in(&pieces)).map(|name| name.owner)
+}
+
+/// A path as names are compared.
+fn plain(path: &str) -> String {
+    if path.is_ascii() {
+        return path.to_ascii_lowercase();
+    }
     // Those of HFS+ beside what nobody sees.
     let is_passed_over = |c: &char| {
         unseen::hides(*c)
@@ -76,21 +119,9 @@ pub fn obeys(path: &str) -> Option<Owner> {
     };
     let seen = path.chars().filter(|c| !is_passed_over(c));
     // The long s is one to them, too.
-    let plain: String = seen
-        .flat_map(char::to_lowercase)
+    seen.flat_map(char::to_lowercase)
         .map(|c| if c == 'ſ' { 's' } else { c })
-        .collect();
-    let pieces: Vec<&str> = plain.split('/').filter(|piece| !matches!(*piece, "" | ".")).collect();
-    TABLE.iter().find_map(|(owner, names)| {
-        let is_at = |name: &str| {
-            let wanted: Vec<&str> = name.split('/').collect();
-            let fit = |(wanted, piece): (&&str, &&str)| fits(wanted, piece);
-            pieces
-                .windows(wanted.len())
-                .any(|pieces| wanted.iter().zip(pieces).all(fit))
-        };
-        names.split_ascii_whitespace().any(is_at).then_some(*owner)
-    })
+        .collect()
 }
 
 /// Programs that change the files in their words, the same that write to the last of them, and those that do so only where they are told.

@@ -56,7 +56,7 @@ pub fn find(vendor: &str, model: &str) -> Option<Known> {
     if let Some((maker, model)) = served(vendor, model) {
         return find(maker, &model);
     }
-    let exact = |model: &str| known().find(|known| known.vendor == vendor && known.model == model);
+    let exact = |model: &str| first(|of, listed| of == vendor && listed == model);
     exact(model).or_else(|| exact(price::undated(model)?))
 }
 
@@ -105,14 +105,10 @@ pub(crate) fn like(name: &str) -> Option<Figures> {
     // Gateways put a vendor before the name with a dot, and clouds an area besides.
     let (_, name) = names::known_as("bedrock", name);
     let name = name.as_str();
-    let own = |known: &Known| known.model.rsplit('/').next() == Some(name);
-    let listed = known().find(|known| known.vendor != "openrouter" && known.model == name);
-    let listed = listed
-        .or_else(|| {
-            let plain = price::undated(name)?;
-            known().find(|known| known.vendor != "openrouter" && known.model == plain)
-        })
-        .or_else(|| known().find(own));
+    let listed = |name: &str| first(|vendor, model| vendor != "openrouter" && model == name);
+    let listed = listed(name)
+        .or_else(|| listed(price::undated(name)?))
+        .or_else(|| first(|_, model| model.rsplit('/').next() == Some(name)));
     if let Some(known) = listed {
         return Some(Figures {
             window: known.window,
@@ -168,6 +164,16 @@ pub fn price(vendor: &str, model: &str) -> Option<PriceCard> {
         Some(known) => known.price,
         None => card().cloned(),
     }
+}
+
+/// The first model of the table that is meant by its vendor and its name. Of the others nothing else is read, prices before all.
+fn first(is_meant: impl Fn(&str, &str) -> bool) -> Option<Known> {
+    let mut lines = TABLE.lines().filter(|line| {
+        let mut fields = line.split('\t');
+        let names = fields.next().zip(fields.next());
+        names.is_some_and(|(vendor, model)| is_meant(vendor, model))
+    });
+    lines.find_map(row)
 }
 
 fn row(line: &'static str) -> Option<Known> {

@@ -3,9 +3,10 @@
 
 use codelet_terminal::render::wrap::{columns, line_columns, line_text, rows};
 use codelet_terminal::render::{Background, Look, Markdown, Styles};
+use codelet_testkit::Stopwatch;
 use proptest::prelude::*;
 use ratatui::text::Line;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn whole(text: &str, look: Look) -> Vec<Line<'static>> {
     let mut markdown = Markdown::new(look);
@@ -367,7 +368,7 @@ fn a_text_without_an_end_comes_out_while_it_goes_in() {
         let (mut pushed, mut shown, mut worst) = (0, 0, 0);
         markdown.push(head);
         let part = unit.repeat(4_096 / unit.len());
-        let began = Instant::now();
+        let watch = Stopwatch::begin();
         while pushed < 400_000 {
             let lines = markdown.push(&part);
             pushed += part.len();
@@ -383,10 +384,7 @@ fn a_text_without_an_end_comes_out_while_it_goes_in() {
         );
         assert!(worst < 64 * 1024, "{what}: {worst} bytes are pending");
         // Far above what it takes, and far below what a quadratic text would.
-        assert!(
-            began.elapsed() < Duration::from_secs(10),
-            "{what}: {:?}",
-            began.elapsed()
-        );
+        let took = watch.elapsed();
+        assert!(took < Duration::from_secs(10), "{what}: {took:?}");
     }
 }

@@ -8,6 +8,7 @@
 //! - [`invariants`] asks of a compaction what every compaction must keep.
 //! - `server` (behind the feature of that name) plays a provider on loopback: paced, cut, refused and checked.
 //! - [`mcp`] plays a server of tools, over pipes and over HTTP, with its faults.
+//! - [`Stopwatch`] measures how long something takes, whatever else the machine does.
 //! - [`corpus()`] finds the recorded conversations, [`fixture`] reads a fixture.
 
 mod bytes;
@@ -24,6 +25,7 @@ mod scribe;
 #[cfg(feature = "server")]
 pub mod server;
 mod session;
+mod stopwatch;
 mod story;
 pub mod words;
 
@@ -34,4 +36,5 @@ pub use corpus::{corpus, fixture, workspace};
 pub use invariants::Kept;
 pub use prng::Prng;
 pub use session::{Spec, session};
+pub use stopwatch::Stopwatch;
 pub use story::larder_session;

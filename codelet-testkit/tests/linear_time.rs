@@ -8,9 +8,10 @@ use codelet_context::message::{
 };
 use codelet_context::strategy::apply_all;
 use codelet_context::view::View;
+use codelet_testkit::Stopwatch;
 use codelet_transcript::{Document, Format, read, shape, write};
 use serde_json::{Map, Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is quadratic takes longer at these sizes, most of it minutes; what is linear, less than a second in a test build on a
 /// slow machine.
@@ -18,23 +19,14 @@ const LONGEST: Duration = Duration::from_secs(4);
 /// The same for the reading of a small file, which takes some milliseconds.
 const LONGEST_FILE: Duration = Duration::from_millis(500);
 
-/// The time that this thread has worked, where the system tells, so that a busy machine fails no test; else the time.
-fn worked(since: Instant) -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|told| told.split_whitespace().next()?.parse().ok());
-    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
-}
-
 /// Puts a conversation through the engine, and fails where that takes too long.
 #[track_caller]
 fn is_done_in_time(what: &str, messages: &[Message]) {
     let mut steps = Vec::new();
-    let began = Instant::now();
-    let mut start = worked(began);
+    let mut watch = Stopwatch::begin();
     let mut done = |step: &'static str| {
-        let end = worked(began);
-        steps.push((step, end - start));
-        start = end;
+        let last = std::mem::replace(&mut watch, Stopwatch::begin());
+        steps.push((step, last.elapsed()));
     };
     let history: History = messages.iter().cloned().collect();
     done("append");
@@ -415,15 +407,14 @@ fn failures_of_very_long_lines() {
 fn files_of_one_line() {
     let forms = || Format::ALL.iter().copied().filter(|form| form.is_read());
     let is_in_time = |what: &str, from: Option<Format>, bytes: &[u8]| {
-        let began = Instant::now();
-        let start = worked(began);
+        let watch = Stopwatch::begin();
         if let Ok(document) = read(bytes, from) {
             for to in forms().filter(|form| form.is_written()) {
                 let written = write(&document, to).unwrap();
                 read(written.as_bytes(), Some(to)).unwrap();
             }
         }
-        let took = worked(began) - start;
+        let took = watch.elapsed();
         assert!(took < LONGEST_FILE, "{what} as {from:?}: {took:?}");
     };
     let repeated = [
@@ -461,14 +452,13 @@ fn files_of_one_line() {
         warnings: Vec::new(),
     };
     for form in forms().filter(|form| form.is_written()) {
-        let began = Instant::now();
-        let start = worked(began);
+        let watch = Stopwatch::begin();
         let written = write(&document, form).unwrap();
         assert!(!written.trim().contains('\n'));
         for from in [Some(form), None] {
             read(written.as_bytes(), from).unwrap();
         }
-        let took = worked(began) - start;
+        let took = watch.elapsed();
         assert!(took < LONGEST, "many steps as {form:?}: {took:?}");
     }
 }

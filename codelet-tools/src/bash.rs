@@ -125,12 +125,16 @@ impl Bash {
             true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{} 2>/dev/null", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
-        let mut line = format!("trap {} EXIT; {command}", quoted(&noting));
+        let only_looks = sandbox.as_ref().is_some_and(Sandbox::only_looks);
+        let mut line = match only_looks && is_one_program(command) {
+            true => format!("exec {command}"),
+            false => format!("trap {} EXIT; {command}", quoted(&noting)),
+        };
         if self.is_bash {
             // Read by then under a number of the shell's own, so that no program of the command gets it.
             line.insert_str(0, &format!("exec {}<&-; ", numbers.script));
         }
-        if sandbox.as_ref().is_some_and(Sandbox::only_looks) {
+        if only_looks {
             line.insert_str(0, BOUNDS);
         }
         // Never an argument: what looks for a process by its command line (`pkill -f`, `pgrep -f`, `ps | grep`) would find the shell
@@ -260,6 +264,17 @@ impl Bash {
             .and_then(|folder| folder.join(".git").symlink_metadata().ok());
         holds.is_some_and(|repository| repository.is_dir())
     }
+}
+
+/// Whether a line that only looks is plainly one program with its words. That can take the shell's place, as a shell with this one line in its
+/// arguments does: where it ends is known, and it is no pipe.
+fn is_one_program(line: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !";&|<(){}$`\\!#".contains(c);
+    let Some(looks) = looks(line).filter(|_| line.chars().all(is_plain)) else {
+        return false;
+    };
+    let is_begin = |program: &String| line.starts_with(program.as_str()) && !is_word_of_the_shell(program);
+    matches!(looks.programs.as_slice(), [program] if is_begin(program))
 }
 
 /// Commands of the shell's own, whatever `PATH` says.
@@ -476,10 +491,13 @@ fn ran(
     // Also where it runs outside of the sandbox by exception, the shell stays where those in it stand.
     let is_shut_in = permission != Permission::All;
     let sandbox = program.sandbox.clone().filter(|_| permission == Permission::Edit);
+    // While a job of an earlier command may run, anything may change beside one that only looks.
+    let has_jobs = !left.families().is_empty();
+    let may_change = has_jobs || !program.sandbox.as_ref().is_some_and(Sandbox::only_looks);
     // A job that an earlier command left may have been at it.
     let mut between = left.look(desk, is_shut_in);
     // Where none was left, it was the user, or an editor of the user's.
-    if left.families().is_empty() {
+    if !has_jobs {
         between.retain(|path| gives_orders(desk, path).is_none());
     }
     let between = named(desk, &between);
@@ -525,7 +543,11 @@ fn ran(
         .and_then(|sandbox| lack::of(desk, &sandbox, &text));
     let earlier = left.earlier(&ended.left);
     let mut notes = ending::notes(desk, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
-    let during = left.look(desk, is_shut_in);
+    // What only looks has changed nothing, and what the user has changed meanwhile is seen before the next command.
+    let during = match may_change {
+        true => left.look(desk, is_shut_in),
+        false => Vec::new(),
+    };
     if let Some((what, does)) = between {
         notes.push_str(&format!(
             "[{what}, which {does}, changed before this command began; the user is told]\n"
@@ -663,8 +685,10 @@ pub(crate) fn bash(desk: &Desk) -> Option<PathBuf> {
     let sandbox = desk.widest();
     let folders = desk.program_folders(&sandbox).chain(["/bin".into(), "/usr/bin".into()]);
     folders
-        .filter_map(|folder| folder.join("bash").canonicalize().ok())
-        .filter(|bash| bash.is_file() && !sandbox.writes(bash))
+        .map(|folder| folder.join("bash"))
+        .filter(|bash| bash.is_file())
+        .filter_map(|bash| bash.canonicalize().ok())
+        .filter(|bash| !sandbox.writes(bash))
         // One program with many names knows by its name what it is to be.
         .find(|bash| {
             bash.file_name()
@@ -688,4 +712,40 @@ fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
         let locale = locale.to_ascii_lowercase();
         matches!(locale.as_str(), "c" | "posix") || locale.contains("utf-8") || locale.contains("utf8")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_more_than_one_program_keeps_its_shell() {
+        for line in [
+            "cat a",
+            "ls",
+            "git log --oneline -5",
+            "grep -rn 'a b' src",
+            "ls *.rs 2>/dev/null",
+        ] {
+            assert!(is_one_program(line), "{line}");
+        }
+        for line in [
+            "echo a",
+            "pwd",
+            "cd sub",
+            "cat a; cat b",
+            "cat a\ncat b",
+            "cat a | wc -l",
+            "cd sub && ls",
+            "! grep a b",
+            "cat $(ls)",
+            "cat <<'E'\na\nE",
+            "'cat' a",
+            "A=1 cat a",
+            "cargo test",
+            "",
+        ] {
+            assert!(!is_one_program(line), "{line}");
+        }
+    }
 }

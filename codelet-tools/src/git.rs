@@ -16,9 +16,9 @@ use crate::process::{self, End, Program};
 use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -291,6 +291,7 @@ impl Git {
         }
         // A look changes nothing, not even git's own notes.
         let quiet = ["--no-optional-locks", "--no-pager"].map(OsStr::new);
+        let nowhere = File::options().write(true).open("/dev/null").ok()?.into();
         let program = Program {
             program: self.program.clone().into(),
             arguments: quiet.iter().chain(arguments).map(OsString::from).collect(),
@@ -298,7 +299,7 @@ impl Git {
             held: None,
             input: None,
             // They quote what the repository names, which may be lines of any file, and none of it is an answer.
-            errors: Some(Stdio::null()),
+            errors: Some(nowhere),
             environment: self.environment.clone(),
             handed: Vec::new(),
             sandbox: Some(Sandbox::new([])),

@@ -65,6 +65,7 @@ pub mod sandbox;
 pub mod scratch;
 pub mod secrets;
 mod seen;
+mod spawn;
 pub mod surroundings;
 mod text;
 mod todo;

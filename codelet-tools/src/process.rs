@@ -2,11 +2,10 @@
 //! through one pipe, in the order in which it was printed.
 
 use crate::family::{Adoption, Family, MARK, Member};
-use crate::files;
 use crate::orphans;
 use crate::sandbox::{Sandbox, Sandboxing, hand_on_nothing};
-use command_fds::{CommandFdExt, FdMapping};
-use process_wrap::std::{CommandWrap, ProcessSession};
+use crate::spawn::Start;
+use command_fds::FdMapping;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -14,7 +13,6 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,7 +41,7 @@ pub(crate) struct Program {
     /// What it reads as its input; nothing where there is none.
     pub input: Option<OwnedFd>,
     /// Where its errors go; else to its output.
-    pub errors: Option<Stdio>,
+    pub errors: Option<OwnedFd>,
     /// Descriptors that it gets besides its input and outputs. It gets no others.
     pub handed: Vec<FdMapping>,
     pub sandbox: Option<Sandbox>,
@@ -112,7 +110,7 @@ pub(crate) fn run(
     let flags = fcntl_getfl(&output).map_err(io::Error::from)? | OFlags::NONBLOCK;
     fcntl_setfl(&output, flags).map_err(io::Error::from)?;
     let deadline = began + program.timeout;
-    let (family, sandboxing) = Family::begin(&mark, || start(program, &mark, ours))?;
+    let (family, sandboxing) = Family::begin(&mark, || start(program, mark.clone(), ours))?;
     let pid = family.leader;
     let mut buffer = vec![0; PIECE];
     let mut is_open = true;
@@ -217,44 +215,16 @@ fn watch(
 }
 
 /// Starts it. Restrictions hold for a thread and what it starts, so it is started by a thread that then ends.
-fn start(program: Program, mark: &str, output: PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
+fn start(mut program: Program, mark: String, output: PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
     hand_on_nothing();
-    let mut command = Command::new(&program.program);
-    command
-        .args(&program.arguments)
-        .current_dir(
-            program
-                .held
-                .as_ref()
-                .and_then(files::name_of)
-                .unwrap_or(program.directory),
-        )
-        .env_clear()
-        .env(MARK, mark)
-        .envs(program.environment)
-        .stdin(program.input.map_or_else(Stdio::null, Stdio::from))
-        .stderr(match program.errors {
-            Some(errors) => errors,
-            None => Stdio::from(output.try_clone()?),
-        })
-        .stdout(output);
-    command.fd_mappings(program.handed).map_err(io::Error::other)?;
-    let mut command = CommandWrap::from(command);
-    // Without a terminal, nothing asks for a password there, and nothing draws on it.
-    command.wrap(ProcessSession);
-    let sandbox = program.sandbox;
-    // Open until the program has begun there.
-    let held = program.held;
+    let sandbox = program.sandbox.take();
     let starting = move || {
+        let start = Start::new(program, (MARK, mark), output)?;
         let sandboxing = sandbox.map(|sandbox| sandbox.enter());
         if let Some(Sandboxing::None(missing)) = sandboxing {
             return Err(Unstarted::NoSandbox(missing));
         }
-        let child = command.spawn()?;
-        drop(held);
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // A process has a number above 0.
-        Ok((pid.ok_or(io::Error::from(ErrorKind::Other))?, sandboxing))
+        Ok((start.spawn()?, sandboxing))
     };
     let starter = std::thread::Builder::new().name("starter".to_owned()).spawn(starting)?;
     starter

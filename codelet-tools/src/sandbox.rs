@@ -253,11 +253,13 @@ mod linux {
     use rustix::fs::FileType;
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
     use seccompiler::{
-        SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+        BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule, TargetArch,
     };
     use std::collections::BTreeMap;
     use std::os::fd::OwnedFd;
     use std::path::PathBuf;
+    use std::sync::OnceLock;
 
     /// The newest rules that are asked for, where the kernel knows them (Linux 7.1).
     const NEWEST: ABI = ABI::V9;
@@ -371,27 +373,37 @@ mod linux {
 
     /// Of whoever only looks, to [what that needs](readers).
     pub(super) fn restrict_calls(sandbox: &Sandbox, has_names: bool) -> Result<(), String> {
-        let arch: TargetArch = std::env::consts::ARCH
-            .try_into()
-            .map_err(|_| "no filter for this processor".to_owned())?;
+        /// Each is the same for every command of its kind, and takes longer to work out than to enter.
+        static LOOKING: OnceLock<Filters> = OnceLock::new();
+        static WORKING: [[OnceLock<Filters>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
+        let has_network = sandbox.has_network;
         let filters = match sandbox.only_looks() {
-            true => readers::filters(arch).map(Vec::from),
-            false => filter(arch, has_names, sandbox.has_network).map(|filter| vec![filter]),
+            true => LOOKING.get_or_init(|| Ok(readers::filters(arch()?).map_err(told)?.into())),
+            false => WORKING[usize::from(has_names)][usize::from(has_network)]
+                .get_or_init(|| Ok(vec![filter(arch()?, has_names, has_network).map_err(told)?])),
         };
-        for filter in filters.map_err(|error| error.to_string())? {
-            seccompiler::apply_filter(&filter).map_err(|error| error.to_string())?;
+        for filter in filters.as_ref().map_err(Clone::clone)? {
+            seccompiler::apply_filter(filter).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
 
+    /// Filters that hold together, or why there are none.
+    type Filters = Result<Vec<BpfProgram>, String>;
+
+    fn told(error: BackendError) -> String {
+        error.to_string()
+    }
+
+    fn arch() -> Result<TargetArch, String> {
+        let arch = std::env::consts::ARCH.try_into();
+        arch.map_err(|_| "no filter for this processor".to_owned())
+    }
+
     /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
     /// [not ruled](Held::names), only such as reach none. Neither limits and priorities of other processes, nor the kernel's keys.
-    fn filter(
-        arch: TargetArch,
-        has_names: bool,
-        has_network: bool,
-    ) -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
-        let when = |argument, is, value: libc::c_int| -> Result<SeccompRule, seccompiler::BackendError> {
+    fn filter(arch: TargetArch, has_names: bool, has_network: bool) -> Result<BpfProgram, BackendError> {
+        let when = |argument, is, value: libc::c_int| -> Result<SeccompRule, BackendError> {
             let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value as u64)?;
             SeccompRule::new(vec![condition])
         };
@@ -491,7 +503,7 @@ mod linux {
     /// bcachefs, to make, copy and delete whole trees by their names in any folder; of OCFS2, to copy a file to a name; to make a
     /// file unchangeable for good, and a folder one that needs a key. Copies of what is in a file, for which the other one has to be
     /// open for writing, stay (`cp --reflink`).
-    fn refused_on_folders() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    fn refused_on_folders() -> Result<Vec<SeccompRule>, BackendError> {
         /// The bits that say which file systems or devices a request is for, and those with its number there.
         const KIND: u64 = 0xff00;
         const REQUEST: u64 = 0xffff;

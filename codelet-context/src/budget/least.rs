@@ -19,7 +19,12 @@ const RUN: u32 = 3;
 pub(crate) fn is_too_little(reported: Tokens, messages: &[Arc<Message>], estimate: Tokens) -> bool {
     // Nothing here counts more than its estimate, so the texts are looked at only where there is reason to.
     let is_below = |whole: Tokens| (reported as f64) < whole as f64 * LEAST_SHARE;
-    is_below(estimate) && is_below(estimate_bytes(messages.iter().map(|message| characters(message)).sum()))
+    let mut counted = 0;
+    let mut is_enough = |message: &Arc<Message>| {
+        counted += characters(message);
+        is_below(estimate_bytes(counted))
+    };
+    is_below(estimate) && messages.iter().any(&mut is_enough)
 }
 
 /// So much may stand in a request beside what is known of it, in tokens: what a vendor or a gateway puts before it.

@@ -1,11 +1,12 @@
 //! Session files that are broken, hostile or endless: every reader answers, in time that grows with the file and no faster.
 
 use codelet_context::message::Role;
+use codelet_testkit::Stopwatch;
 use codelet_transcript::{Format, read};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const FORMATS: &[Format] = &[
     Format::ClaudeCode,
@@ -288,9 +289,10 @@ fn the_samples_hold_what_they_should() {
 const LIMIT: Duration = Duration::from_secs(8);
 
 fn in_time(what: &str, format: Format, file: &str) {
-    let start = Instant::now();
+    let watch = Stopwatch::begin();
     let document = read(file.as_bytes(), Some(format)).unwrap();
-    assert!(start.elapsed() < LIMIT, "{what}: {:?}", start.elapsed());
+    let took = watch.elapsed();
+    assert!(took < LIMIT, "{what}: {took:?}");
     assert!(!document.messages.is_empty(), "{what}");
 }
 
