@@ -408,6 +408,11 @@ const OUTSIDE: &[Arrow] = &[
         why: "line ends and tags are found in every output that is appended",
     },
     Arrow {
+        from: "codelet-context",
+        to: "unicode-normalization",
+        why: "a quoted line that only looks like one of the engine's own is told by Unicode's table",
+    },
+    Arrow {
         from: "codelet-offline",
         to: "serde_json",
         why: "what was removed, and reports, are JSON",
