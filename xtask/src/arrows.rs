@@ -399,11 +399,6 @@ const OUTSIDE: &[Arrow] = &[
     },
     Arrow {
         from: "codelet-context",
-        to: "thiserror",
-        why: "errors of a library are one enum",
-    },
-    Arrow {
-        from: "codelet-context",
         to: "memchr",
         why: "line ends and tags are found in every output that is appended",
     },
