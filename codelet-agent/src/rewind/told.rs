@@ -86,8 +86,7 @@ impl PastPrompt {
         // What a command changes, nobody knows.
         let ran = match self.commands {
             0 => String::new(),
-            1 => " · 1 command ran".to_owned(),
-            more => format!(" · {more} commands ran"),
+            some => format!(" · {} ran", counted(some, "command")),
         };
         if self.files.is_empty() {
             return format!("{ago}{ran} · no file changed by Edit or Write");
