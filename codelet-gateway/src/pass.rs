@@ -17,7 +17,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long an edit may take, and how much longer for each megabyte. It takes some 5 ms, and 60 for each megabyte that nobody remembers; many
@@ -309,36 +309,30 @@ fn written(edited: &mut Edited, asked: &Asked) -> Result<Option<Bytes>, &'static
 async fn edit(shared: &Arc<Shared>, asked: Arc<Asked>, body: &Bytes) -> (Option<Bytes>, Facts, Option<String>) {
     let editor = shared.options.editor.clone();
     let original = body.clone();
-    // What it costs is told also where the edit does not come to its end.
-    let named = Arc::new(OnceLock::new());
-    let names = named.clone();
+    let question = asked.clone();
     let _turn = shared.turns.acquire().await;
     let work = tokio::task::spawn_blocking(move || {
         if has_more_values(&original, MOST_VALUES) {
             return (Err(TOO_MANY_VALUES), Facts::default());
         }
-        let _ = names.set(asked.model_of(&original));
-        let mut edited = editor.edit(&asked, &original);
-        (written(&mut edited, &asked), edited.facts)
+        let mut edited = editor.edit(&question, &original);
+        (written(&mut edited, &question), edited.facts)
     });
     let patience = patience(body);
-    let failed = |why: String| {
-        let model = named.get().cloned().unwrap_or_default();
-        (
-            None,
-            Facts {
-                model,
-                ..Facts::default()
-            },
-            Some(why),
-        )
+    let why = match tokio::time::timeout(patience, work).await {
+        Ok(Ok((Ok(body), facts))) => return (body, facts, None),
+        Ok(Ok((Err(why), facts))) => return (None, facts, Some(why.to_owned())),
+        Ok(Err(_)) => "the editor failed".to_owned(),
+        Err(_) => format!("the edit took longer than {} ms", patience.as_millis()),
     };
-    match tokio::time::timeout(patience, work).await {
-        Ok(Ok((Ok(body), facts))) => (body, facts, None),
-        Ok(Ok((Err(why), facts))) => (None, facts, Some(why.to_owned())),
-        Ok(Err(_)) => failed("the editor failed".to_owned()),
-        Err(_) => failed(format!("the edit took longer than {} ms", patience.as_millis())),
-    }
+    // What it costs is told also where the edit does not come to its end.
+    let original = body.clone();
+    let model = tokio::task::spawn_blocking(move || asked.model_of(&original)).await;
+    let facts = Facts {
+        model: model.unwrap_or_default(),
+        ..Facts::default()
+    };
+    (None, facts, Some(why))
 }
 
 /// Sends a request that was refused as too long once more, made smaller; none where it cannot be, or fails.

@@ -87,6 +87,25 @@ pub fn is_reply_item(item: &[u8], format: Format) -> bool {
     }
 }
 
+/// Where the items of the list stand that begins here, and what follows it; none where there are none.
+fn items_of<'a>(list: Skim<'a>) -> Option<(Vec<Range<usize>>, Skim<'a>)> {
+    let mut items = Vec::new();
+    let mut item = list.inside(b'[')?;
+    loop {
+        if matches!(item.first()?, b']' | b'}' | b',' | b':') {
+            return None;
+        }
+        let bytes = item.slice()?.len();
+        items.push(item.offset()..item.offset() + bytes);
+        let after = item.ahead(bytes);
+        match after.over_comma() {
+            Some(next) => item = next,
+            None if after.first() == Some(b']') => return Some((items, after.ahead(1))),
+            None => return None,
+        }
+    }
+}
+
 /// A request taken apart without reading what it says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed<'a> {
@@ -102,34 +121,32 @@ impl<'a> Listed<'a> {
     /// Takes a request apart. None where it is no object with such a list that has items, or where it is not sure what belongs to the
     /// list.
     pub fn of(request: &'a [u8], format: Format) -> Option<Self> {
-        let whole = Skim::new(request);
-        if whole.slice()?.last() != Some(&b'}') || !whole.after()?.rest().is_empty() {
-            return None;
-        }
         let name = list_of(format);
-        let range = |value: &Skim<'a>| {
-            let start = value.offset();
-            Some(start..start + value.slice()?.len())
-        };
-        let mut fields = Vec::new();
-        let mut found: Option<Skim> = None;
-        for (key, value) in whole.members() {
-            if key != name {
-                fields.push((key, value.slice()?));
-            } else if found.replace(value).is_some() {
-                return None;
+        let (mut fields, mut list) = (Vec::new(), None);
+        let mut here = Skim::new(request).inside(b'{')?;
+        loop {
+            let (key, value) = here.member()?;
+            let after = if key == name {
+                let (items, after) = items_of(value)?;
+                if list.replace(items).is_some() {
+                    return None;
+                }
+                after
+            } else {
+                let bytes = value.slice()?;
+                fields.push((key, bytes));
+                value.ahead(bytes.len())
+            };
+            match after.over_comma() {
+                Some(next) => here = next,
+                None if after.first() == Some(b'}') && after.ahead(1).rest().is_empty() => break,
+                None => return None,
             }
         }
-        let list = found.filter(Skim::is_list)?;
-        let items: Option<Vec<Range<usize>>> = list.items().map(|item| range(&item)).collect();
-        let items = items.filter(|items| !items.is_empty())?;
-        let whole = range(&list)?;
-        let inside = items[0].start..items[items.len() - 1].end;
-        // Where the list is broken, items end before it does.
-        let behind = &request[inside.end..whole.end];
-        (behind.trim_ascii() == b"]").then_some(Listed {
+        let items = list?;
+        Some(Listed {
             fields,
-            list: inside,
+            list: items[0].start..items[items.len() - 1].end,
             items,
         })
     }

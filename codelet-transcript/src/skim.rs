@@ -102,24 +102,31 @@ impl<'a> Skim<'a> {
 
     /// What follows the value that stands here.
     pub(crate) fn after(&self) -> Option<Skim<'a>> {
+        self.value_end().map(|end| self.ahead(end - self.at))
+    }
+
+    /// What follows so many bytes and the blanks after them.
+    pub(crate) fn ahead(&self, bytes: usize) -> Skim<'a> {
         let mut next = Skim {
-            at: self.value_end()?,
+            at: self.at + bytes,
             ..*self
         };
         next.space();
-        Some(next)
+        next
     }
 
-    fn inside(&self, open: u8) -> Option<Skim<'a>> {
-        if self.first() != Some(open) {
-            return None;
-        }
-        let mut skim = Skim {
-            at: self.at + 1,
-            ..*self
-        };
-        skim.space();
-        Some(skim)
+    /// What stands within the object or list that begins here with this bracket.
+    pub(crate) fn inside(&self, open: u8) -> Option<Skim<'a>> {
+        (self.first() == Some(open)).then(|| self.ahead(1))
+    }
+
+    /// The key and the value of the member that stands here.
+    pub(crate) fn member(&self) -> Option<(&'a str, Skim<'a>)> {
+        let colon = self.ahead(self.string_end(self.at)? - self.at);
+        // A key with broken bytes is none that anybody asks for; those behind it are.
+        let key = self.string().unwrap_or_default();
+        let value = (colon.first() == Some(b':')).then(|| colon.ahead(1))?;
+        value.first().map(|_| (key, value))
     }
 
     fn string_end(&self, start: usize) -> Option<usize> {
@@ -173,14 +180,8 @@ impl<'a> Skim<'a> {
     }
 
     /// After a value: over the comma to the next one.
-    fn over_comma(mut self) -> Option<Self> {
-        self.space();
-        if self.first() != Some(b',') {
-            return None;
-        }
-        self.at += 1;
-        self.space();
-        Some(self)
+    pub(crate) fn over_comma(self) -> Option<Self> {
+        (self.first() == Some(b',')).then(|| self.ahead(1))
     }
 }
 
@@ -216,20 +217,7 @@ impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Skim<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let skim = self.skim.take()?;
-        let mut value = Skim {
-            at: skim.string_end(skim.at)?,
-            ..skim
-        };
-        // A key with broken bytes is none that anybody asks for; those behind it are.
-        let key = skim.string().unwrap_or_default();
-        value.space();
-        if value.first() != Some(b':') {
-            return None;
-        }
-        value.at += 1;
-        value.space();
-        value.first()?;
+        let (key, value) = self.skim.take()?.member()?;
         // The value may be the last thing read of a cut file: it counts, what follows does not.
         self.skim = value.after().and_then(Skim::over_comma);
         Some((key, value))
