@@ -1,10 +1,11 @@
 //! A command that the sandbox has stopped, run once more with what it lacked, if the user wants that.
 
 use crate::interrupt::Interrupt;
+use crate::need::{Lack, Need};
 use crate::permission::{Asked, Verdict};
 use crate::session::Session;
 use crate::step;
-use crate::tool::{Lack, Need, Output};
+use crate::tool::Output;
 use codelet_context::body::Body;
 use codelet_context::message::ToolCall;
 use codelet_text::short::clip;

@@ -1,10 +1,10 @@
 //! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
 
+use crate::need::{Lack, Looking, Need};
 use crate::orders;
 use crate::permission::{
     self, Asked, Gate, Permission, Rules, Verdict, allows, allows_call, allows_fetch, allows_other, pattern_for,
 };
-use crate::tool::{Lack, Looking, Need};
 use codelet_context::refusal;
 use futures_util::future::BoxFuture;
 use std::fmt;
@@ -449,7 +449,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::tool::Owner;
+    use crate::need::Owner;
 
     fn run(command: &str) -> Vec<Need> {
         vec![Need::Run {

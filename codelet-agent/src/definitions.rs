@@ -9,10 +9,10 @@ pub(crate) mod front;
 pub use front::Front;
 
 use crate::instructions::{seen, way_down};
+use crate::need::Owner;
 use crate::orders;
 use crate::spelling::spell;
 use crate::surroundings::{Places, Surroundings};
-use crate::tool::Owner;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

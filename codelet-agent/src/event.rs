@@ -1,8 +1,8 @@
 //! What happens in a run, for every front end that listens.
 
+use crate::bill::Bill;
 use crate::model::Billed;
 use crate::run::Ending;
-use crate::task::Progress;
 use codelet_context::body::Body;
 use codelet_context::conversation::{Conversation, Withdrawn};
 use codelet_context::message::Action;
@@ -30,6 +30,17 @@ impl Stopped {
             Stopped::NotRun => "not run",
         }
     }
+}
+
+/// How far a task is.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Progress {
+    /// Answers of its model.
+    pub steps: u32,
+    /// What it does now, in one line: the call under way, or what is waited for.
+    pub doing: String,
+    /// What it has cost.
+    pub bill: Bill,
 }
 
 /// Something that happened. Texts of the model and of tools are as they came: whoever shows them makes them harmless.

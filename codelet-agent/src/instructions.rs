@@ -1,8 +1,8 @@
 //! The user's and the project's standing instructions: which files, in which order, and what they import.
 
+use crate::need::Owner;
 use crate::orders;
 use crate::surroundings::{Places, Surroundings};
-use crate::tool::Owner;
 use codelet_text::unseen::Unseen;
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -60,6 +60,7 @@ pub mod mention;
 pub mod model;
 pub mod narrowed;
 mod nearer;
+mod need;
 pub mod orders;
 pub mod permission;
 pub mod picture;

@@ -2,8 +2,8 @@
 //! the rules permit. It permits nothing.
 
 use crate::definitions::Front;
+use crate::need::{Looking, Need};
 use crate::permission::allows;
-use crate::tool::{Looking, Need};
 
 /// The tools that a definition lists.
 #[derive(Clone, PartialEq, Eq, Debug)]

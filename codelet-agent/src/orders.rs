@@ -4,8 +4,8 @@
 //! interpreter begins, or any program of a kind is called. What runs because somebody builds, tests or starts the project (`Makefile`,
 //! `package.json`, `build.rs`, `Dockerfile`) is the workspace's own code: to change it is the work, and who runs it runs it.
 
+use crate::need::Owner;
 use crate::permission::pattern::fits;
-use crate::tool::Owner;
 use codelet_text::unseen;
 use std::sync::LazyLock;
 

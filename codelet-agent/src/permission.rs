@@ -15,8 +15,8 @@ pub use pattern::{allows, fits, is_of_calls};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
+use crate::need::{Looking, Need, Owner};
 use crate::orders;
-use crate::tool::{Looking, Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use std::fmt;
 

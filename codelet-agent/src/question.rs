@@ -2,9 +2,9 @@
 //! than another.
 
 use crate::asking::Question;
+use crate::need::{Lack, Need, Owner};
 use crate::orders;
 use crate::permission::{Asked, Permission};
-use crate::tool::{Lack, Need, Owner};
 use codelet_text::short::clip;
 use codelet_text::unseen::misleads;
 use std::path::{Path, PathBuf};
@@ -196,7 +196,7 @@ fn whose(owner: Owner) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::Looking;
+    use crate::need::Looking;
 
     fn run(command: &str, folder: &str) -> Need {
         Need::Run {

@@ -4,10 +4,11 @@
 use crate::definitions::{Author, Definition, Kind};
 use crate::model::ToolSpec;
 use crate::narrowed::Narrowed;
+use crate::need::Need;
 use crate::session::Session;
 use crate::spelling::spell;
 use crate::surroundings::Surroundings;
-use crate::tool::{Call, Need, Output, Tool};
+use crate::tool::{Call, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::message::{Message, Origin, Parameters, Part, Role};
 use codelet_context::reminder;

@@ -11,18 +11,19 @@ pub use agents::AGENTS;
 
 use crate::bill::Bill;
 use crate::definitions::{Author, Definition};
-use crate::event::{Event, Listen};
+use crate::event::{Event, Listen, Progress};
 use crate::hooks::{Hooks, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
 use crate::journal::Journal;
 use crate::model::{Model, ToolSpec};
 use crate::narrowed::Narrowed;
+use crate::need::Need;
 use crate::permission::{Asked, Gate, Permission, Verdict};
 use crate::run::{Ending, Limits};
 use crate::session::{Parts, Prompt, Session, Settings};
 use crate::skills;
 use crate::step::GRACE;
-use crate::tool::{Call, Live, Need, Output, Tool};
+use crate::tool::{Call, Live, Output, Tool};
 use agents::Agent;
 use codelet_context::body::Body;
 use codelet_context::message::Parameters;
@@ -198,17 +199,6 @@ impl Session {
         let told = told::kept(&handle);
         (!answer.contains(&told)).then_some(told)
     }
-}
-
-/// How far a task is.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Progress {
-    /// Answers of its model.
-    pub steps: u32,
-    /// What it does now, in one line: the call under way, or what is waited for.
-    pub doing: String,
-    /// What it has cost.
-    pub bill: Bill,
 }
 
 /// The tool.

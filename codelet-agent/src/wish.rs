@@ -1,7 +1,8 @@
 //! `Compact`: the model asks for a compaction, and gets it where it pays.
 
 use crate::model::ToolSpec;
-use crate::tool::{Call, Need, Output, Tool};
+use crate::need::Need;
+use crate::tool::{Call, Output, Tool};
 use codelet_context::message::Parameters;
 use codelet_text::short::{clip, words};
 use futures_util::future::{self, BoxFuture};
