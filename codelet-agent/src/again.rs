@@ -1,10 +1,10 @@
 //! A command that the sandbox has stopped, run once more with what it lacked, if the user wants that.
 
+use crate::hooked_call::judged;
 use crate::interrupt::Interrupt;
 use crate::need::{Lack, Need};
 use crate::permission::{Asked, Verdict};
 use crate::session::Session;
-use crate::step;
 use crate::tool::Output;
 use codelet_context::body::Body;
 use codelet_context::message::ToolCall;
@@ -47,7 +47,7 @@ pub(crate) async fn asked(
     };
     let verdict = tokio::select! {
         biased;
-        verdict = step::judged(session, asked) => verdict,
+        verdict = judged(session, asked) => verdict,
         () = interrupt.thrown() => return Verdict::No(String::new()),
     };
     if let Verdict::No(why) = &verdict {

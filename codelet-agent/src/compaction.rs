@@ -3,7 +3,7 @@
 use crate::account::{account_answer, account_part, report};
 use crate::ask::{self, Asked};
 use crate::event::{Event, Listen};
-use crate::hooks;
+use crate::hooked;
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::{Bearing, words};
@@ -41,17 +41,17 @@ async fn told(
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
     let reason = due.reason();
-    if !hooks::tells_of(due.kind()) {
+    if !hooked::tells_of(due.kind()) {
         return edit(session, due, interrupt, listener).await.map(|_| ());
     }
-    if let Some(why) = hooks::on_compacting(session, reason, instructions, interrupt, listener).await {
+    if let Some(why) = hooked::on_compacting(session, reason, instructions, interrupt, listener).await {
         let told = format!("a PreCompact hook blocked the compaction; the conversation is unchanged: {why}");
         listener.on(Event::Notice(told));
         return Ok(());
     }
     let notice = edit(session, due, interrupt, listener).await?;
     if let Some(notice) = notice {
-        hooks::on_compacted(session, reason, &notice, interrupt, listener).await;
+        hooked::on_compacted(session, reason, &notice, interrupt, listener).await;
     }
     Ok(())
 }

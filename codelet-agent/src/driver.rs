@@ -6,7 +6,7 @@ use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
 use crate::fallback;
-use crate::hooks;
+use crate::hooked;
 use crate::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply, Stop};
@@ -101,7 +101,7 @@ pub(crate) async fn drive(
                 }
             }
             Step::Finish(Ending::Answered(answer)) => {
-                match hooks::on_stop(session, &answer, &mut held, interrupt, listener).await {
+                match hooked::on_stop(session, &answer, &mut held, interrupt, listener).await {
                     Some(words) => {
                         run.go_on();
                         owed = Some(Cow::Owned(words));

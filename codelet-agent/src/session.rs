@@ -147,6 +147,13 @@ pub struct Parts {
     pub world: Arc<dyn Surroundings>,
 }
 
+impl Parts {
+    /// The tool of this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| *tool.spec().name == *name)
+    }
+}
+
 /// Whoever keeps what is said in a session, as it is said.
 pub trait Keep: Send + Sync {
     /// More was said, or something was taken back. Returns what the user should know, such as that it cannot be kept.

@@ -1,31 +1,26 @@
 //! The tools of one step: permitted, run, bounded and answered in the order of the calls.
 
-use crate::again;
+use crate::call::{Made, call_one};
 use crate::essence::essence;
 use crate::event::{Event, Listen, Stopped};
-use crate::hooks::{self, Objection, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
-use crate::model::{Reply, ToolSpec};
+use crate::model::Reply;
 use crate::nearer;
-use crate::need::{Looking, Need};
-use crate::permission::{Asked, Verdict};
+use crate::need::Need;
 use crate::picture;
 use crate::run::Run;
-use crate::session::{Parts, Session};
+use crate::session::Session;
 use crate::tally::{self, Went};
-use crate::task::{self, Lent};
-use crate::tool::{Call, Live, Output, Tool};
+use crate::task;
+use crate::tool::{Live, Output};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
-use codelet_context::message::{Message, Origin, Parameters, Part, Text, ToolCall, ToolResult};
+use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
 use codelet_context::refusal;
 use codelet_context::tokens::{self, Tokens};
+use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use futures_util::{FutureExt as _, future};
-use serde_json::Value;
-use std::any::Any;
 use std::collections::HashSet;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,8 +36,6 @@ const STEP_SHARE: usize = 4;
 const LEAST_SHOWN: usize = 1024;
 /// How long tools may take to end what they started once the user has interrupted.
 pub(crate) const GRACE: Duration = Duration::from_millis(80);
-/// What stands before an output that begins as our own answer to a call that was not permitted.
-const PRINTED: &str = "The tool failed and printed:\n";
 /// Glimpses of running tools that wait to be shown.
 const GLIMPSES: usize = 64;
 
@@ -58,7 +51,7 @@ pub(crate) fn prepare_calls(session: &mut Session, reply: &mut Reply) {
             call.id = id;
         }
         session.call_ids.insert(call.id.clone());
-        if let Some(tool) = find(&session.parts, &call.tool) {
+        if let Some(tool) = session.parts.tool(&call.tool) {
             call.action = tool.action(&call.parameters);
         }
     }
@@ -73,10 +66,6 @@ fn fresh_id(from: usize, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
         }
         number += 1;
     }
-}
-
-fn find<'a>(parts: &'a Parts, name: &str) -> Option<&'a Arc<dyn Tool>> {
-    parts.tools.iter().find(|tool| *tool.spec().name == *name)
 }
 
 /// Runs the tools and appends their answers. Says no if the user interrupted; every call has its answer all the same.
@@ -118,7 +107,7 @@ pub(crate) async fn call_tools(
         if hidden != output.text.as_str() {
             output.text = hidden.into();
         }
-        let tool = find(&session.parts, &call.tool);
+        let tool = session.parts.tool(&call.tool);
         let changes = !tool.is_some_and(|tool| tool.is_read_only());
         let essence = essence(call, tool.map(|tool| tool.spec()));
         if output.refusal == Some(refusal::Refusal::Rule) {
@@ -169,23 +158,26 @@ fn batch(session: &Session, calls: &[ToolCall]) -> usize {
     if apart > 0 {
         return apart.min(task::AT_ONCE);
     }
-    let only_looks = |call: &ToolCall| find(&session.parts, &call.tool).is_none_or(|tool| tool.is_read_only());
+    let only_looks = |call: &ToolCall| session.parts.tool(&call.tool).is_none_or(|tool| tool.is_read_only());
     calls.iter().take_while(|call| only_looks(call)).count().max(1)
 }
 
 fn works_apart(session: &Session, call: &ToolCall) -> bool {
-    find(&session.parts, &call.tool).is_some_and(|tool| tool.works_apart())
+    session.parts.tool(&call.tool).is_some_and(|tool| tool.works_apart())
 }
 
 /// Whether a call needs nothing but to look, as some commands do.
 fn only_looks(session: &Session, call: &ToolCall) -> bool {
-    let needs = find(&session.parts, &call.tool).and_then(|tool| tool.needs(&call.parameters).ok());
+    let needs = session
+        .parts
+        .tool(&call.tool)
+        .and_then(|tool| tool.needs(&call.parameters).ok());
     needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
 /// Tells that a call is taken up.
 fn started(session: &Session, call: &ToolCall) -> Event {
-    let tool = find(&session.parts, &call.tool);
+    let tool = session.parts.tool(&call.tool);
     Event::ToolStarted {
         id: call.id.clone(),
         tool: call.tool.clone(),
@@ -314,334 +306,6 @@ fn keep_end(kept: &mut String, text: &str) {
     if kept.len() > 2 * SHOWN {
         kept.drain(..kept.ceil_char_boundary(kept.len() - SHOWN));
     }
-}
-
-/// A call that has its answer.
-struct Made {
-    output: Output,
-    /// What it changed.
-    diff: Arc<str>,
-    /// Files in the workspace that it has read or changed.
-    files: Vec<PathBuf>,
-    /// How long it waited to be permitted: that is a person's time, not the tool's.
-    waited: Duration,
-    /// The tool itself has answered.
-    was_made: bool,
-}
-
-impl Made {
-    fn refused(why: String, waited: Duration) -> Self {
-        Made {
-            output: Output::failure(why),
-            diff: Arc::from(""),
-            files: Vec::new(),
-            waited,
-            was_made: false,
-        }
-    }
-}
-
-/// One call, from the question whether it may be made to its answer. None if the user interrupted before anybody had
-/// permitted it.
-async fn call_one(
-    session: &Session,
-    call: &ToolCall,
-    is_broken: bool,
-    share: Option<f64>,
-    live: Live,
-    interrupt: Interrupt,
-) -> Option<Made> {
-    let (parts, conversation) = (&session.parts, &session.conversation);
-    let (tool, needs) = match understood(parts, call, is_broken) {
-        Ok(understood) => understood,
-        Err(why) => return Some(Made::refused(why, Duration::ZERO)),
-    };
-    let description = tool.describe(&call.parameters);
-    let began = Instant::now();
-    let taken = match session.hooks {
-        Some(_) => as_taken(tool.spec(), call, &needs),
-        None => call.parameters.clone(),
-    };
-    let mut said = told(session, before(call, &taken), &interrupt).await;
-    if session.hooks.is_some() && interrupt.is_thrown() {
-        // Whoever was interrupted may have had an objection.
-        return None;
-    }
-    let wary = match said.objection.take() {
-        Some(Objection::Deny(why)) => {
-            let mut made = not_permitted(&hooks::refused(PRE, &why), began.elapsed());
-            made.output.notices = said.notices;
-            return Some(made);
-        }
-        Some(Objection::Ask(why)) => Some(format!("a {PRE} hook wants you to be asked: {}", why.trim())),
-        // What the rules do not permit is asked about as ever.
-        None => session.narrowed().find_map(|list| list.objection(&call.tool, &needs)),
-    };
-    let asked = Asked {
-        call: &call.id,
-        task: None,
-        tool: &call.tool,
-        description: &description,
-        needs: &needs,
-        wary: wary.as_deref(),
-    };
-    let verdict = tokio::select! {
-        biased;
-        verdict = judged(session, asked) => verdict,
-        () = interrupt.thrown() => return None,
-    };
-    let mut waited = began.elapsed();
-    if let Verdict::No(why) = verdict {
-        let mut made = not_permitted(&why, waited);
-        made.output.notices = said.notices;
-        return Some(made);
-    }
-    if let Some(command) = changes_unseen(&needs, &call.tool, &description) {
-        session.note_command(&command);
-    }
-    let make = |permitted: Vec<Need>| {
-        let (live, interrupt) = (live.clone(), interrupt.clone());
-        async move {
-            let call = Call {
-                parameters: &call.parameters,
-                permitted: &permitted,
-                conversation,
-                live,
-                interrupt,
-                lent: Some(Lent::of(session, share)),
-            };
-            // A tool that panics must neither take the session with it nor leave its call open.
-            let made = future::lazy(|_| tool.call(call)).then(|made| made);
-            AssertUnwindSafe(made).catch_unwind().await
-        }
-    };
-    let permitted = [needs.clone(), parts.gate.given(&needs)].concat();
-    let mut made = make(permitted.clone()).await;
-    if let Ok(output) = &mut made
-        && let Some(need) = run_with(output, &needs)
-    {
-        let began = Instant::now();
-        let verdict = again::asked(session, call, &description, &need, output, &interrupt).await;
-        waited += began.elapsed();
-        if verdict == Verdict::Yes {
-            let told = again::repeated(&need);
-            let mut notices = std::mem::take(&mut output.notices);
-            made = make([permitted, vec![need]].concat()).await;
-            if let Ok(output) = &mut made {
-                again::remark(output, &told);
-                // What the first try has done is done, and so is what was noticed of it.
-                notices.append(&mut output.notices);
-                output.notices = notices;
-            }
-        }
-    }
-    let output = match made {
-        Ok(output) => output,
-        Err(panic) => {
-            let why = format!("Internal error in the tool: {}.", panic_words(&*panic));
-            return Some(Made::refused(why, waited));
-        }
-    };
-    let began = Instant::now();
-    let output = with_hooks(session, (call, &taken), output, said, &interrupt).await;
-    let (diff, files) = match output.success {
-        true => (diff_of(&needs), files_of(needs)),
-        false => (Arc::from(""), Vec::new()),
-    };
-    Some(Made {
-        output,
-        diff,
-        files,
-        waited: waited + began.elapsed(),
-        was_made: true,
-    })
-}
-
-/// The tool of a call and what the call needs, or why it cannot be made.
-fn understood<'a>(
-    parts: &'a Parts,
-    call: &ToolCall,
-    is_broken: bool,
-) -> Result<(&'a Arc<dyn Tool>, Vec<Need>), String> {
-    let Some(tool) = find(parts, &call.tool) else {
-        let names: Vec<&str> = parts.tools.iter().map(|tool| &*tool.spec().name).collect();
-        let names = names.join(", ");
-        return Err(if call.tool.trim().is_empty() {
-            format!("This call has no name, so it was not made. The tools are: {names}.")
-        } else {
-            let name = codelet_context::cut::plain_name(&call.tool);
-            format!("There is no tool {name}. The tools are: {names}.")
-        });
-    };
-    if is_broken {
-        return Err(
-            "The parameters of this call were cut off or are no JSON object, so it was not made. Make it again; where it \
-             is long, in smaller parts."
-                .to_owned(),
-        );
-    }
-    Ok((tool, tool.needs(&call.parameters)?))
-}
-
-/// What a call came to, with what hooks said before it and say after it.
-async fn with_hooks(
-    session: &Session,
-    (call, taken): (&ToolCall, &Parameters),
-    mut output: Output,
-    before: Said,
-    interrupt: &Interrupt,
-) -> Output {
-    // Nothing that a tool prints may stand in a summary as words of the user.
-    if !output.success && refusal::is_posed(output.text.as_str()) {
-        output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
-    }
-    let after = match output.success {
-        true => told(session, after(call, taken, &output), interrupt).await,
-        false => Said::default(),
-    };
-    output.hooks.extend(words(PRE, before.context, None));
-    output.hooks.extend(words(POST, after.context, after.objection));
-    output.notices.splice(0..0, before.notices);
-    output.notices.extend(after.notices);
-    output
-}
-
-/// A call that may change files of which nothing is known, in a few words.
-fn changes_unseen(needs: &[Need], tool: &str, description: &str) -> Option<String> {
-    needs.iter().find_map(|need| match need {
-        Need::Run {
-            looks: Looking::Only, ..
-        } => None,
-        Need::Run { command, .. } => Some(command.clone()),
-        Need::Call { .. } => Some(format!("{tool} {description}")),
-        _ => None,
-    })
-}
-
-const PRE: &str = "PreToolUse";
-const POST: &str = "PostToolUse";
-
-/// What hooks say of a call; nothing where there are none.
-async fn told(session: &Session, occasion: Occasion<'_>, interrupt: &Interrupt) -> Said {
-    match &session.hooks {
-        Some(hooks) => hooks.tell(occasion, interrupt).await,
-        None => Said::default(),
-    }
-}
-
-/// The parameters of a call as hooks read them: a file has its whole name, however the model has written it, since hooks decide by it.
-fn as_taken(tool: &ToolSpec, call: &ToolCall, needs: &[Need]) -> Parameters {
-    let path = needs.iter().find_map(|need| match need {
-        Need::Change { path, .. } | Need::Read { path, .. } => Some(path),
-        _ => None,
-    });
-    let properties = &tool.parameters["properties"];
-    match path.filter(|_| !properties[FILE].is_null()) {
-        None => call.parameters.clone(),
-        Some(path) => {
-            let mut map = call.parameters.as_map().clone();
-            map.retain(|name, _| name != OTHER_FILE || !properties[OTHER_FILE].is_null());
-            map.insert(FILE.to_owned(), Value::from(path.to_string_lossy()));
-            Parameters::new(map)
-        }
-    }
-}
-
-/// What a file is called among the parameters of a tool, and what some models call it.
-const FILE: &str = "file_path";
-const OTHER_FILE: &str = "path";
-
-fn before<'a>(call: &'a ToolCall, parameters: &'a Parameters) -> Occasion<'a> {
-    Occasion::PreToolUse {
-        tool: &call.tool,
-        id: &call.id,
-        parameters,
-    }
-}
-
-fn after<'a>(call: &'a ToolCall, parameters: &'a Parameters, output: &'a Output) -> Occasion<'a> {
-    Occasion::PostToolUse {
-        tool: &call.tool,
-        id: &call.id,
-        parameters,
-        output,
-    }
-}
-
-/// What the model is told of what hooks have said. The call is made: an objection is no more than words then.
-fn words(name: &str, context: Vec<String>, objection: Option<Objection>) -> Vec<String> {
-    let objection = objection.map(|objection| match objection {
-        Objection::Deny(why) | Objection::Ask(why) => why,
-    });
-    let all = objection.into_iter().chain(context);
-    all.map(|said| hooks::marked(name, &said)).collect()
-}
-
-/// Whether a call may be made. Hooks are told where a person is asked.
-pub(crate) async fn judged(session: &Session, asked: Asked<'_>) -> Verdict {
-    let mut judged = session.parts.gate.judge(asked);
-    // Who decides by rules does so at once; who does not is asking somebody.
-    if let Some(verdict) = (&mut judged).now_or_never() {
-        return verdict;
-    }
-    if let Some(hooks) = &session.hooks {
-        let message = format!("Codelet asks: {} {}", asked.tool, asked.description);
-        hooks.notify(Occasion::Notification { message: &message });
-    }
-    judged.await
-}
-
-fn not_permitted(why: &str, waited: Duration) -> Made {
-    let answer = refusal::answer(why);
-    let refusal = refusal::told_in(&answer);
-    let mut made = Made::refused(answer, waited);
-    made.output.refusal = Some(refusal);
-    made
-}
-
-/// What it takes to make a call again that the sandbox has stopped; none where nothing speaks for that.
-fn run_with(output: &mut Output, needs: &[Need]) -> Option<Need> {
-    let lack = output.lack.take()?;
-    let [Need::Run { command, folder, .. }] = needs else {
-        return None;
-    };
-    Some(Need::RunWith {
-        command: command.clone(),
-        folder: folder.clone(),
-        lack,
-    })
-}
-
-/// What a call was permitted to change, and did.
-fn diff_of(needs: &[Need]) -> Arc<str> {
-    let diffs = needs.iter().filter_map(|need| match need {
-        Need::Change { diff, .. } => Some(diff.as_str()),
-        _ => None,
-    });
-    Arc::from(diffs.collect::<String>())
-}
-
-/// The files of the workspace that a call was permitted to read or change.
-fn files_of(needs: Vec<Need>) -> Vec<PathBuf> {
-    let files = needs.into_iter().filter_map(|need| match need {
-        Need::Read {
-            path,
-            is_inside: true,
-            is_file: true,
-        }
-        | Need::Change {
-            path, is_inside: true, ..
-        } => Some(path),
-        _ => None,
-    });
-    files.collect()
-}
-
-fn panic_words(panic: &(dyn Any + Send)) -> &str {
-    let words = panic.downcast_ref::<&str>().copied();
-    words
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("it gave no reason")
 }
 
 /// The window that outputs are bounded by, in estimated tokens: a smaller one where the session's text was found to weigh more

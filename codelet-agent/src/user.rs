@@ -4,7 +4,8 @@ use crate::compaction;
 use crate::definitions;
 use crate::driver;
 use crate::event::{Event, Listen};
-use crate::hooks::{self, Objection, Occasion};
+use crate::hooked;
+use crate::hooks::{Objection, Occasion};
 use crate::instructions::{self, Nearer};
 use crate::interrupt::Interrupt;
 use crate::journal::Mark;
@@ -52,7 +53,7 @@ impl Session {
         let skills = self.find_skills(listener);
         self.refresh_tools(interrupt, listener).await;
         if let Some(source) = self.begins.take() {
-            hooks::on_start(self, source, interrupt, listener).await;
+            hooked::on_start(self, source, interrupt, listener).await;
         }
         let (before, messages) = (
             self.conversation.earlier(),
@@ -80,7 +81,7 @@ impl Session {
         parts.extend(attached.map(|attachment| attachment.part(&|text| self.hidden(text))));
         let said = Message::new(Role::User, parts);
         self.remind(estimate_message(&said), &skills, interrupt, listener).await;
-        hooks::append(self, SUBMIT, context);
+        hooked::append(self, SUBMIT, context);
         self.conversation.append(said);
         self.prompts.push(prompted);
         let ending = driver::drive(self, &before, interrupt, listener).await;
@@ -99,7 +100,7 @@ impl Session {
         listener: &mut dyn Listen,
     ) -> Result<Vec<String>, Ending> {
         let occasion = Occasion::UserPromptSubmit { prompt };
-        let Some(said) = hooks::tell(self, occasion, interrupt, listener).await else {
+        let Some(said) = hooked::tell(self, occasion, interrupt, listener).await else {
             return Ok(Vec::new());
         };
         let ending = match said.objection {
@@ -147,7 +148,7 @@ impl Session {
                     return None;
                 };
                 let call = call(&result.call_id)?;
-                let tool = self.parts.tools.iter().find(|tool| tool.spec().name == call.tool);
+                let tool = self.parts.tool(&call.tool);
                 let about = tool.map(|tool| tool.describe(&call.parameters)).unwrap_or_default();
                 let said = if said.is_empty() {
                     ""
