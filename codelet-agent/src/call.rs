@@ -8,7 +8,6 @@ use crate::interrupt::Interrupt;
 use crate::need::{Looking, Need};
 use crate::permission::{Asked, Verdict};
 use crate::session::{Parts, Session};
-use crate::task::Lent;
 use crate::tool::{Call, Live, Output, Tool};
 use codelet_context::message::ToolCall;
 use codelet_context::refusal;
@@ -112,7 +111,7 @@ pub(crate) async fn call_one(
                 conversation,
                 live,
                 interrupt,
-                lent: Some(Lent::of(session, share)),
+                lent: Some(session.lend(share)),
             };
             // A tool that panics must neither take the session with it nor leave its call open.
             let made = future::lazy(|_| tool.call(call)).then(|made| made);

@@ -7,7 +7,6 @@
 use crate::definitions::{self, Author, Definition, Kind};
 use crate::interrupt::Interrupt;
 use crate::mention;
-use crate::narrowed::Narrowed;
 use crate::prompts::{PromptSource, PromptSpec, PromptText, Values, WORDS, split};
 use crate::skills;
 use crate::spelling::spell;
@@ -163,7 +162,7 @@ impl Commands {
                 format!("/{command} with these words is longer than {FILLED} bytes. Nothing was sent.")
             })?,
             mentions,
-            narrowed: Narrowed::of(&body.front, format!("/{command}")),
+            narrowed: body.front.narrowed(format!("/{command}")),
             notices,
             ..PromptText::default()
         })

@@ -7,8 +7,8 @@ use crate::hooked;
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
 use crate::run::{Bearing, words};
-use crate::session::{Session, SummaryBy};
-use crate::skills;
+use crate::session::Session;
+use crate::settings::SummaryBy;
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -94,7 +94,9 @@ async fn edit(
                 reason,
                 notice: notice.clone(),
             });
-            skills::tell_again(session);
+            if let Some(skills) = &session.skills {
+                skills.tell_again(&mut session.conversation);
+            }
             Ok(Some(notice))
         }
         Err(refusal) => {

@@ -5,11 +5,11 @@ use crate::answer::{self, Verdict};
 use crate::ask::{self, Asked};
 use crate::compaction;
 use crate::event::{Event, Listen};
-use crate::fallback;
 use crate::hooked;
 use crate::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Billed, ModelError, Reply, Stop};
+use crate::models;
 use crate::refused;
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
@@ -306,7 +306,7 @@ fn fail(
     if let ModelError::Rewritten { how, said } = &error {
         listener.on(Event::Notice(format!("{how}, as the provider requires: {said}")));
     }
-    fallback::on_error(session, run, error, listener, |run, error| {
+    models::on_error(session, run, error, listener, |run, error| {
         run.on_error(error, silence, fastrand::f64());
     });
 }

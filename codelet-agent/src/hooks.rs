@@ -5,7 +5,7 @@
 //! marked as a program's, so that the model does not take them for the user's.
 
 use crate::interrupt::Interrupt;
-use crate::tool::Output;
+use crate::output::Output;
 use codelet_context::message::Parameters;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;

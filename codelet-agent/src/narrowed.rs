@@ -1,7 +1,6 @@
 //! What a definition's `allowed-tools` does: until the next prompt, calls of other tools that do more than look are asked about, whatever
 //! the rules permit. It permits nothing.
 
-use crate::definitions::Front;
 use crate::need::{Looking, Need};
 use crate::permission::allows;
 
@@ -14,17 +13,7 @@ pub struct Narrowed {
     pub tools: Vec<String>,
 }
 
-/// The field that lists them.
-const FIELD: &str = "allowed-tools";
-
 impl Narrowed {
-    /// What a front matter lists; `None` where it says nothing of tools. An empty list says that none is needed.
-    pub(crate) fn of(front: &Front, by: String) -> Option<Self> {
-        front.text(FIELD)?;
-        let tools = front.list(FIELD)?;
-        Some(Narrowed { by, tools })
-    }
-
     /// Why a call is asked about, if it is none of these and does more than look.
     pub(crate) fn objection(&self, tool: &str, needs: &[Need]) -> Option<String> {
         let only_looks = needs.iter().all(Need::only_looks);
@@ -94,22 +83,6 @@ mod tests {
             owner: None,
             diff: String::new(),
         }]
-    }
-
-    #[test]
-    fn an_empty_list_lists_nothing_and_a_field_without_a_value_is_no_list() {
-        for (field, is_list) in [
-            ("allowed-tools: []", true),
-            ("allowed-tools:", false),
-            ("other: x", false),
-        ] {
-            let text = format!("---\n{field}\n---\nText\n");
-            let front = crate::definitions::front::part(&text).map(|parted| parted.front);
-            let narrowed = front.ok().and_then(|front| Narrowed::of(&front, "/x".to_owned()));
-            assert_eq!(narrowed.is_some(), is_list, "{field}");
-            let objects = |list: Narrowed| list.objection("Edit", &change()).is_some();
-            assert!(narrowed.is_none_or(objects), "{field}");
-        }
     }
 
     #[test]

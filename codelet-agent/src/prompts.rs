@@ -4,7 +4,7 @@
 use crate::definitions::Author;
 use crate::interrupt::Interrupt;
 use crate::narrowed::Narrowed;
-use crate::session::Prompt;
+use crate::prompt::Prompt;
 use codelet_context::message::Image;
 use codelet_text::near;
 use futures_util::future::BoxFuture;

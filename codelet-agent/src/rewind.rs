@@ -6,10 +6,9 @@
 pub mod told;
 
 use crate::journal::{Change, ChangedFile, Journal, Mark, Restore, Restored};
+use crate::past::{Discarded, Known, Prompted};
 use crate::session::Session;
-use codelet_context::conversation::{Earlier, Point};
 use codelet_context::message::{Message, Origin, Part, Role};
-use codelet_context::pin::Pin;
 use codelet_text::short::{clip, words};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,35 +18,6 @@ use tokio::time::Instant;
 const NAMED: usize = 40;
 /// Characters of a prompt in what the model is told.
 const QUOTED: usize = 80;
-
-/// A prompt that can be gone back to.
-#[derive(Clone)]
-pub(crate) struct Prompted {
-    point: Point,
-    pub(crate) mark: Mark,
-    asked: Instant,
-    /// It was said before this session, in the conversation that it goes on from.
-    is_recorded: bool,
-}
-
-/// How things stood before something was taken back.
-pub(crate) struct Discarded {
-    /// The conversation, if it went back.
-    conversation: Option<Known>,
-    /// The moment to which files are put back, if they went back.
-    files: Option<Mark>,
-}
-
-/// A conversation, with what the session knows beside it.
-struct Known {
-    /// Which of the session's it is.
-    number: u64,
-    earlier: Earlier,
-    pins: Vec<Pin>,
-    prompts: Vec<Prompted>,
-    /// The files that it speaks of are those of this moment.
-    mark: Mark,
-}
 
 /// What goes back to a prompt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,11 +5,11 @@ use crate::definitions::{Author, Definition, Kind};
 use crate::model::ToolSpec;
 use crate::narrowed::Narrowed;
 use crate::need::Need;
-use crate::session::Session;
 use crate::spelling::spell;
 use crate::surroundings::Surroundings;
 use crate::tool::{Call, Output, Tool};
 use codelet_context::body::Body;
+use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Parameters, Part, Role};
 use codelet_context::reminder;
 use codelet_context::tokens::{Tokens, bytes_in};
@@ -157,7 +157,7 @@ impl Skill {
     /// The tools that a skill lists.
     fn narrowed(&self, name: &str) -> Option<Narrowed> {
         let skill = self.named(name)?;
-        Narrowed::of(&skill.front, format!("the skill {}", skill.name))
+        skill.front.narrowed(format!("the skill {}", skill.name))
     }
 
     fn named(&self, name: &str) -> Option<&Definition> {
@@ -175,6 +175,39 @@ impl Skill {
             return Err(format!("There is no skill of this name; {meant}"));
         };
         text_of(skill, &*self.world)
+    }
+
+    /// Tells the skills that were read before again where a compaction has removed them: from their files as they are now.
+    pub(crate) fn tell_again(&self, conversation: &mut Conversation) {
+        let messages = conversation.history().messages();
+        let view = &conversation.view().messages;
+        let mut left = bytes_in(conversation.config().window() / RETOLD_SHARE);
+        let mut again = Vec::new();
+        for (name, told) in used(messages) {
+            let now = self.told(name);
+            let text = match &now {
+                Ok(now) if is_in_sight(view, now) => continue,
+                Ok(now) if now.len() > left => {
+                    let name = spell(name.as_ref());
+                    format!("The skill {name} has no room here; call {TOOL} again if you need it.")
+                }
+                Ok(now) if now != told => format!("Changed since you called {TOOL}.\n{now}"),
+                Ok(now) => now.clone(),
+                Err(_) => {
+                    let name = spell(name.as_ref());
+                    reminder::escape(&format!("The skill {name} is gone, or cannot be read any more."))
+                }
+            };
+            left = left.saturating_sub(text.len());
+            if !is_in_sight(view, &text) {
+                again.push(Part::text_from(Origin::Injected, text));
+            }
+        }
+        if !again.is_empty() {
+            let head = "Skills that you have read before, from their files as they are now:";
+            again.insert(0, Part::text_from(Origin::Injected, head));
+            conversation.append(Message::new(Role::User, again));
+        }
     }
 }
 
@@ -295,38 +328,4 @@ fn used(messages: &[Arc<Message>]) -> Vec<(&str, &str)> {
         }
     }
     used
-}
-
-/// Tells the skills that were read before again where a compaction has removed them: from their files as they are now.
-pub(crate) fn tell_again(session: &mut Session) {
-    let Some(skills) = &session.skills else { return };
-    let messages = session.conversation.history().messages();
-    let view = &session.conversation.view().messages;
-    let mut left = bytes_in(session.conversation.config().window() / RETOLD_SHARE);
-    let mut again = Vec::new();
-    for (name, told) in used(messages) {
-        let now = skills.told(name);
-        let text = match &now {
-            Ok(now) if is_in_sight(view, now) => continue,
-            Ok(now) if now.len() > left => {
-                let name = spell(name.as_ref());
-                format!("The skill {name} has no room here; call {TOOL} again if you need it.")
-            }
-            Ok(now) if now != told => format!("Changed since you called {TOOL}.\n{now}"),
-            Ok(now) => now.clone(),
-            Err(_) => {
-                let name = spell(name.as_ref());
-                reminder::escape(&format!("The skill {name} is gone, or cannot be read any more."))
-            }
-        };
-        left = left.saturating_sub(text.len());
-        if !is_in_sight(view, &text) {
-            again.push(Part::text_from(Origin::Injected, text));
-        }
-    }
-    if !again.is_empty() {
-        let head = "Skills that you have read before, from their files as they are now:";
-        again.insert(0, Part::text_from(Origin::Injected, head));
-        session.conversation.append(Message::new(Role::User, again));
-    }
 }

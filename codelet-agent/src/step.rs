@@ -11,8 +11,7 @@ use crate::picture;
 use crate::run::Run;
 use crate::session::Session;
 use crate::tally::{self, Went};
-use crate::task;
-use crate::tool::{Live, Output};
+use crate::tool::{AT_ONCE, Live, Output};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Message, Origin, Part, Text, ToolCall, ToolResult};
@@ -34,8 +33,6 @@ const OUTPUT_SHARE: usize = 8;
 const STEP_SHARE: usize = 4;
 /// No output is shown in less than this, in bytes.
 const LEAST_SHOWN: usize = 1024;
-/// How long tools may take to end what they started once the user has interrupted.
-pub(crate) const GRACE: Duration = Duration::from_millis(80);
 /// Glimpses of running tools that wait to be shown.
 const GLIMPSES: usize = 64;
 
@@ -156,7 +153,7 @@ pub(crate) async fn call_tools(
 fn batch(session: &Session, calls: &[ToolCall]) -> usize {
     let apart = calls.iter().take_while(|call| works_apart(session, call)).count();
     if apart > 0 {
-        return apart.min(task::AT_ONCE);
+        return apart.min(AT_ONCE);
     }
     let only_looks = |call: &ToolCall| session.parts.tool(&call.tool).is_none_or(|tool| tool.is_read_only());
     calls.iter().take_while(|call| only_looks(call)).count().max(1)

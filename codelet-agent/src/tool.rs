@@ -1,18 +1,26 @@
 //! Tools, as the loop sees them: what they are called, what they do in the engine's notions, what they need, and the call.
 
 use crate::event::{Event, Progress};
+use crate::hooks::Hooks;
 use crate::interrupt::Interrupt;
-use crate::model::ToolSpec;
+use crate::journal::Journal;
+use crate::model::{Model, ToolSpec};
 use crate::narrowed::Narrowed;
 pub use crate::need::{Lack, Looking, Need, Owner};
-use crate::task::Lent;
-use codelet_context::body::Body;
+pub use crate::output::{MOST, Output, PICTURE};
+use crate::permission::Gate;
+use crate::settings::Settings;
+use crate::surroundings::Surroundings;
+use crate::tasks::Tasks;
 use codelet_context::conversation::Conversation;
-use codelet_context::message::{Action, Image, Parameters};
-use codelet_context::refusal::Refusal;
+use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
+use std::fmt;
 use std::sync::Arc;
 use tokio::sync::mpsc;
+
+/// As many calls that work in sessions of their own run at once.
+pub const AT_ONCE: usize = 4;
 
 /// Something that the model can ask for.
 pub trait Tool: Send + Sync {
@@ -27,7 +35,7 @@ pub trait Tool: Send + Sync {
     /// Whether calls only look, so that several may run at once.
     fn is_read_only(&self) -> bool;
 
-    /// Whether each call works in a session of its own, so that as many as [`AT_ONCE`](crate::task::AT_ONCE) may run at once.
+    /// Whether each call works in a session of its own, so that as many as [`AT_ONCE`] may run at once.
     fn works_apart(&self) -> bool {
         false
     }
@@ -81,77 +89,30 @@ pub struct Call<'a> {
     pub lent: Option<Lent<'a>>,
 }
 
-/// What a tool answers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Output {
-    /// Whether it did what it was asked to.
-    pub success: bool,
-    /// Exit statuses of the commands of the last pipeline, in their order, where a shell told them; else empty.
-    pub pipe: Box<[u8]>,
-    /// It may have failed for want of time: the same call with a longer one may do better.
-    pub lacked_time: bool,
-    /// Who has not let the call be made. The loop sets it; what a tool prints never counts as that.
-    pub refusal: Option<Refusal>,
-    /// What it printed or found: as much as is worth keeping (at most [`MOST`] bytes). The loop shows the model a bounded
-    /// part of it and keeps the whole behind a handle.
-    pub text: Body,
-    /// Bytes at the end of `text` that nothing has printed: what the tool itself says of it, such as a status.
-    pub remarks: usize,
-    /// Bytes that were printed between the head and the tail of `text` and are lost.
-    pub lost: u64,
-    /// Pictures.
-    pub images: Vec<Image>,
-    /// It was a command that failed, or a part of its last pipe did, and as far as the tool knows, because the sandbox does not give it
-    /// this.
-    pub lack: Option<Lack>,
-    /// What the user should know, whatever the model makes of it.
-    pub notices: Vec<String>,
-    /// Of a call that has worked in a session of its own: what was said there, as text. The loop keeps it behind a handle.
-    pub transcript: Option<Body>,
-    /// The last thing that it wanted to do there, beyond looking, was not permitted.
-    pub is_held_up: bool,
-    /// What it holds later calls of the turn to, such as the tools that a skill lists.
-    pub narrowed: Option<Narrowed>,
-    /// It asks for a compaction before the next request, as the conversation has [granted](Conversation::wished).
-    pub wishes_compaction: bool,
-    /// What hooks say of it, for the model, marked as theirs. The loop sets it.
-    pub hooks: Vec<String>,
+/// What a session lends to a call that works in a session of its own.
+#[derive(Clone, Copy)]
+pub struct Lent<'a> {
+    pub(crate) model: &'a Arc<dyn Model>,
+    /// The tools that are the session's own, and those of servers as they stand.
+    pub(crate) own: &'a [Arc<dyn Tool>],
+    pub(crate) served: &'a [Arc<dyn Tool>],
+    pub(crate) gate: &'a Arc<dyn Gate>,
+    pub(crate) world: &'a Arc<dyn Surroundings>,
+    pub(crate) settings: &'a Settings,
+    /// The most dollars that it may cost, if that is bounded.
+    pub(crate) share: Option<f64>,
+    pub(crate) tasks: &'a Tasks,
+    pub(crate) hooks: Option<&'a Arc<dyn Hooks>>,
+    pub(crate) journal: Option<&'a Arc<dyn Journal>>,
+    /// The lists of tools that its calls are held to: those that the session was handed its work with, and its own.
+    pub(crate) narrowed: [&'a [Narrowed]; 2],
 }
 
-/// The most of one output that is kept in memory, in bytes.
-pub const MOST: usize = 10 * 1024 * 1024;
-
-/// The largest picture that is sent, in bytes of its base64: what Anthropic takes, and less than the others do.
-pub const PICTURE: usize = 5 * 1024 * 1024;
-
-impl Output {
-    /// It worked.
-    pub fn success(text: impl Into<Body>) -> Self {
-        Output {
-            success: true,
-            pipe: Box::default(),
-            lacked_time: false,
-            refusal: None,
-            text: text.into(),
-            remarks: 0,
-            lost: 0,
-            images: Vec::new(),
-            lack: None,
-            notices: Vec::new(),
-            transcript: None,
-            is_held_up: false,
-            narrowed: None,
-            wishes_compaction: false,
-            hooks: Vec::new(),
-        }
-    }
-
-    /// It did not, for this reason.
-    pub fn failure(text: impl Into<Body>) -> Self {
-        Output {
-            success: false,
-            ..Output::success(text)
-        }
+impl fmt::Debug for Lent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lent")
+            .field("share", &self.share)
+            .finish_non_exhaustive()
     }
 }
 

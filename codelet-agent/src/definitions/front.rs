@@ -4,6 +4,7 @@
 //! to: a file that has any is refused.
 
 use crate::instructions::seen;
+use crate::narrowed::Narrowed;
 use saphyr_parser::{Event, Parser};
 use std::collections::BTreeMap;
 
@@ -59,6 +60,13 @@ impl Front {
         }
     }
 
+    /// The tools that it lists, told as listed by this; `None` where it says nothing of tools. An empty list says that none is needed.
+    pub(crate) fn narrowed(&self, by: String) -> Option<Narrowed> {
+        self.text(TOOLS)?;
+        let tools = self.list(TOOLS)?;
+        Some(Narrowed { by, tools })
+    }
+
     /// Whether a value says yes, in one of YAML's words for that.
     pub fn is_set(&self, name: &str) -> bool {
         let is_yes = |text: String| matches!(text.to_ascii_lowercase().as_str(), "true" | "yes" | "on");
@@ -90,6 +98,9 @@ fn split(text: &str) -> Vec<String> {
     words.retain(|word| !word.is_empty());
     words
 }
+
+/// The field that lists tools.
+const TOOLS: &str = "allowed-tools";
 
 /// Parts a file. One that does not begin with a line `---` has no front matter.
 ///
@@ -240,6 +251,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::need::Need;
     use proptest::prelude::*;
 
     fn front(yaml: &str) -> Result<Front, String> {
@@ -283,6 +295,26 @@ mod tests {
         assert_eq!(read.text("description").as_deref(), Some("Use this when: asked"));
         assert_eq!(read.text("argument-hint").as_deref(), Some("[file] [style]"));
         assert_eq!(read.list("tools").unwrap(), ["Read", "Grep"]);
+    }
+
+    #[test]
+    fn an_empty_list_lists_nothing_and_a_field_without_a_value_is_no_list() {
+        for (field, is_list) in [
+            ("allowed-tools: []", true),
+            ("allowed-tools:", false),
+            ("other: x", false),
+        ] {
+            let narrowed = front(field).unwrap().narrowed("/x".to_owned());
+            assert_eq!(narrowed.is_some(), is_list, "{field}");
+            let needs = [Need::Change {
+                path: "/repo/a".into(),
+                is_inside: true,
+                owner: None,
+                diff: String::new(),
+            }];
+            let objects = |list: Narrowed| list.objection("Edit", &needs).is_some();
+            assert!(narrowed.is_none_or(objects), "{field}");
+        }
     }
 
     #[test]
