@@ -1,5 +1,11 @@
 //! What tools may do, and who says so.
 
+pub mod asking;
+pub mod narrowed;
+pub(crate) mod need;
+pub mod orders;
+pub mod question;
+
 mod builtin;
 mod denied;
 mod line;
@@ -15,8 +21,7 @@ pub use pattern::{allows, fits, is_of_calls};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
-use crate::need::{Looking, Need, Owner};
-use crate::orders;
+use crate::permission::need::{Looking, Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use std::fmt;
 

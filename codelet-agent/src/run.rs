@@ -1,12 +1,18 @@
 //! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
 //! does it and tells what came of it.
 
-use crate::answer::Verdict;
-use crate::bill::Spent;
-use crate::essence::Essence;
+pub mod answer;
+pub mod essence;
+pub mod retry;
+pub(crate) mod settings;
+pub mod tally;
+
+use crate::model::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
-use crate::retry::{Patience, Retries};
-use crate::tally::{self, Finding, Tally, Went};
+use crate::run::answer::Verdict;
+use crate::run::essence::Essence;
+use crate::run::retry::{Patience, Retries};
+use crate::run::tally::{Finding, Tally, Went};
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::{CompactAt, Reason};

@@ -1,23 +1,32 @@
 //! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
 
-use crate::answer::AnswerCheck;
-use crate::bill::Bill;
-use crate::event::{Event, Listen, Witness};
-use crate::fallback::Fallback;
-use crate::glance::Glances;
-use crate::hooks::Hooks;
-use crate::instructions::Nearer;
-use crate::journal::Journal;
+pub(crate) mod begins;
+pub mod glance;
+pub(crate) mod lending;
+pub(crate) mod models;
+pub(crate) mod past;
+pub mod plan;
+pub(crate) mod prompt;
+pub mod rewind;
+
+use crate::model::bill::Bill;
+use crate::model::fallback::Fallback;
 use crate::model::{Model, Profile, ToolSpec};
-use crate::narrowed::Narrowed;
-use crate::past::{Discarded, Prompted};
 use crate::permission::Gate;
-pub use crate::prompt::{Attachment, Prompt};
-pub use crate::settings::{Settings, SummaryBy};
-use crate::skills::Skill;
+use crate::permission::narrowed::Narrowed;
+use crate::run::answer::AnswerCheck;
+pub use crate::run::settings::{Settings, SummaryBy};
+use crate::session::glance::Glances;
+use crate::session::past::{Discarded, Prompted};
+pub use crate::session::prompt::{Attachment, Prompt};
 use crate::surroundings::Surroundings;
-use crate::tasks::Seat;
-pub use crate::tasks::Tasks;
+use crate::surroundings::instructions::Nearer;
+use crate::surroundings::journal::Journal;
+use crate::tool::event::{Event, Listen, Witness};
+use crate::tool::hooks::Hooks;
+use crate::tool::skills::Skill;
+use crate::tool::tasks::Seat;
+pub use crate::tool::tasks::Tasks;
 use crate::tool::{Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
@@ -34,7 +43,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The system prompt of every session.
-pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
+pub const SYSTEM_PROMPT: &str = include_str!("session/system_prompt.md");
 /// The most that an answer is asked to be, in tokens: room for a large file, and far below any window.
 const MOST_OUTPUT: Tokens = 32_000;
 

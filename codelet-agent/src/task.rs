@@ -9,19 +9,19 @@ mod told;
 
 pub use agents::AGENTS;
 
-use crate::definitions::{Author, Definition};
-use crate::event::{Event, Listen, Progress};
-use crate::hooks::{Hooks, Occasion, Said};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Model, ToolSpec};
-use crate::need::Need;
+use crate::permission::need::Need;
 use crate::permission::{Asked, Gate, Permission, Verdict};
-use crate::prompt::Prompt;
+use crate::run::settings::Settings;
 use crate::run::{Ending, Limits};
+use crate::session::prompt::Prompt;
 use crate::session::{GRACE, Parts, Session};
-use crate::settings::Settings;
-use crate::skills;
-use crate::tasks::{Seat, TOOL, kept, read};
+use crate::surroundings::definitions::{Author, Definition};
+use crate::tool::event::{Event, Listen, Progress};
+use crate::tool::hooks::{Hooks, Occasion, Said};
+use crate::tool::skills;
+use crate::tool::tasks::{Seat, TOOL, kept, read};
 use crate::tool::{Call, Lent, Live, Output, Tool};
 use agents::Agent;
 use codelet_context::message::Parameters;
@@ -78,7 +78,7 @@ pub struct Task {
 impl Task {
     /// One whose tasks work with what is handed out here, and may be for one of these agents.
     pub fn new(outfitter: Arc<dyn Outfitter>, agents: Vec<Definition>) -> Self {
-        let mut description = include_str!("task.md").trim_end().to_owned();
+        let mut description = include_str!("task/task.md").trim_end().to_owned();
         let mut parameters = json!({
             "type": "object",
             "properties": {

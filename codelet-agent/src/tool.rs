@@ -1,17 +1,24 @@
 //! Tools, as the loop sees them: what they are called, what they do in the engine's notions, what they need, and the call.
 
-use crate::event::{Event, Progress};
-use crate::hooks::Hooks;
+pub mod event;
+pub mod hooks;
+pub(crate) mod output;
+pub mod skills;
+pub(crate) mod tasks;
+pub mod wish;
+
 use crate::interrupt::Interrupt;
-use crate::journal::Journal;
 use crate::model::{Model, ToolSpec};
-use crate::narrowed::Narrowed;
-pub use crate::need::{Lack, Looking, Need, Owner};
-pub use crate::output::{MOST, Output, PICTURE};
 use crate::permission::Gate;
-use crate::settings::Settings;
+use crate::permission::narrowed::Narrowed;
+pub use crate::permission::need::{Lack, Looking, Need, Owner};
+use crate::run::settings::Settings;
 use crate::surroundings::Surroundings;
-use crate::tasks::Tasks;
+use crate::surroundings::journal::Journal;
+use crate::tool::event::{Event, Progress};
+use crate::tool::hooks::Hooks;
+pub use crate::tool::output::{MOST, Output, PICTURE};
+use crate::tool::tasks::Tasks;
 use codelet_context::conversation::Conversation;
 use codelet_context::message::{Action, Parameters};
 use futures_util::future::BoxFuture;
