@@ -8,6 +8,7 @@ pub mod question;
 
 mod builtin;
 mod denied;
+mod grant;
 mod line;
 mod looks;
 pub(crate) mod pattern;
@@ -135,7 +136,7 @@ pub struct Rules {
 
 impl Rules {
     /// The rule that denies this for good, in a sentence; nothing if none does.
-    pub fn denial(&self, need: &Need) -> Option<String> {
+    pub(crate) fn denial(&self, need: &Need) -> Option<String> {
         let denies = |pattern: &&String| match need {
             Need::Run { command, .. } | Need::RunWith { command, .. } => denies(pattern, command),
             Need::Call { tool, definition, .. } => allows_call(std::slice::from_ref(*pattern), tool, definition),

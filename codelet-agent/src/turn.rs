@@ -1,4 +1,7 @@
-//! A prompt carried to its end, and what else a session asks its model beside it.
+//! What a session does: it carries a prompt to its end, and asks the model some things beside that.
+//!
+//! `user` takes the prompt, `driver` does what the run says: `ask` makes a request, `account` puts it on the bill, `step` has the calls
+//! made, each by `call`, and `compaction` edits the conversation.
 
 mod account;
 mod again;

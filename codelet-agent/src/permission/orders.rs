@@ -132,7 +132,7 @@ const INTERPRETERS: &str = "python python3 node nodejs deno bun perl ruby php";
 
 /// The first file with orders that a command line plainly changes: one that its output goes to, or that stands in the words of a program
 /// which changes files. A script that it runs is not seen through. `folder` is where the shell stands, from where the session began.
-pub fn changed_by(line: &str, folder: &str) -> Option<(String, Owner)> {
+pub(crate) fn changed_by(line: &str, folder: &str) -> Option<(String, Owner)> {
     let mut at = folder.to_owned();
     for command in commands(line) {
         let place = |word: &str| match word.starts_with('/') {

@@ -14,16 +14,16 @@ const ELSEWHERE: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "patternPropert
 
 /// Two calls of one tool with equal essences ask for the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Essence {
+pub(crate) struct Essence {
     /// With how long it may take.
-    pub timed: u64,
+    pub(crate) timed: u64,
     /// Without that, which changes nothing for a call that has ended in time.
-    pub untimed: u64,
+    pub(crate) untimed: u64,
 }
 
 /// The essence of a call to this tool, or to one that there is not. What the tool does not read is left out: models vary such
 /// a word from one failure to the next, and it changes nothing. So do blanks at the end and other spellings of a path.
-pub fn essence(call: &ToolCall, spec: Option<&ToolSpec>) -> Essence {
+pub(crate) fn essence(call: &ToolCall, spec: Option<&ToolSpec>) -> Essence {
     let Some(spec) = spec else {
         // A tool that there is not fails with whatever it is called.
         let untimed = Parameters::new(Map::new()).canonical_hash();

@@ -28,7 +28,7 @@ impl Default for Patience {
 impl Patience {
     /// The error that ends a run. Where the provider asked for a longer wait than is granted, it says so: a user who
     /// can wait may want to.
-    pub fn given_up(&self, error: ModelError, retries: &Retries) -> ModelError {
+    pub(crate) fn given_up(&self, error: ModelError, retries: &Retries) -> ModelError {
         match error {
             ModelError::Cut { said, had_begun } if retries.is_used_up => ModelError::Cut {
                 said: format!("{said} (gave up after {} s)", self.total.as_secs()),
@@ -63,7 +63,7 @@ const GARBLED_TRIES: u32 = 2;
 
 /// The failures of one request so far.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Retries {
+pub(crate) struct Retries {
     made: u32,
     waited: Duration,
     /// The last try ended in silence, so the next one may be silent only for what is left of the wait.
@@ -76,7 +76,7 @@ impl Retries {
     /// How long to wait before the next try, or `None` when there is to be none. `silence` is how long nothing had come
     /// when the try failed. `jitter`, from 0 to 1, spreads the waits of many sessions. `is_known` says that the provider
     /// has answered before in this session.
-    pub fn after(
+    pub(crate) fn after(
         &mut self,
         error: &ModelError,
         silence: Duration,
@@ -143,7 +143,7 @@ impl Retries {
     /// How long the try under way may say nothing before its first sign of life, beside its own time limit. A try after a
     /// silent one has what is left of the wait. Any other has its time, as a server of one's own may read for minutes, unless
     /// the user has said how long is too long.
-    pub fn most_silence(&self, patience: &Patience) -> Option<Duration> {
+    pub(crate) fn most_silence(&self, patience: &Patience) -> Option<Duration> {
         let left = patience.total.saturating_sub(self.waited);
         if self.was_silent {
             Some(left)
@@ -153,7 +153,13 @@ impl Retries {
     }
 
     /// Whether there is another try if the one under way ends after so long a silence.
-    pub fn goes_on_after(&self, silence: Duration, had_begun: bool, patience: &Patience, is_known: bool) -> bool {
+    pub(crate) fn goes_on_after(
+        &self,
+        silence: Duration,
+        had_begun: bool,
+        patience: &Patience,
+        is_known: bool,
+    ) -> bool {
         let cut = ModelError::Cut {
             said: String::new(),
             had_begun,
@@ -163,7 +169,7 @@ impl Retries {
     }
 
     /// How many tries were granted.
-    pub fn made(&self) -> u32 {
+    pub(crate) fn made(&self) -> u32 {
         self.made
     }
 

@@ -1,6 +1,6 @@
 //! How a session works.
 
-use crate::run::Limits;
+use crate::run::retry::Patience;
 use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
 
@@ -33,4 +33,15 @@ pub enum SummaryBy {
     Template,
     /// The model; where it fails, the engine.
     Model,
+}
+
+/// What bounds a run.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Limits {
+    /// The most steps.
+    pub max_steps: Option<u32>,
+    /// The most that it may cost, in US dollars. It ends with the first request that passes this.
+    pub max_cost: Option<f64>,
+    /// How long to wait for a provider.
+    pub patience: Patience,
 }

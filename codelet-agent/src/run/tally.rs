@@ -6,18 +6,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// So many failures of the same call with nothing new in between, and the model is told.
-pub const TELL: u32 = 3;
+pub(crate) const TELL: u32 = 3;
 /// So many, and the run stops.
-pub const STOP: u32 = 6;
+pub(crate) const STOP: u32 = 6;
 /// So many failures of the same call, whatever happened in between, and the run stops; the model is told at each third of it.
-pub const MOST: u32 = 60;
+pub(crate) const MOST: u32 = 60;
 
 /// So many calls in a row that were all made before with the same result, and the model is told.
-pub const STALE_TELL: u32 = 3;
+pub(crate) const STALE_TELL: u32 = 3;
 /// So many of them, all changes of files or lists of what is to be done, and the run stops.
-pub const STALE_CHANGES: u32 = 5;
+pub(crate) const STALE_CHANGES: u32 = 5;
 /// So many of any kind, and the run stops: who waits for something asks again and again, and sees the same for a while.
-pub const STALE_MOST: u32 = 30;
+pub(crate) const STALE_MOST: u32 = 30;
 
 /// Counts failures of equal calls: of the same tool, with the same [`Essence`].
 ///
@@ -28,7 +28,7 @@ pub const STALE_MOST: u32 = 30;
 /// A call that succeeds is stale where the same call has had the same result before. Stale calls in a row are counted until
 /// something new is seen: another call, or another result, as whoever polls waits for.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     failures: HashMap<(Arc<str>, u64), Failures>,
     /// Calls with their results, as hashes.
     seen: HashSet<(Arc<str>, u64, u64)>,
@@ -49,7 +49,7 @@ struct Failures {
 
 /// How a call went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Went {
+pub(crate) enum Went {
     /// It did what it was to do.
     Well,
     /// It failed.
@@ -60,7 +60,7 @@ pub enum Went {
 
 /// What to do about a call that failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Finding {
+pub(crate) enum Finding {
     /// Nothing yet.
     Fine,
     /// The model is to be told that it has failed so often.
@@ -76,7 +76,7 @@ pub enum Finding {
 impl Tally {
     /// Takes note of how a call with this essence went. `changes` says that a successful call of this kind may have changed
     /// the world; `shown` is what it has shown, as a hash, and none where the model has not seen yet how the same call went.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         call: &ToolCall,
         essence: Essence,
@@ -134,7 +134,7 @@ impl Tally {
     }
 
     /// What was seen before is not in sight any more: whoever looks again sees something new.
-    pub fn forget_seen(&mut self) {
+    pub(crate) fn forget_seen(&mut self) {
         self.seen.clear();
         (self.stale, self.stale_changes) = (0, 0);
     }

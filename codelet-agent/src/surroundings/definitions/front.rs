@@ -74,7 +74,7 @@ impl Front {
     }
 
     /// Whether a value says no.
-    pub fn is_unset(&self, name: &str) -> bool {
+    pub(crate) fn is_unset(&self, name: &str) -> bool {
         let is_no = |text: String| matches!(text.to_ascii_lowercase().as_str(), "false" | "no" | "off");
         self.text(name).is_some_and(is_no)
     }
