@@ -123,7 +123,7 @@ impl Task {
         interrupt: &Interrupt,
         told: &mut Vec<String>,
     ) -> Option<Arc<dyn Model>> {
-        let current = &lent.model;
+        let current = lent.model;
         let Some((name, author)) = agent.and_then(|agent| agent.model.as_ref()) else {
             return Some(Arc::clone(current));
         };
@@ -153,10 +153,10 @@ impl Task {
             tools: self.tools(&lent, agent.as_ref(), model.profile().sees_images),
             model,
             gate: Arc::new(Named {
-                gate: Arc::clone(&lent.gate),
+                gate: Arc::clone(lent.gate),
                 task: name.to_owned(),
             }),
-            world: Arc::clone(&lent.world),
+            world: Arc::clone(lent.world),
         };
         let mut session = Session::new(parts, settings(&lent, agent.as_ref(), number));
         let seat = lent.tasks.seat();
