@@ -244,7 +244,7 @@ impl Rules {
             .collect();
         match of_commands.as_slice() {
             [] => {
-                "commands need the permission `all`, or a pattern that allows them; none is given. Use the other tools"
+                "commands need the permission `all`, or a pattern that allows them, and none is given; the tools for files work without"
                     .to_owned()
             }
             patterns => format!(

@@ -87,6 +87,9 @@ pub(crate) fn heads(words: &str) -> bool {
 
 /// Whether a line in plain characters begins as one of the engine's own.
 pub(crate) fn begins(plain: &str) -> bool {
+    let first = plain.chars().next().unwrap_or(' ');
+    // Asked of every quoted line; most begin with a letter that no label begins with.
+    let may_begin = |label: &&&str| !first.is_ascii() || label.starts_with(|c: char| c.eq_ignore_ascii_case(&first));
     let starts = |label: &str| {
         let label = label.trim_end();
         match label.strip_suffix(':') {
@@ -94,7 +97,7 @@ pub(crate) fn begins(plain: &str) -> bool {
             None => look_alike::strip(plain, label).is_some(),
         }
     };
-    BEGINNINGS.iter().any(|label| starts(label))
+    BEGINNINGS.iter().filter(may_begin).any(|label| starts(label))
 }
 
 #[cfg(test)]

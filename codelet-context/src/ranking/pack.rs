@@ -70,13 +70,7 @@ static POWERS: LazyLock<Vec<f32>> = LazyLock::new(|| (0..1024).map(power).collec
 
 /// What the worth of something of so many bytes is divided by.
 fn price(bytes: usize) -> f32 {
-    prices()(bytes)
-}
-
-/// The same, to be asked for again and again.
-fn prices() -> impl Fn(usize) -> f32 {
-    let powers: &[f32] = &POWERS;
-    |bytes| powers.get(bytes).copied().unwrap_or_else(|| power(bytes))
+    POWERS.get(bytes).copied().unwrap_or_else(|| power(bytes))
 }
 
 /// What of a word is taken.
@@ -283,7 +277,6 @@ impl<'a> Packing<'a> {
 /// By segment: the score of what may be taken; and these segments with their blocks and the levels that they are not above.
 fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>) {
     let index = task.index;
-    let (price, at_most) = (prices(), weights::worth_at_most());
     let is_built_in = std::ptr::eq(task.weights, Weights::built_in());
     let mut scores = vec![0.0; index.segments.len()];
     let mut waiting = Vec::with_capacity(index.segments.len());
@@ -308,7 +301,7 @@ fn scored(task: &Task<'_>, whole: &Whole<'_>) -> (Vec<f32>, Vec<(u32, u32, u16)>
             let most = match task.focus {
                 // What the user asks for may be worth any number of times as much.
                 Some(_) => f32::MAX,
-                None => at_most(score.sum) / price(usize::from(known.bytes) + LINE),
+                None => weights::worth_at_most(score.sum) / price(usize::from(known.bytes) + LINE),
             };
             waiting.push((segment, number as u32, queue::level(most)));
         }

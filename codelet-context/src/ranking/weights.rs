@@ -66,9 +66,8 @@ static WORTHS: LazyLock<Vec<f32>> = LazyLock::new(|| {
 });
 
 /// Tells no less than the worth of a score, and hardly more; cheap.
-pub(crate) fn worth_at_most() -> impl Fn(f32) -> f32 {
-    let worths: &[f32] = &WORTHS;
-    |score| worths[((score.clamp(-BOUND, BOUND) + BOUND) * STEPS) as usize]
+pub(crate) fn worth_at_most(score: f32) -> f32 {
+    WORTHS[((score.clamp(-BOUND, BOUND) + BOUND) * STEPS) as usize]
 }
 
 impl Sink for Score<'_> {
