@@ -1,6 +1,6 @@
 //! What a session does: it carries a prompt to its end, and asks the model some things beside that.
 //!
-//! `user` takes the prompt, `driver` does what the run says: `ask` makes a request, `account` puts it on the bill, `step` has the calls
+//! `user` takes the prompt, `reminders` says what is told before it, `driver` does what the run says: `ask` makes a request, `account` puts it on the bill, `step` has the calls
 //! made, each by `call`, and `compaction` edits the conversation.
 
 mod account;
@@ -15,5 +15,7 @@ mod hooked_call;
 mod keep_alive;
 mod nearer;
 mod refused;
+mod reminders;
+mod shown;
 mod step;
 mod user;

@@ -4,34 +4,23 @@ use crate::interrupt::Interrupt;
 use crate::run::Ending;
 use crate::session::prompt::Prompt;
 use crate::session::{Session, injected};
-use crate::surroundings::definitions;
-use crate::surroundings::instructions::{self, Nearer};
 use crate::surroundings::journal::Mark;
 use crate::tool::event::{Event, Listen};
 use crate::tool::hooks::{Objection, Occasion};
-use crate::tool::skills::{self, Skill};
-use crate::tool::{Call, Live, Output, Refreshed, Tool};
+use crate::tool::{Call, Live, Output, Tool};
 use crate::turn::compaction;
 use crate::turn::driver;
 use crate::turn::hooked;
-use crate::turn::step;
+use crate::turn::shown::SHOWN;
 use codelet_context::conversation::{Due, Refusal};
-use codelet_context::message::{Message, Origin, Parameters, Part, ReminderKind, Role, Text};
+use codelet_context::message::{Message, Origin, Parameters, Part, Role, Text};
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use codelet_context::refusal;
 use codelet_context::reminder;
-use codelet_context::tokens::{Tokens, estimate_message};
-use codelet_context::tracker::TokenState;
-use std::sync::Arc;
+use codelet_context::tokens::estimate_message;
 
-/// What the model is told where there was something of a kind and is nothing any more: silence would leave the last word in
-/// force.
-const NO_INSTRUCTIONS: &str =
-    "There are no such instructions any more. What an earlier reminder of this type says is void.";
 const SUBMIT: &str = "UserPromptSubmit";
-const NO_SKILLS: &str = "There are no skills any more.";
-const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
 
 impl Session {
     /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
@@ -216,7 +205,7 @@ impl Session {
                 never = self.glances.given(self) => match never {},
             }
         };
-        let most = step::SHOWN.min(self.conversation.config().window() as usize / 2);
+        let most = SHOWN.min(self.conversation.config().window() as usize / 2);
         let shown = self
             .conversation
             .bounded(output.text.clone(), (most * 2 / 3, most / 3), "Bash");
@@ -233,114 +222,4 @@ impl Session {
         self.add_beside(Message::new(Role::User, vec![Part::Text(text)]));
         output
     }
-
-    /// Asks the source for its tools before a prompt, and never within one: a request in the middle of a run extends the one
-    /// before it, which the provider has in its cache.
-    async fn refresh_tools(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
-        let refreshed = match self.source.clone() {
-            None => Refreshed::default(),
-            Some(source) => tokio::select! {
-                biased;
-                () = interrupt.thrown() => return,
-                refreshed = source.refresh() => refreshed,
-                never = self.glances.given(self) => match never {},
-            },
-        };
-        for notice in refreshed.notices {
-            listener.on(Event::Notice(notice));
-        }
-        let served = || {
-            let served = self.parts.tools.iter().skip(self.own_tools);
-            served
-                .filter(|tool| &*tool.spec().name != skills::TOOL)
-                .cloned()
-                .collect()
-        };
-        let tools = refreshed.tools.unwrap_or_else(served);
-        let is_changed = self.take_tools(tools);
-        if is_changed && self.sent.is_some() {
-            // What is sent next begins otherwise than what was sent. What that costs is told with the other costs.
-            (self.sent, self.asked) = (None, None);
-        }
-    }
-
-    /// Finds the skills as they are before a prompt. Returns what the model is told of them.
-    fn find_skills(&mut self, listener: &mut dyn Listen) -> String {
-        if !self.settings.skills {
-            return String::new();
-        }
-        let world = Arc::clone(&self.parts.world);
-        let mut found = definitions::find(&*world, &skills::KIND);
-        let skills = skills::for_the_model(found.definitions);
-        let list = skills::list(&skills, self.conversation.config().window());
-        found.notices.extend(list.notice);
-        tell_new(&found.notices, &mut self.notices_of_skills, listener);
-        self.skills = (!skills.is_empty()).then(|| Arc::new(Skill::new(world, skills)));
-        list.text
-    }
-
-    /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
-    /// no byte, and an interruption leaves all of it as it was.
-    async fn remind(&mut self, prompt: Tokens, skills: &str, interrupt: &Interrupt, listener: &mut dyn Listen) {
-        let world = Arc::clone(&self.parts.world);
-        let instructions = instructions::gather(&*world);
-        tell_new(&instructions.notices, &mut self.notices, listener);
-        self.nearer = Nearer::default();
-        let mut environment = world.environment();
-        if let Some(told) = self.parts.gate.permission().told() {
-            environment = format!("{}\n{told}", environment.trim_end());
-        }
-        let git_status = tokio::select! {
-            biased;
-            status = world.git_status(interrupt.clone()) => status,
-            never = self.glances.given(self) => match never {},
-        };
-        if interrupt.is_thrown() {
-            return;
-        }
-        let messages = &self.conversation.view().messages;
-        let instructions = Some(&*instructions.text).filter(|text| !text.is_empty());
-        let gone = |kind, told| reminder::current(messages, kind).map(|_| told);
-        let instructions = instructions.or_else(|| gone(ReminderKind::Instructions, NO_INSTRUCTIONS));
-        let skills = Some(skills).filter(|text| !text.is_empty());
-        let skills = skills.or_else(|| gone(ReminderKind::Skills, NO_SKILLS));
-        let git_status = git_status.as_deref();
-        let git_status = git_status.or_else(|| gone(ReminderKind::GitStatus, NO_REPOSITORY));
-        let contents = [
-            (ReminderKind::Instructions, instructions),
-            (ReminderKind::Environment, Some(&*environment)),
-            (ReminderKind::Skills, skills),
-            (ReminderKind::GitStatus, git_status),
-        ];
-        let mut contents: Vec<_> = contents
-            .into_iter()
-            .filter_map(|(kind, content)| Some((kind, content?)))
-            .collect();
-        // The model reads the figures in a request that holds the prompt and these reminders as well.
-        let others = reminder::update(messages, &contents);
-        let more = prompt.saturating_add(others.as_ref().map_or(0, estimate_message));
-        let token_status = token_status(&self.conversation.state_with(more, "", 0));
-        contents.push((ReminderKind::TokenStatus, &*token_status));
-        if let Some(message) = reminder::update(messages, &contents) {
-            self.conversation.append(message);
-        }
-    }
-}
-
-/// Tells what was not told the last time, and keeps what there is now.
-fn tell_new(notices: &[String], before: &mut Vec<String>, listener: &mut dyn Listen) {
-    for notice in notices.iter().filter(|notice| !before.contains(notice)) {
-        listener.on(Event::Notice(notice.clone()));
-    }
-    *before = notices.to_vec();
-}
-
-/// What the model is told of how full the window is. What does not fit is compacted before it is sent.
-fn token_status(state: &TokenState) -> String {
-    format!(
-        "{} of {} tokens of the window are in use ({:.0} %).",
-        state.current.min(state.capacity),
-        state.capacity,
-        state.percent_used.min(100.0)
-    )
 }
