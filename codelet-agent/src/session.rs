@@ -1,13 +1,13 @@
 //! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
 
-pub(crate) mod begins;
+pub(crate) mod checkpoint;
 pub mod glance;
 pub(crate) mod lending;
 pub(crate) mod models;
-pub(crate) mod past;
 pub mod plan;
 pub(crate) mod prompt;
 pub mod rewind;
+pub(crate) mod start;
 
 use crate::model::bill::Bill;
 use crate::model::fallback::Fallback;
@@ -16,8 +16,8 @@ use crate::permission::Gate;
 use crate::permission::narrowed::Narrowed;
 use crate::run::answer::AnswerCheck;
 pub use crate::run::settings::{Settings, SummaryBy};
+use crate::session::checkpoint::{Discarded, Prompted};
 use crate::session::glance::Glances;
-use crate::session::past::{Discarded, Prompted};
 pub use crate::session::prompt::{Attachment, Prompt};
 use crate::surroundings::Surroundings;
 use crate::surroundings::instructions::Nearer;

@@ -6,7 +6,7 @@
 pub mod told;
 
 use crate::session::Session;
-use crate::session::past::{Discarded, Known, Prompted};
+use crate::session::checkpoint::{Discarded, Known, Prompted};
 use crate::surroundings::journal::{Change, ChangedFile, Journal, Mark, Restore, Restored};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_text::short::{clip, words};

@@ -5,7 +5,7 @@ use crate::permission::need::{Lack, Need};
 use crate::permission::{Asked, Verdict};
 use crate::session::Session;
 use crate::tool::Output;
-use crate::turn::hooked_call::judged;
+use crate::turn::call_hooks::judged;
 use codelet_context::body::Body;
 use codelet_context::message::ToolCall;
 use codelet_text::short::clip;

@@ -7,8 +7,8 @@ use crate::session::{Parts, Session};
 use crate::tool::hooks::Objection;
 use crate::tool::{Call, Live, Output, Tool};
 use crate::turn::again;
-use crate::turn::hooked;
-use crate::turn::hooked_call::{PRE, as_taken, before, judged, told, with_hooks};
+use crate::turn::call_hooks::{PRE, as_taken, before, judged, told, with_hooks};
+use crate::turn::session_hooks;
 use codelet_context::message::ToolCall;
 use codelet_context::refusal;
 use futures_util::{FutureExt as _, future};
@@ -72,7 +72,7 @@ pub(crate) async fn call_one(
     }
     let wary = match said.objection.take() {
         Some(Objection::Deny(why)) => {
-            let mut made = not_permitted(&hooked::refused(PRE, &why), began.elapsed());
+            let mut made = not_permitted(&session_hooks::refused(PRE, &why), began.elapsed());
             made.output.notices = said.notices;
             return Some(made);
         }

@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::tool::event::{Event, Listen};
 use crate::turn::account::{account_answer, account_part, report};
 use crate::turn::ask::{self, Asked};
-use crate::turn::hooked;
+use crate::turn::session_hooks;
 use codelet_context::conversation::{Conversation, Due, EditKind, Refusal};
 use codelet_context::notice::Notice;
 use codelet_context::pin::Pin;
@@ -41,17 +41,17 @@ async fn told(
     listener: &mut dyn Listen,
 ) -> Result<(), Refusal> {
     let reason = due.reason();
-    if !hooked::tells_of(due.kind()) {
+    if !session_hooks::tells_of(due.kind()) {
         return edit(session, due, interrupt, listener).await.map(|_| ());
     }
-    if let Some(why) = hooked::on_compacting(session, reason, instructions, interrupt, listener).await {
+    if let Some(why) = session_hooks::on_compacting(session, reason, instructions, interrupt, listener).await {
         let told = format!("a PreCompact hook blocked the compaction; the conversation is unchanged: {why}");
         listener.on(Event::Notice(told));
         return Ok(());
     }
     let notice = edit(session, due, interrupt, listener).await?;
     if let Some(notice) = notice {
-        hooked::on_compacted(session, reason, &notice, interrupt, listener).await;
+        session_hooks::on_compacted(session, reason, &notice, interrupt, listener).await;
     }
     Ok(())
 }

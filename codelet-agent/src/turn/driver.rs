@@ -12,8 +12,8 @@ use crate::tool::event::{Event, Listen};
 use crate::turn::account::{account_answer, account_part, report};
 use crate::turn::ask::{self, Asked};
 use crate::turn::compaction;
-use crate::turn::hooked;
 use crate::turn::refused;
+use crate::turn::session_hooks;
 use crate::turn::step;
 use codelet_context::conversation::{Earlier, Signals};
 use codelet_context::message::{Message, Origin, Part, Role};
@@ -101,7 +101,7 @@ pub(crate) async fn drive(
                 }
             }
             Step::Finish(Ending::Answered(answer)) => {
-                match hooked::on_stop(session, &answer, &mut held, interrupt, listener).await {
+                match session_hooks::on_stop(session, &answer, &mut held, interrupt, listener).await {
                     Some(words) => {
                         run.go_on();
                         owed = Some(Cow::Owned(words));

@@ -11,7 +11,7 @@ use crate::tool::event::{Event, Listen, Stopped};
 use crate::tool::{AT_ONCE, Live, Output};
 use crate::turn::call::{Made, call_one};
 use crate::turn::nearer;
-use crate::turn::shown::{SHOWN, answer, bound, room};
+use crate::turn::truncation::{SHOWN, answer, bound, room};
 use codelet_context::message::{Message, Origin, Part, ToolCall};
 use codelet_context::refusal;
 use futures_util::FutureExt as _;

@@ -10,8 +10,8 @@ use crate::tool::hooks::{Objection, Occasion};
 use crate::tool::{Call, Live, Output, Tool};
 use crate::turn::compaction;
 use crate::turn::driver;
-use crate::turn::hooked;
-use crate::turn::shown::SHOWN;
+use crate::turn::session_hooks;
+use crate::turn::truncation::SHOWN;
 use codelet_context::conversation::{Due, Refusal};
 use codelet_context::message::{Message, Origin, Parameters, Part, Role, Text};
 use codelet_context::notice::Notice;
@@ -43,7 +43,7 @@ impl Session {
         let skills = self.find_skills(listener);
         self.refresh_tools(interrupt, listener).await;
         if let Some(source) = self.begins.take() {
-            hooked::on_start(self, source, interrupt, listener).await;
+            session_hooks::on_start(self, source, interrupt, listener).await;
         }
         let (before, messages) = (
             self.conversation.earlier(),
@@ -71,7 +71,7 @@ impl Session {
         parts.extend(attached.map(|attachment| attachment.part(&|text| self.hidden(text))));
         let said = Message::new(Role::User, parts);
         self.remind(estimate_message(&said), &skills, interrupt, listener).await;
-        hooked::append(self, SUBMIT, context);
+        session_hooks::append(self, SUBMIT, context);
         self.conversation.append(said);
         self.prompts.push(prompted);
         let ending = driver::drive(self, &before, interrupt, listener).await;
@@ -90,7 +90,7 @@ impl Session {
         listener: &mut dyn Listen,
     ) -> Result<Vec<String>, Ending> {
         let occasion = Occasion::UserPromptSubmit { prompt };
-        let Some(said) = hooked::tell(self, occasion, interrupt, listener).await else {
+        let Some(said) = session_hooks::tell(self, occasion, interrupt, listener).await else {
             return Ok(Vec::new());
         };
         let ending = match said.objection {

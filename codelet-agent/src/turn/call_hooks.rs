@@ -7,7 +7,7 @@ use crate::permission::{Asked, Verdict};
 use crate::session::Session;
 use crate::tool::Output;
 use crate::tool::hooks::{Objection, Occasion, Said};
-use crate::turn::hooked;
+use crate::turn::session_hooks;
 use codelet_context::body::Body;
 use codelet_context::message::{Parameters, ToolCall};
 use codelet_context::refusal;
@@ -108,5 +108,5 @@ fn words(name: &str, context: Vec<String>, objection: Option<Objection>) -> Vec<
         Objection::Deny(why) | Objection::Ask(why) => why,
     });
     let all = objection.into_iter().chain(context);
-    all.map(|said| hooked::marked(name, &said)).collect()
+    all.map(|said| session_hooks::marked(name, &said)).collect()
 }
