@@ -2,13 +2,20 @@
 //!
 //! A [`Session`](session::Session) holds one conversation and the parts that it lives on: a [`Model`](model::Model), the
 //! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that permits their calls, and the [`Surroundings`](surroundings::Surroundings)
-//! that reminders are made of. A prompt starts a [`Run`](run::Run), a state machine that does nothing itself: it says
+//! that reminders are made of. A prompt starts a [run], a state machine that does nothing itself: it says
 //! what comes next, the driver does it. One place decides to compact, before every request, so also in the middle of
 //! a turn. Whatever happens is an [`Event`](event::Event), and every front end listens to the same ones.
 //!
 //! What it leaves out: it opens no file and no connection and prints nothing. The edges do, in crates of their own.
 //!
-//! Where to read next: [`run`] for the machine, [`session`] for what it runs in, [`retry`] and [`tally`] for when to give up.
+//! The folders are floors, the highest first, and each imports only those below it:
+//!
+//! - [`prompts`], commands that stand for prompts, and [`task`], the tool that hands work on to a second session;
+//! - `turn`, what is done: the driver, a step's calls, requests, compactions;
+//! - [`session`], what it is done to, and how that is taken back;
+//! - [`tool`], what a tool is, with the events and hooks that tell of it;
+//! - [`surroundings`], what is read for the model, and [`run`], what comes next and when to give up;
+//! - [`permission`], [`model`], [`interrupt`].
 //!
 //! ```
 //! use codelet_agent::interrupt::Interrupt;
@@ -35,50 +42,21 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod account;
-mod again;
-pub mod answer;
-mod ask;
-pub mod asking;
-pub mod bill;
-pub mod commands;
-pub mod commit;
-mod compaction;
-pub mod definitions;
-mod driver;
-pub mod effort;
-pub mod essence;
-pub mod event;
-pub mod fallback;
-pub mod glance;
-pub mod hooks;
-pub mod instructions;
 pub mod interrupt;
-pub mod journal;
-mod keep_alive;
-pub mod mention;
 pub mod model;
-pub mod narrowed;
-mod nearer;
-pub mod orders;
 pub mod permission;
-pub mod picture;
-pub mod plan;
 pub mod prompts;
-pub mod question;
-mod refused;
-pub mod retry;
-pub mod rewind;
 pub mod run;
-pub mod scripted;
 pub mod session;
-pub mod skills;
-pub mod spelling;
-mod step;
 pub mod surroundings;
-pub mod tally;
 pub mod task;
-mod text_tool_calls;
 pub mod tool;
-mod user;
-pub mod wish;
+mod turn;
+
+pub use model::{bill, effort, fallback, picture, scripted};
+pub use permission::{asking, narrowed, orders, question};
+pub use prompts::commands;
+pub use run::{answer, retry};
+pub use session::{glance, plan, rewind};
+pub use surroundings::{commit, definitions, instructions, journal, mention, spelling};
+pub use tool::{event, hooks, skills, wish};

@@ -1,6 +1,13 @@
 //! The model, as the loop sees it: one request, a stream of what comes, and exact usage.
 
-use crate::effort::{CacheAfter, Effort};
+pub mod bill;
+pub mod effort;
+pub mod fallback;
+pub mod picture;
+pub mod scripted;
+pub(crate) mod text_tool_calls;
+
+use crate::model::effort::{CacheAfter, Effort};
 use codelet_context::conversation::Place;
 use codelet_context::message::Message;
 use codelet_context::price::PriceCard;

@@ -1,7 +1,14 @@
 //! What tools may do, and who says so.
 
+pub mod asking;
+pub mod narrowed;
+pub(crate) mod need;
+pub mod orders;
+pub mod question;
+
 mod builtin;
 mod denied;
+mod grant;
 mod line;
 mod looks;
 pub(crate) mod pattern;
@@ -15,8 +22,7 @@ pub use pattern::{allows, fits, is_of_calls};
 pub(crate) use pattern::{allows_call, allows_fetch, allows_other, is_of_hosts};
 pub(crate) use proposed::{pattern_for, patterns, proposal};
 
-use crate::orders;
-use crate::tool::{Looking, Need, Owner};
+use crate::permission::need::{Looking, Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use std::fmt;
 
@@ -130,7 +136,7 @@ pub struct Rules {
 
 impl Rules {
     /// The rule that denies this for good, in a sentence; nothing if none does.
-    pub fn denial(&self, need: &Need) -> Option<String> {
+    pub(crate) fn denial(&self, need: &Need) -> Option<String> {
         let denies = |pattern: &&String| match need {
             Need::Run { command, .. } | Need::RunWith { command, .. } => denies(pattern, command),
             Need::Call { tool, definition, .. } => allows_call(std::slice::from_ref(*pattern), tool, definition),

@@ -1,10 +1,12 @@
 //! Prompts that are commands of a session: those that servers offer, `/server:prompt` with arguments by position or by name, and those that
-//! [files](crate::commands) hold.
+//! [files](crate::prompts::commands) hold.
 
-use crate::definitions::Author;
+pub mod commands;
+
 use crate::interrupt::Interrupt;
-use crate::narrowed::Narrowed;
-use crate::session::Prompt;
+use crate::permission::narrowed::Narrowed;
+use crate::session::prompt::Prompt;
+use crate::surroundings::definitions::Author;
 use codelet_context::message::Image;
 use codelet_text::near;
 use futures_util::future::BoxFuture;

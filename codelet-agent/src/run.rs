@@ -1,34 +1,30 @@
 //! A run: from one prompt to its end, as a state machine that does nothing itself. It says what comes next; the driver
 //! does it and tells what came of it.
 
-use crate::answer::Verdict;
-use crate::bill::Spent;
-use crate::essence::Essence;
+pub mod answer;
+mod ending;
+pub(crate) mod essence;
+pub mod retry;
+pub(crate) mod settings;
+pub(crate) mod tally;
+
+use crate::model::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
-use crate::retry::{Patience, Retries};
-use crate::tally::{self, Finding, Tally, Went};
+use crate::run::answer::Verdict;
+pub use crate::run::ending::Ending;
+use crate::run::essence::Essence;
+use crate::run::retry::Retries;
+pub use crate::run::settings::Limits;
+use crate::run::tally::{Finding, Tally, Went};
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::{CompactAt, Reason};
 use codelet_text::short::grouped;
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// What bounds a run.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Limits {
-    /// The most steps.
-    pub max_steps: Option<u32>,
-    /// The most that it may cost, in US dollars. It ends with the first request that passes this.
-    pub max_cost: Option<f64>,
-    /// How long to wait for a provider.
-    pub patience: Patience,
-}
 
 /// What comes next.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// Make the edit that is due.
     Compact(Due),
     /// Wait so long, then ask again.
@@ -48,118 +44,22 @@ pub enum Step {
     Finish(Ending),
 }
 
-/// How a run ended.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Ending {
-    /// With the model's last words.
-    Answered(String),
-    /// The model declined, in its words or the vendor's.
-    Declined(String),
-    /// The most steps were made.
-    StepLimit(u32),
-    /// The most dollars were spent.
-    CostLimit(Spent),
-    /// The same call failed again and again.
-    Loop {
-        /// The tool.
-        tool: Arc<str>,
-        /// How often.
-        count: u32,
-    },
-    /// The same calls were made again and again, and came to the same.
-    Stale {
-        /// The tool of the last of them.
-        tool: Arc<str>,
-        /// How many in a row.
-        count: u32,
-    },
-    /// No final answer passed the check, however often the model was asked again.
-    Unfit {
-        /// What was wrong with the last one.
-        why: String,
-        /// How many there were.
-        count: u32,
-    },
-    /// Whether the final answer passes the check is not known, for this reason.
-    Unchecked(String),
-    /// The model said nothing, or its answer did not end, however often it was asked.
-    NoAnswer(String),
-    /// The provider gave no answer.
-    Provider(ModelError),
-    /// The conversation cannot be made to fit.
-    TooLong(String),
-    /// A hook has refused the prompt, for this reason; nobody was asked, and nothing was said.
-    Blocked(String),
-    /// The user interrupted.
-    Interrupted,
-}
-
-impl Ending {
-    /// Whether what was said would be refused again: the model declined to answer it, or the provider does not take it.
-    pub fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Ending::Declined(_) | Ending::Provider(ModelError::Rejected { .. })
-        )
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ending::Answered(_) => f.write_str("answered"),
-            Ending::Declined(said) => write!(f, "the model declined to answer: {said}"),
-            Ending::StepLimit(steps) => write!(f, "stopped: step limit reached ({steps} steps)"),
-            Ending::CostLimit(Spent { dollars, is_estimated }) => {
-                let (about, estimated) = if *is_estimated {
-                    ("about ", ", estimated")
-                } else {
-                    ("", "")
-                };
-                write!(f, "stopped: cost limit reached ({about}${dollars:.4}{estimated})")
-            }
-            Ending::Loop { tool, count } if *count >= tally::MOST => {
-                write!(f, "stopped: the same call of {tool} failed {count} times")
-            }
-            Ending::Loop { tool, count } => {
-                write!(
-                    f,
-                    "stopped: the same {tool} call failed {count} times, and nothing was done in between to fix it"
-                )
-            }
-            Ending::Stale { tool, count } => write!(
-                f,
-                "stopped: the last {count} tool calls (the last one {tool}) repeated earlier ones with the same results"
-            ),
-            Ending::Unfit { why, count } => {
-                write!(f, "none of {count} answers fits the schema; the last one: {why}")
-            }
-            Ending::Unchecked(why) => write!(f, "could not check the answer against the schema: {why}"),
-            Ending::NoAnswer(why) => write!(f, "the model gave no answer: {why}"),
-            Ending::Provider(error) => error.fmt(f),
-            Ending::TooLong(why) => f.write_str(why),
-            Ending::Blocked(why) => write!(f, "a UserPromptSubmit hook blocked the prompt: {why}"),
-            Ending::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
 /// How a silent provider is borne with in one request.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Bearing {
+pub(crate) struct Bearing {
     /// How long it may say nothing before its first sign of life, where that is less than its own time limit.
-    pub most: Option<Duration>,
+    pub(crate) most: Option<Duration>,
     /// An earlier try of the same request has failed.
-    pub is_retry: bool,
+    pub(crate) is_retry: bool,
     /// When it counts as failed before the first sign of life, and which try comes then, if any.
-    pub first: Option<(Duration, Option<u32>)>,
+    pub(crate) first: Option<(Duration, Option<u32>)>,
     /// The same from one sign of life to the next.
-    pub between: Option<(Duration, Option<u32>)>,
+    pub(crate) between: Option<(Duration, Option<u32>)>,
 }
 
 /// What a reply means for the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
+pub(crate) enum Taken {
     /// The reply is appended.
     Append,
     /// Only its words are appended: it holds calls that will never be answered.
@@ -205,7 +105,7 @@ enum Phase {
 
 /// A run, from its prompt to its end.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     limits: Limits,
     phase: Phase,
     steps: u32,
@@ -237,7 +137,7 @@ pub struct Run {
 
 impl Run {
     /// A run that begins. `is_known` says that the provider has answered before in this session.
-    pub fn new(limits: Limits, is_known: bool) -> Self {
+    pub(crate) fn new(limits: Limits, is_known: bool) -> Self {
         Run {
             limits,
             phase: Phase::Ask,
@@ -261,22 +161,22 @@ impl Run {
     }
 
     /// How many requests were answered or are being made.
-    pub fn steps(&self) -> u32 {
+    pub(crate) fn steps(&self) -> u32 {
         self.steps
     }
 
     /// The words of an answer whose end was missing so far.
-    pub fn begun(&self) -> &str {
+    pub(crate) fn begun(&self) -> &str {
         &self.begun
     }
 
     /// Whether nothing comes next.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
 
     /// What comes next. `spent` is what the session has cost since the run began, in dollars.
-    pub fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
+    pub(crate) fn next(&self, conversation: &Conversation, signals: Signals, spent: Spent) -> Step {
         match &self.phase {
             Phase::Over(ending) => Step::Finish(ending.clone()),
             Phase::Tools(calls) => Step::CallTools(calls.clone()),
@@ -307,7 +207,7 @@ impl Run {
     }
 
     /// A compaction was tried.
-    pub fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
+    pub(crate) fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
         self.acted = true;
         self.tally.forget_seen();
         if let Err(refusal) = came
@@ -328,12 +228,12 @@ impl Run {
     }
 
     /// The wait is over.
-    pub fn on_waited(&mut self) {
+    pub(crate) fn on_waited(&mut self) {
         self.phase = Phase::Ask;
     }
 
     /// The model has answered.
-    pub fn on_reply(&mut self, reply: &Reply) -> Taken {
+    pub(crate) fn on_reply(&mut self, reply: &Reply) -> Taken {
         self.is_known = true;
         self.retries = Retries::default();
         (self.refusals, self.output_limits) = (0, 0);
@@ -394,7 +294,7 @@ impl Run {
     }
 
     /// The final answer, where one was just taken.
-    pub fn answer(&self) -> Option<&str> {
+    pub(crate) fn answer(&self) -> Option<&str> {
         match &self.phase {
             Phase::Over(Ending::Answered(answer)) => Some(answer),
             _ => None,
@@ -402,14 +302,14 @@ impl Run {
     }
 
     /// The model is to be asked again although its final answer was taken.
-    pub fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         if self.answer().is_some() {
             self.phase = Phase::Ask;
         }
     }
 
     /// Takes what came of checking the final answer. Where it does not pass and the model is to be asked again, says why.
-    pub fn on_checked(&mut self, verdict: Verdict) -> Option<String> {
+    pub(crate) fn on_checked(&mut self, verdict: Verdict) -> Option<String> {
         let Phase::Over(Ending::Answered(answer)) = &mut self.phase else {
             return None;
         };
@@ -480,7 +380,7 @@ impl Run {
     }
 
     /// How a silent provider is borne with in the request that is made next. `limits` are the model's own.
-    pub fn bearing(&self, limits: Option<Silence>) -> Bearing {
+    pub(crate) fn bearing(&self, limits: Option<Silence>) -> Bearing {
         let patience = &self.limits.patience;
         let most = self.retries.most_silence(patience);
         let next_try = |silence: Duration, had_begun| {
@@ -502,19 +402,19 @@ impl Run {
     }
 
     /// How often something that was refused may leave the conversation and the request be made again before giving up.
-    pub fn may_leave_out(&self) -> u32 {
+    pub(crate) fn may_leave_out(&self) -> u32 {
         LEFT_OUT - self.left_out
     }
 
     /// Something that the provider has refused has left the conversation: it is asked once more.
-    pub fn on_left_out(&mut self) {
+    pub(crate) fn on_left_out(&mut self) {
         self.left_out += 1;
         self.phase = Phase::Ask;
         self.acted = false;
     }
 
     /// There was no answer; nothing had come for `silence` when that was known.
-    pub fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
+    pub(crate) fn on_error(&mut self, error: ModelError, silence: Duration, jitter: f64) {
         if let ModelError::TooLong { said, .. } = error {
             self.refusals += 1;
             self.refused = said;
@@ -570,7 +470,7 @@ impl Run {
     }
 
     /// A tool has answered. What is returned is to be told to the model with the answer.
-    pub fn on_result(
+    pub(crate) fn on_result(
         &mut self,
         call: &ToolCall,
         essence: Essence,
@@ -601,7 +501,7 @@ impl Run {
     }
 
     /// All tools of the step have answered, and the answers are appended.
-    pub fn on_results(&mut self) {
+    pub(crate) fn on_results(&mut self) {
         self.acted = false;
         if !matches!(self.phase, Phase::Over(_)) {
             self.phase = Phase::Ask;

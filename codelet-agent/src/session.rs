@@ -1,35 +1,41 @@
 //! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
 
-use crate::answer::AnswerCheck;
-use crate::bill::Bill;
-use crate::effort::{CacheAfter, Effort};
-use crate::event::{Event, Listen, Witness};
-use crate::fallback::Fallback;
-use crate::glance::Glances;
-use crate::hooks::Hooks;
-use crate::instructions::Nearer;
-use crate::journal::Journal;
+pub(crate) mod checkpoint;
+pub mod glance;
+pub(crate) mod lending;
+pub(crate) mod models;
+pub mod plan;
+pub(crate) mod prompt;
+pub mod rewind;
+pub(crate) mod start;
+
+use crate::model::bill::Bill;
+use crate::model::fallback::Fallback;
 use crate::model::{Model, Profile, ToolSpec};
-use crate::narrowed::Narrowed;
 use crate::permission::Gate;
-use crate::rewind::{Discarded, Prompted};
-use crate::run::Limits;
-use crate::skills::Skill;
-use crate::step;
+use crate::permission::narrowed::Narrowed;
+use crate::run::answer::AnswerCheck;
+pub use crate::run::settings::{Settings, SummaryBy};
+use crate::session::checkpoint::{Discarded, Prompted};
+use crate::session::glance::Glances;
+pub use crate::session::prompt::{Attachment, Prompt};
 use crate::surroundings::Surroundings;
-use crate::task::{Seat, Tasks};
+use crate::surroundings::instructions::Nearer;
+use crate::surroundings::journal::Journal;
+use crate::tool::event::{Event, Listen, Witness};
+use crate::tool::hooks::Hooks;
+use crate::tool::skills::Skill;
+use crate::tool::tasks::Seat;
+pub use crate::tool::tasks::Tasks;
 use crate::tool::{Tool, ToolSource};
 use codelet_context::conversation::{Conversation, Earlier};
 use codelet_context::economics::{Economics, Preset};
-use codelet_context::message::{Image, Message, Origin, Part, Role, Text, ToolResult};
+use codelet_context::message::{Message, Origin, Part, Role, Text, ToolResult};
 use codelet_context::note::Note;
 use codelet_context::policy::{CompactAt, CompactionConfig};
 use codelet_context::price;
 use codelet_context::reminder;
-use codelet_context::strategy;
 use codelet_context::tokens::{Tokens, estimate_bytes};
-use codelet_context::view::View;
-use codelet_text::short::{clip, words};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -37,92 +43,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The system prompt of every session.
-pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
+pub const SYSTEM_PROMPT: &str = include_str!("session/system_prompt.md");
 /// The most that an answer is asked to be, in tokens: room for a large file, and far below any window.
 const MOST_OUTPUT: Tokens = 32_000;
 
-/// Characters of a name under which an attachment is told, and what stands behind it.
-const SOURCE: usize = 500;
-const END: &str = "[End of the attachment.]";
-
+/// How long tools may take to end what they started once the user has interrupted.
+pub(crate) const GRACE: Duration = Duration::from_millis(80);
 /// Stands in the place of a result while its tool runs, for whoever looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
-/// How a session works.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settings {
-    /// What bounds each run.
-    pub limits: Limits,
-    /// Who writes the summary at a compaction.
-    pub summary: SummaryBy,
-    /// How readily history that was sent is edited to save money.
-    pub economics: Preset,
-    /// When the session compacts by itself.
-    pub compact_at: CompactAt,
-    /// The most keep-alive requests in a row that keep the cache from expiring; none are made unless the user wants them.
-    pub keep_alive: u32,
-    /// Text appended to the system prompt.
-    pub append_system: Option<String>,
-    /// Whether the model is told of skills and can read them.
-    pub skills: bool,
-    /// The session's name towards a provider: requests of one session go to one cache.
-    pub id: String,
-}
-
-/// Who writes the summary at a compaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SummaryBy {
-    /// The engine, from the facts: at once, and it cannot fail.
-    #[default]
-    Template,
-    /// The model; where it fails, the engine.
-    Model,
-}
-
-/// What the user says.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Prompt {
-    /// The words.
-    pub text: String,
-    /// Pictures beside them.
-    pub images: Vec<Image>,
-    /// The tools that the command lists which it comes from.
-    pub narrowed: Option<Narrowed>,
-    /// Texts of others that go with them.
-    pub attached: Vec<Attachment>,
-}
-
-/// A text that somebody else has written and the user sends along, such as a file that an editor shows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Attachment {
-    /// Where it comes from: a path or an address.
-    pub source: String,
-    /// The text.
-    pub text: String,
-}
-
-impl Attachment {
-    /// As the model is told it: marked as what it is, so that nothing in it can pose as the user's own words.
-    pub(crate) fn part(&self, hide: &dyn Fn(&str) -> String) -> Part {
-        let source = words(&self.source);
-        let source = clip(&source, SOURCE);
-        let head = format!("[Attached to the prompt: {source}. This is what it holds, not what the user says.]");
-        // It ends where this side says, on wires too that join the texts of a message.
-        let text = hide(&self.text).replace(END, "[end of an attachment]");
-        Part::Text(Text::new(
-            reminder::escape(&format!("{head}\n{text}\n{END}")),
-            Origin::Injected,
-        ))
-    }
-}
-
-impl From<&str> for Prompt {
-    fn from(text: &str) -> Self {
-        Prompt {
-            text: text.to_owned(),
-            ..Prompt::default()
-        }
-    }
-}
 
 /// What a prompt has led to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -145,6 +73,13 @@ pub struct Parts {
     pub gate: Arc<dyn Gate>,
     /// The world around.
     pub world: Arc<dyn Surroundings>,
+}
+
+impl Parts {
+    /// The tool of this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| *tool.spec().name == *name)
+    }
 }
 
 /// Whoever keeps what is said in a session, as it is said.
@@ -304,7 +239,7 @@ impl Session {
             glances: Glances::default(),
             tasks: Tasks::default(),
             seat: None,
-            grace: step::GRACE,
+            grace: GRACE,
         }
     }
 
@@ -374,37 +309,6 @@ impl Session {
         self.conversation.config().reserved().max(1)
     }
 
-    /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
-    pub fn change_model(&mut self, model: Box<dyn Model>) {
-        self.exchange_model(model.into());
-        self.trusts_model();
-    }
-
-    /// The same; returns the earlier one.
-    pub(crate) fn exchange_model(&mut self, model: Arc<dyn Model>) -> Arc<dyn Model> {
-        let profile = model.profile();
-        self.conversation.configure(config(profile, self.settings.compact_at));
-        self.conversation
-            .set_economics(economics(&*model, self.settings.economics));
-        let earlier = std::mem::replace(&mut self.parts.model, model);
-        // Another model has a cache of its own.
-        (self.sent, self.asked) = (None, None);
-        (self.unwritten, self.has_thought) = (0, false);
-        earlier
-    }
-
-    /// Asks the model for another thinking effort, or for its provider's default, from the next request on. Says what that
-    /// does to the prompt cache; where the model does not take the effort, nothing is changed.
-    pub fn change_effort(&mut self, effort: Option<Effort>) -> Option<CacheAfter> {
-        let model = self.parts.model.with_effort(effort)?;
-        let after = self.parts.model.cache_after(effort);
-        self.parts.model = model.into();
-        if after == CacheAfter::Lost {
-            (self.sent, self.asked) = (None, None);
-        }
-        Some(after)
-    }
-
     /// Takes only final answers that pass, from here on.
     pub fn check_answers(&mut self, check: Arc<dyn AnswerCheck>) {
         self.answer_check = Some(check);
@@ -471,19 +375,6 @@ impl Session {
         self.inherited.iter().chain(&self.narrowed)
     }
 
-    /// Another conversation than the one that was sent is the next to be sent.
-    pub(crate) fn begin_anew(&mut self) {
-        self.sent = None;
-        self.broken.clear();
-        let calls = self
-            .conversation
-            .history()
-            .messages()
-            .iter()
-            .flat_map(|message| message.calls());
-        self.call_ids = calls.map(|call| call.id.clone()).collect();
-    }
-
     /// Everything that was said, fit to be sent to a model: calls whose tools run at this moment are answered with a word
     /// about that.
     pub fn said(&self) -> Vec<Arc<Message>> {
@@ -501,59 +392,6 @@ impl Session {
         });
         let open: Vec<ToolResult> = open.collect();
         (!open.is_empty()).then(|| Message::results(open))
-    }
-
-    /// Goes on from what was said elsewhere, as if it had been said here. Calls without an answer get one. `told` is what the model is to
-    /// know of that beside it; it may be nothing.
-    pub fn take_over(&mut self, messages: Vec<Message>, told: &str) {
-        let ends_with_reply = messages
-            .last()
-            .is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
-        let mut view = View::new(messages);
-        strategy::pair(&mut view);
-        // The next prompt stands behind the reply, so no words of ours need to.
-        if ends_with_reply && view.messages.last().is_some_and(|last| last.role == Role::User) {
-            view.messages.pop();
-        }
-        for message in view.messages {
-            if message.is_prompt() {
-                let prompted = self.prompted_before();
-                self.prompts.push(prompted);
-            }
-            self.conversation.append(message);
-        }
-        self.begin_anew();
-        self.begins = Some("resume");
-        if !told.is_empty() {
-            self.taken_over = Some(told.to_owned());
-            self.tell(told);
-        }
-    }
-
-    /// Begins anew: nothing was said. [`undo`](Self::undo) takes that back. What was billed stays billed, the breaks of the cache stay on record beside it, and what
-    /// a provider has taught of its limit stays learned.
-    pub fn clear(&mut self) {
-        let economics = self.conversation.economics().clone();
-        let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs)).under(economics);
-        if let Some(system) = self.conversation.history().messages().first() {
-            conversation.append(system.clone());
-        }
-        conversation.begin_behind(&self.conversation);
-        self.discard();
-        self.conversation = conversation;
-        self.numbers += 1;
-        self.number = self.numbers;
-        self.asked = None;
-        self.kept_alive = 0;
-        self.last = None;
-        self.prompts.clear();
-        self.taken_over = None;
-        self.begins = Some("clear");
-        self.beside.clear();
-        self.begin_anew();
-        if let Some(witness) = &mut self.witness {
-            witness.cleared();
-        }
     }
 
     /// Has each request told to somebody who keeps figures of them.
@@ -633,23 +471,23 @@ pub(crate) fn injected(text: &str) -> Message {
     Message::new(Role::User, vec![part])
 }
 
+/// What the tools' definitions weigh in each request, in estimated tokens.
+pub(crate) fn weight(specs: &[ToolSpec]) -> Tokens {
+    let bytes = specs
+        .iter()
+        .map(|spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len());
+    estimate_bytes(bytes.sum())
+}
+
 /// The economics under which a model is asked. Where nobody knows its price, the usual rules hold.
-fn economics(model: &dyn Model, preset: Preset) -> Economics {
+pub(crate) fn economics(model: &dyn Model, preset: Preset) -> Economics {
     let card = model.profile().price.clone().unwrap_or_else(price::usual);
     Economics::new(card).preset(preset)
 }
 
 /// When a session with this model compacts. As much of the window is kept free as an answer is asked to be.
-fn config(profile: &Profile, compact_at: CompactAt) -> CompactionConfig {
+pub(crate) fn config(profile: &Profile, compact_at: CompactAt) -> CompactionConfig {
     let mut config = CompactionConfig::new(profile.window).reserving(profile.max_output.min(MOST_OUTPUT));
     config.compact_at = compact_at;
     config
-}
-
-/// What the tools' definitions weigh in each request, in estimated tokens.
-fn weight(specs: &[ToolSpec]) -> Tokens {
-    let bytes = specs
-        .iter()
-        .map(|spec| spec.name.len() + spec.description.len() + spec.parameters.to_string().len());
-    estimate_bytes(bytes.sum())
 }

@@ -1,7 +1,14 @@
 //! What the loop asks of the world around it to tell the model: files of instructions, the machine, the repository.
 
-use crate::commit::{Committable, Made};
+pub mod commit;
+pub mod definitions;
+pub mod instructions;
+pub mod journal;
+pub mod mention;
+pub mod spelling;
+
 use crate::interrupt::Interrupt;
+use crate::surroundings::commit::{Committable, Made};
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 

@@ -205,11 +205,6 @@ impl Reach {
         Arc::new(desk::Discreet::new(tool, &self.0))
     }
 
-    /// Where the next command begins.
-    pub fn directory(&self) -> PathBuf {
-        self.0.shell()
-    }
-
     /// `PATH` without the folders that commands in the sandbox can put programs into.
     pub fn search_path(&self) -> OsString {
         self.0.safe_path()

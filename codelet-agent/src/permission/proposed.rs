@@ -4,8 +4,8 @@ use super::line::{split, split_with_pipes};
 use super::looks;
 use super::pattern::{CALL, DEFINITION, WEB, allows, allows_call, allows_fetch, is_of_calls};
 use super::word::{Word, is_among};
-use crate::orders;
-use crate::tool::{Looking, Need};
+use crate::permission::need::{Looking, Need};
+use crate::permission::orders;
 use codelet_text::unseen;
 
 /// Between the patterns of a line's commands. No command's words hold it unquoted.

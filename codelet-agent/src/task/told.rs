@@ -4,7 +4,6 @@ use crate::run::Ending;
 use crate::session::Session;
 use codelet_context::body::Body;
 use codelet_context::message::{ActionKind, Message, Part, Role, ToolCall, ToolResult};
-use codelet_context::recall::Handle;
 use codelet_text::short::{clip, grouped, on_one_line};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -15,15 +14,6 @@ const NAMED: usize = 40;
 const LONGEST_PATH: usize = 200;
 /// Bytes of the conversation of one task that are kept.
 const LONGEST: usize = 1024 * 1024;
-
-/// Stands in the place of a conversation that is not kept any more.
-pub(super) const FORGOTTEN: &str =
-    "[the conversation of this task is not kept any more: those of newer tasks have taken its room]";
-
-/// Where the whole conversation is.
-pub(super) fn kept(handle: &Handle) -> String {
-    format!("[the whole conversation of this task · recall {handle}]")
-}
 
 /// The answer: the last words, marked as what another model says, and what was done, as the loop itself knows it.
 pub(super) fn answer(name: &str, ending: &Ending, session: &Session, place: &Path) -> String {

@@ -194,7 +194,6 @@ fn what_a_command_in_the_sandbox_says_of_its_folder_holds_in_the_sandbox_only() 
         let stands = run(&trial, "pwd -P");
         assert_ne!(stands, format!("{}\n", trial.workspace.display()), "{command}");
         reach.permit(Permission::All);
-        assert_eq!(reach.directory(), trial.workspace);
         // It was meant for the folder that the model knows of.
         let told = trial.failed("Bash", json!({"command": "touch ran"}));
         assert!(

@@ -64,6 +64,17 @@ pub struct Reading {
     pub force: bool,
 }
 
+/// Which conversations of a file are read, and how.
+#[derive(Args, Debug)]
+pub struct Conversations {
+    #[command(flatten)]
+    pub reading: Reading,
+
+    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
+    #[arg(long, value_name = "N")]
+    pub index: Option<usize>,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = COMPACT_HELP)]
 pub struct Compact {
@@ -72,11 +83,7 @@ pub struct Compact {
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub reading: Reading,
-
-    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
-    #[arg(long, value_name = "N")]
-    pub index: Option<usize>,
+    pub conversations: Conversations,
 
     /// Output format [default: the input format if it can be written, else anthropic]
     #[arg(long, value_name = "F", value_parser = written(), hide_possible_values = true)]
@@ -130,11 +137,7 @@ pub struct Inspect {
     pub file: Option<PathBuf>,
 
     #[command(flatten)]
-    pub reading: Reading,
-
-    /// Use only this conversation of a data set or an agent's database, counted from 0 [default: all]
-    #[arg(long, value_name = "N")]
-    pub index: Option<usize>,
+    pub conversations: Conversations,
 
     /// Print everything as JSON
     #[arg(long)]

@@ -40,7 +40,7 @@ pub fn run(args: &Compact) -> Result<Exit, Failure> {
     }
     let places = Places::of(args)?;
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
-    match input.conversations(args.index)? {
+    match input.conversations(args.conversations.index)? {
         Conversations::One(input) => one(args, &places, input, progress),
         Conversations::Many(input) => all(args, &places, &input, progress),
     }
@@ -151,7 +151,7 @@ struct Outcome {
 }
 
 fn compacted(args: &Compact, input: Input, progress: Option<&Progress>) -> Result<Outcome, Failure> {
-    let document = input.record(&args.reading)?.document;
+    let document = input.record(&args.conversations.reading)?.document;
     let Input { name, bytes, .. } = input;
     if let Some(progress) = progress {
         progress.tell(&format!("compacting {}", count(document.messages.len(), "message")));

@@ -29,7 +29,7 @@ const NEWEST_TURNS: usize = 6;
 /// When the input cannot be read or standard output takes no more.
 pub fn run(args: &Inspect) -> Result<(), Failure> {
     let (input, progress) = Input::read_any_telling(args.file.as_deref())?;
-    match input.conversations(args.index)? {
+    match input.conversations(args.conversations.index)? {
         Conversations::One(input) => {
             let (shown, warnings) = inspected(args, input, progress)?;
             Output::Stdout.write(|out| out.write_all(shown.as_bytes()))?;
@@ -68,7 +68,7 @@ fn all(args: &Inspect, input: &Input, mut progress: Progress) -> Result<(), Fail
 
 /// What is shown of one conversation, and what was odd about it.
 fn inspected(args: &Inspect, input: Input, progress: Progress) -> Result<(String, Vec<String>), Failure> {
-    let document = input.record(&args.reading)?.document;
+    let document = input.record(&args.conversations.reading)?.document;
     // The conversation is in the document now; what it was read from need not stay beside it.
     let name = input.into_name();
     let seen = offline::inspect(document, if args.json { JSON_LARGEST } else { LINES });

@@ -219,7 +219,7 @@ fn play_all(
 
 /// Plays the conversation of a file, or those of a data set.
 fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Settings) -> Vec<Result<Played, String>> {
-    let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.index)) {
+    let input = match Input::read_any(Some(file)).and_then(|input| input.conversations(args.conversations.index)) {
         Ok(Conversations::One(input)) => input,
         Ok(Conversations::Many(input)) => {
             let mut played = Vec::new();
@@ -233,7 +233,7 @@ fn play_file(file: &Path, args: &Replay, policies: &[Policy], settings: &Setting
         }
         Err(failure) => return vec![Err(words_of(file, failure))],
     };
-    vec![play(file, args.index, input, args, policies, settings)]
+    vec![play(file, args.conversations.index, input, args, policies, settings)]
 }
 
 /// What a failure says of a file.
@@ -255,7 +255,9 @@ fn play(
 ) -> Result<Played, String> {
     let number = index.map_or(String::new(), |at| format!("#{at}"));
     let at = |problem: &dyn std::fmt::Display| clean(&format!("{}{number}: {problem}", file.display()));
-    let recording = input.record(&args.reading).map_err(|failure| words_of(file, failure))?;
+    let recording = input
+        .record(&args.conversations.reading)
+        .map_err(|failure| words_of(file, failure))?;
     drop(input);
     let format = recording.document.format;
     let source = match format {

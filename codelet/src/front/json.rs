@@ -5,7 +5,7 @@ use crate::escaped;
 use codelet_agent::event::{Event, Listen, Stopped};
 use codelet_agent::model::Billed;
 use codelet_agent::run::Ending;
-use codelet_agent::task::Tasks;
+use codelet_agent::session::Tasks;
 use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use serde_json::{Map, Value, json};

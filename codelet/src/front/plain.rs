@@ -2,9 +2,8 @@
 
 use super::{Done, Front, refused};
 use crate::paint::{Ink, Look, bytes, clean, clip, clip_path};
-use codelet_agent::event::{Event, Listen, Stopped};
+use codelet_agent::event::{Event, Listen, Progress, Stopped};
 use codelet_agent::run::Ending;
-use codelet_agent::task::Progress;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -4,9 +4,8 @@ use super::json::{billed_json, notice_json};
 use super::{Done, Front, Json, StoodStill, refused};
 use crate::escaped;
 use crate::exit::words;
-use codelet_agent::event::{Event, Listen, Stopped};
+use codelet_agent::event::{Event, Listen, Progress, Stopped};
 use codelet_agent::interrupt::Interrupt;
-use codelet_agent::task::Progress;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
 

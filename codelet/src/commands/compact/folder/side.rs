@@ -80,9 +80,9 @@ pub fn hold(to: &Beneath, args: &Compact) -> Result<File, String> {
     let how = json!({
         "budget": args.budget,
         "window": args.window,
-        "from": args.reading.from.0.map(|form| form.name()),
+        "from": args.conversations.reading.from.0.map(|form| form.name()),
         "to": args.to.map(|form| form.name()),
-        "force": args.reading.force,
+        "force": args.conversations.reading.force,
     });
     let mut text = Vec::new();
     let read = (&mut held).take(MOST).read_to_end(&mut text);

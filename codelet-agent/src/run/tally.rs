@@ -1,0 +1,367 @@
+//! The loop guard: counts calls that fail again and again in the same way, and calls that succeed and bring nothing new.
+
+use crate::run::essence::Essence;
+use codelet_context::message::{ActionKind, ToolCall};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// So many failures of the same call with nothing new in between, and the model is told.
+pub(crate) const TELL: u32 = 3;
+/// So many, and the run stops.
+pub(crate) const STOP: u32 = 6;
+/// So many failures of the same call, whatever happened in between, and the run stops; the model is told at each third of it.
+pub(crate) const MOST: u32 = 60;
+
+/// So many calls in a row that were all made before with the same result, and the model is told.
+pub(crate) const STALE_TELL: u32 = 3;
+/// So many of them, all changes of files or lists of what is to be done, and the run stops.
+pub(crate) const STALE_CHANGES: u32 = 5;
+/// So many of any kind, and the run stops: who waits for something asks again and again, and sees the same for a while.
+pub(crate) const STALE_MOST: u32 = 30;
+
+/// Counts failures of equal calls: of the same tool, with the same [`Essence`].
+///
+/// What may have changed a call's situation starts its count anew: a successful change of files that of every call, so that
+/// the same test may fail six times while it is worked on; a successful command that of commands, and not that of edits:
+/// who fails to edit a file prints it with `cat`, and fails again. The larger count begins anew only when the call succeeds.
+///
+/// A call that succeeds is stale where the same call has had the same result before. Stale calls in a row are counted until
+/// something new is seen: another call, or another result, as whoever polls waits for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    failures: HashMap<(Arc<str>, u64), Failures>,
+    /// Calls with their results, as hashes.
+    seen: HashSet<(Arc<str>, u64, u64)>,
+    /// Stale calls in a row, and how many of them, the newest, were changes.
+    stale: u32,
+    stale_changes: u32,
+}
+
+/// How often a call has failed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    /// The call would change files.
+    is_change: bool,
+    /// Since its situation may have changed.
+    lately: u32,
+    in_all: u32,
+}
+
+/// How a call went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Went {
+    /// It did what it was to do.
+    Well,
+    /// It failed.
+    Wrong,
+    /// It failed, maybe for want of time.
+    OutOfTime,
+}
+
+/// What to do about a call that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finding {
+    /// Nothing yet.
+    Fine,
+    /// The model is to be told that it has failed so often.
+    Tell(u32),
+    /// The run is to stop: it has failed so often.
+    Stop(u32),
+    /// The model is to be told that so many calls in a row have brought nothing new.
+    TellStale(u32),
+    /// The run is to stop: so many have.
+    StopStale(u32),
+}
+
+impl Tally {
+    /// Takes note of how a call with this essence went. `changes` says that a successful call of this kind may have changed
+    /// the world; `shown` is what it has shown, as a hash, and none where the model has not seen yet how the same call went.
+    pub(crate) fn take(
+        &mut self,
+        call: &ToolCall,
+        essence: Essence,
+        went: Went,
+        changes: bool,
+        shown: Option<u64>,
+    ) -> Finding {
+        let kind = call.action.kind;
+        let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), essence.timed, shown)));
+        if is_new {
+            (self.stale, self.stale_changes) = (0, 0);
+        }
+        if went == Went::Well {
+            for essence in [essence.timed, essence.untimed] {
+                self.failures.remove(&(call.tool.clone(), essence));
+            }
+            if !is_new {
+                // What was done before and came to the same has changed nothing.
+                return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note));
+            }
+            let is_change = changes && kind == ActionKind::Change;
+            // A list of what is to be done changes nothing that a call could depend on, nor does a note.
+            let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note);
+            for failures in self.failures.values_mut() {
+                if is_change || (is_other && !failures.is_change) {
+                    failures.lately = 0;
+                }
+            }
+            return Finding::Fine;
+        }
+        let failures = self.failures.entry(key(call, essence, went)).or_default();
+        failures.is_change = kind == ActionKind::Change;
+        failures.lately += 1;
+        failures.in_all += 1;
+        match (failures.lately, failures.in_all) {
+            (_, all @ MOST..) => Finding::Stop(all),
+            (lately @ STOP.., _) => Finding::Stop(lately),
+            (lately @ TELL.., _) => Finding::Tell(lately),
+            (_, all) if all % (MOST / 3) == 0 => Finding::Tell(all),
+            _ => Finding::Fine,
+        }
+    }
+}
+
+impl Tally {
+    fn stale(&mut self, is_change: bool) -> Finding {
+        self.stale += 1;
+        self.stale_changes = if is_change { self.stale_changes + 1 } else { 0 };
+        match (self.stale, self.stale_changes) {
+            (stale @ STALE_MOST.., _) => Finding::StopStale(stale),
+            (_, changes @ STALE_CHANGES..) => Finding::StopStale(changes),
+            (stale, _) if stale % STALE_TELL == 0 => Finding::TellStale(stale),
+            _ => Finding::Fine,
+        }
+    }
+
+    /// What was seen before is not in sight any more: whoever looks again sees something new.
+    pub(crate) fn forget_seen(&mut self) {
+        self.seen.clear();
+        (self.stale, self.stale_changes) = (0, 0);
+    }
+}
+
+/// What failures of a call are counted under: with a longer time it is another call only where time was what it lacked.
+pub(crate) fn key(call: &ToolCall, essence: Essence, went: Went) -> (Arc<str>, u64) {
+    let essence = match went {
+        Went::OutOfTime => essence.timed,
+        Went::Well | Went::Wrong => essence.untimed,
+    };
+    (call.tool.clone(), essence)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::model::ToolSpec;
+    use crate::run::essence::essence;
+    use serde_json::{Value, json};
+
+    fn call(tool: &str, parameters: &str) -> ToolCall {
+        let parameters: Value = serde_json::from_str(parameters).unwrap();
+        let mut call = ToolCall::new("id", tool, parameters.as_object().unwrap().clone());
+        call.action.kind = match tool {
+            "Edit" | "Write" => ActionKind::Change,
+            "Bash" => ActionKind::Command,
+            "Todo" => ActionKind::Todo,
+            "Read" => ActionKind::Read,
+            _ => ActionKind::Other,
+        };
+        call
+    }
+
+    fn take(tally: &mut Tally, call: &ToolCall, went: Went, changes: bool) -> Finding {
+        let spec = ToolSpec {
+            name: call.tool.clone(),
+            description: "".into(),
+            parameters: json!({"type": "object", "properties": {"a": {}, "b": {}, "command": {}, "timeout": {}}}),
+        };
+        tally.take(call, essence(call, Some(&spec)), went, changes, None)
+    }
+
+    /// Successful calls with what each has shown: what is found of them.
+    fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<Finding> {
+        let mut tally = Tally::default();
+        let spec = |call: &ToolCall| ToolSpec {
+            name: call.tool.clone(),
+            description: "".into(),
+            parameters: json!({"type": "object"}),
+        };
+        let mut take = |(call, shown): (ToolCall, u64)| {
+            let changes = !matches!(call.action.kind, ActionKind::Read);
+            tally.take(
+                &call,
+                essence(&call, Some(&spec(&call))),
+                Went::Well,
+                changes,
+                Some(shown),
+            )
+        };
+        calls.into_iter().map(&mut take).collect()
+    }
+
+    #[test]
+    fn the_same_write_is_told_of_and_then_stopped() {
+        use Finding::*;
+        let same = (0..6).map(|_| (call("Write", r#"{"a":1}"#), 7));
+        assert_eq!(well(same), [Fine, Fine, Fine, TellStale(3), Fine, StopStale(5)]);
+    }
+
+    #[test]
+    fn lists_of_what_is_to_be_done_that_go_back_and_forth_are_stopped() {
+        let lists = (0..9).map(|n| (call("Todo", [r#"{"a":1}"#, r#"{"a":2}"#][n % 2]), n as u64 % 2));
+        assert!(well(lists).contains(&Finding::StopStale(STALE_CHANGES)));
+    }
+
+    #[test]
+    fn a_command_whose_output_changes_is_never_stopped() {
+        let polls = (0..200).map(|n| (call("Bash", r#"{"command":"progress"}"#), n));
+        assert!(well(polls).iter().all(|found| *found == Finding::Fine));
+    }
+
+    #[test]
+    fn who_waits_for_something_sees_the_same_for_a_while() {
+        let polls = (0..200).map(|n| (call("Bash", r#"{"command":"is it there"}"#), n / 25));
+        assert!(!well(polls).iter().any(|found| matches!(found, Finding::StopStale(_))));
+        let for_ever = (0..200).map(|_| (call("Bash", r#"{"command":"is it there"}"#), 1));
+        assert_eq!(well(for_ever)[STALE_MOST as usize], Finding::StopStale(STALE_MOST));
+    }
+
+    #[test]
+    fn a_new_call_in_between_makes_the_old_ones_worth_repeating() {
+        let work = (0..200).map(|n| match n % 3 {
+            0 => (call("Edit", &json!({ "a": n }).to_string()), 1),
+            _ => (call("Bash", r#"{"command":"cargo test"}"#), 2),
+        });
+        assert!(well(work).iter().all(|found| *found == Finding::Fine));
+    }
+
+    #[test]
+    fn a_change_that_is_made_again_does_not_start_the_count_of_failures_anew() {
+        let mut tally = Tally::default();
+        let [write, test] = [call("Write", r#"{"a":1}"#), call("Bash", r#"{"a":2}"#)];
+        let of = |call: &ToolCall| essence(call, None);
+        let mut stopped = None;
+        for count in 1..=STOP {
+            tally.take(&write, of(&write), Went::Well, true, Some(1));
+            if let Finding::Stop(of) = tally.take(&test, of(&test), Went::Wrong, true, Some(2)) {
+                stopped = Some((count, of));
+            }
+        }
+        assert!(stopped.is_some(), "the same test of the same text fails the same way");
+    }
+
+    /// Nine calls that fail, each a little different: what is found of them.
+    fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<Finding> {
+        let mut tally = Tally::default();
+        let find = |n| take(&mut tally, &call("Bash", &parameters(n).to_string()), went, true);
+        (0..9).map(find).collect()
+    }
+
+    #[test]
+    fn a_word_that_the_tool_does_not_read_or_a_blank_makes_no_new_try() {
+        for vary in [
+            |n| json!({"command": "false", "description": format!("try {n}")}),
+            |n| json!({"command": format!("false{}", " ".repeat(n))}),
+            |n| json!({"command": "false", "timeout": 60_000 + n}),
+        ] {
+            assert_eq!(nine(vary, Went::Wrong)[5], Finding::Stop(STOP));
+        }
+    }
+
+    #[test]
+    fn a_longer_time_is_a_new_try_of_what_ran_out_of_it() {
+        let longer = |n| json!({"command": "make", "timeout": 60_000 * (n + 1)});
+        assert_eq!(nine(longer, Went::OutOfTime), [Finding::Fine; 9]);
+        let same = |_| json!({"command": "make", "timeout": 60_000});
+        assert_eq!(nine(same, Went::OutOfTime)[5], Finding::Stop(STOP));
+    }
+
+    #[test]
+    fn a_success_with_any_time_ends_the_counts_with_every_other() {
+        let mut tally = Tally::default();
+        for _ in 0..MOST {
+            let timed = call("Bash", r#"{"command":"make","timeout":9}"#);
+            assert_eq!(take(&mut tally, &timed, Went::Wrong, true), Finding::Fine);
+            assert_eq!(take(&mut tally, &timed, Went::OutOfTime, true), Finding::Fine);
+            take(&mut tally, &timed, Went::Well, true);
+        }
+    }
+
+    /// The same call fails again and again, and another one succeeds in between: when the model is told, and when it ends.
+    fn between(failing: &str, other: &str, changes: bool) -> (Option<u32>, u32) {
+        let mut tally = Tally::default();
+        let mut told = None;
+        for count in 1.. {
+            match take(&mut tally, &call(failing, "{}"), Went::Wrong, true) {
+                Finding::Fine => {}
+                Finding::Tell(_) => told = told.or(Some(count)),
+                Finding::Stop(of) => {
+                    assert_eq!(of, count);
+                    return (told, count);
+                }
+                found => panic!("{found:?}"),
+            }
+            take(&mut tally, &call(other, "{}"), Went::Well, changes);
+        }
+        unreachable!("it ends at some count")
+    }
+
+    #[test]
+    fn the_same_failing_call_is_told_at_three_and_stopped_at_six() {
+        let mut tally = Tally::default();
+        let findings: Vec<Finding> = (0..6)
+            .map(|turn| {
+                // The order of keys does not make another call of it.
+                let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
+                take(&mut tally, &call("Edit", parameters), Went::Wrong, true)
+            })
+            .collect();
+        use Finding::*;
+        assert_eq!(findings, [Fine, Fine, Tell(3), Tell(4), Tell(5), Stop(6)]);
+    }
+
+    #[test]
+    fn a_test_that_fails_while_it_is_worked_on_is_no_loop_before_the_larger_bound() {
+        assert_eq!(between("Bash", "Edit", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn commands_between_edits_that_fail_do_not_start_anew() {
+        for looking in ["Bash", "server__show"] {
+            assert_eq!(between("Edit", looking, true), (Some(TELL), STOP), "{looking}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_what_is_to_be_done_starts_nothing_anew() {
+        for failing in ["Edit", "Bash"] {
+            assert_eq!(between(failing, "Todo", true), (Some(TELL), STOP), "{failing}");
+        }
+    }
+
+    #[test]
+    fn a_change_between_edits_that_fail_is_a_new_situation() {
+        assert_eq!(between("Edit", "Write", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn a_command_may_fail_while_others_work_towards_it_up_to_the_larger_bound() {
+        assert_eq!(between("server__poll", "Bash", true), (Some(20), MOST));
+    }
+
+    #[test]
+    fn looking_around_between_two_failures_does_not_start_anew() {
+        assert_eq!(between("Edit", "Read", false), (Some(TELL), STOP));
+    }
+
+    #[test]
+    fn a_call_that_succeeds_has_never_failed() {
+        let mut tally = Tally::default();
+        for _ in 0..MOST * 2 {
+            assert_eq!(take(&mut tally, &call("Edit", "{}"), Went::Wrong, true), Finding::Fine);
+            take(&mut tally, &call("Edit", "{}"), Went::Well, true);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Going back to one of the session's prompts: with the conversation, with the files that its tools have changed, or with both.
+//!
+//! Each prompt leaves a [point](codelet_context::conversation::Point) of the conversation and a [mark](crate::surroundings::journal::Mark) of the journal. The
+//! model never learns by accident that what it knows of files is another state than theirs: wherever the two part, it is told.
+
+pub mod told;
+
+use crate::session::Session;
+use crate::session::checkpoint::{Discarded, Known, Prompted};
+use crate::surroundings::journal::{Change, ChangedFile, Journal, Mark, Restore, Restored};
+use codelet_context::message::{Message, Origin, Part, Role};
+use codelet_text::short::{clip, words};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Files that the model is told of by name.
+const NAMED: usize = 40;
+/// Characters of a prompt in what the model is told.
+const QUOTED: usize = 80;
+
+/// What goes back to a prompt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The conversation and the files.
+    Both,
+    /// The conversation; files stay as they are.
+    Conversation,
+    /// The files; the conversation goes on, and is told.
+    Files,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Scope; 3] = [Scope::Both, Scope::Conversation, Scope::Files];
+
+    /// What it is called where it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Both => "both",
+            Scope::Conversation => "conversation",
+            Scope::Files => "files",
+        }
+    }
+}
+
+/// A prompt of the session, and what it has led to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PastPrompt {
+    /// Its number, from 1: the first of the session.
+    pub number: usize,
+    /// What was said.
+    pub text: String,
+    /// How long ago; none where it was said before this session, in the conversation that it goes on from.
+    pub ago: Option<Duration>,
+    /// The files that the tools have changed for it.
+    pub files: Vec<ChangedFile>,
+    /// How many commands ran for it that may have changed files.
+    pub commands: usize,
+}
+
+/// What going back to a prompt comes to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Preview {
+    /// The prompt.
+    pub text: String,
+    /// Prompts that would go from the conversation, with this one.
+    pub prompts: usize,
+    /// Answers of the model that would go.
+    pub steps: usize,
+    /// Tool calls in them.
+    pub calls: usize,
+    /// The files that would be put back.
+    pub restores: Vec<Restore>,
+    /// Commands that ran since. What they have changed is not put back.
+    pub commands: Vec<String>,
+    /// It was said before this session, of which alone changes of files are known.
+    pub is_recorded: bool,
+}
+
+/// What has gone back.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rewound {
+    /// The prompt that was gone back to; none where a rewind was undone.
+    pub prompt: Option<String>,
+    /// Whether the conversation has gone back.
+    pub conversation: bool,
+    /// What has come of each file, if files were to go back.
+    pub files: Option<Vec<Restored>>,
+}
+
+impl Session {
+    /// Has what its tools change in files kept here, so that it can be put back.
+    pub fn journalled_by(&mut self, journal: Arc<dyn Journal>) {
+        self.journal = Some(journal);
+    }
+
+    /// A command runs, of which nobody knows what it changes.
+    pub(crate) fn note_command(&self, command: &str) {
+        if let Some(journal) = &self.journal {
+            journal.note_command(command);
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        self.journal.as_ref().map_or(Mark::default(), |journal| journal.mark())
+    }
+
+    /// The place before a prompt. Files of then are those at `mark`, if given.
+    pub(crate) fn prompted(&self, mark: Option<Mark>) -> Prompted {
+        let before = self.prompts.last().map(|prompted| &prompted.point);
+        Prompted {
+            point: self.conversation.point(before),
+            mark: mark.unwrap_or_else(|| self.mark()),
+            asked: Instant::now(),
+            is_recorded: false,
+        }
+    }
+
+    /// The same before a prompt of a conversation that is gone on from.
+    pub(crate) fn prompted_before(&self) -> Prompted {
+        Prompted {
+            is_recorded: true,
+            ..self.prompted(None)
+        }
+    }
+
+    /// What was said at a prompt.
+    fn text_of(&self, prompted: &Prompted) -> String {
+        let since = self.conversation.history().messages().get(prompted.point.said()..);
+        let said = since.unwrap_or_default().iter().find(|message| message.is_prompt());
+        said.map_or_else(String::new, |message| own_words(message))
+    }
+
+    /// The prompts that can be gone back to, at most so many of the newest, oldest first: those that were said in this session and still are in
+    /// its conversation, and those of a conversation that it goes on from.
+    pub fn past_prompts(&self, most: usize) -> Vec<PastPrompt> {
+        let ends = self.prompts.iter().skip(1).map(|next| next.mark).chain([self.mark()]);
+        let prompts = self.prompts.iter().zip(ends).enumerate();
+        let prompts = prompts.skip(self.prompts.len().saturating_sub(most));
+        prompts
+            .map(|(at, (prompted, end))| PastPrompt {
+                number: at + 1,
+                text: self.text_of(prompted),
+                ago: (!prompted.is_recorded).then(|| prompted.asked.elapsed()),
+                files: self
+                    .journal
+                    .as_ref()
+                    .map_or_else(Vec::new, |journal| journal.changed(prompted.mark, end)),
+                commands: self
+                    .journal
+                    .as_ref()
+                    .map_or(0, |journal| journal.commands(prompted.mark, end).len()),
+            })
+            .collect()
+    }
+
+    fn prompt_of_number(&self, number: usize) -> Option<&Prompted> {
+        self.prompts.get(number.checked_sub(1)?)
+    }
+
+    /// What going back to before the prompt of this number comes to; none where there is no such prompt. Nothing is changed.
+    pub async fn rewind_preview(&self, number: usize) -> Option<Preview> {
+        let prompted = self.prompt_of_number(number)?;
+        let since = self.conversation.history().messages().get(prompted.point.said()..)?;
+        let (restores, commands) = match &self.journal {
+            Some(journal) => (
+                journal.restores(prompted.mark).await,
+                journal.commands(prompted.mark, journal.mark()),
+            ),
+            None => (Vec::new(), Vec::new()),
+        };
+        Some(Preview {
+            text: self.text_of(prompted),
+            prompts: self.prompts.len() + 1 - number,
+            steps: since.iter().filter(|message| message.role == Role::Assistant).count(),
+            calls: since.iter().flat_map(|message| message.calls()).count(),
+            restores,
+            commands,
+            is_recorded: prompted.is_recorded,
+        })
+    }
+
+    /// Goes back to before the prompt of this number; none where there is no such prompt. Files that somebody else than the tools has changed
+    /// since are put back only if they are to be overwritten. What the model then does not know of files, it is told. [`undo`](Self::undo)
+    /// takes it back.
+    pub async fn rewind(&mut self, number: usize, scope: Scope, overwrite: bool) -> Option<Rewound> {
+        let prompted = self.prompt_of_number(number)?.clone();
+        let text = self.text_of(&prompted);
+        let before = self.mark();
+        let files = match &self.journal {
+            Some(journal) if scope != Scope::Conversation => Some(journal.restore(prompted.mark, overwrite).await),
+            _ => None,
+        };
+        let is_restored = files.iter().flatten().any(|file| file.done.is_ok());
+        let conversation = scope != Scope::Files;
+        if conversation || is_restored {
+            self.discarded = Some(Discarded {
+                conversation: conversation.then(|| self.known(before)),
+                files: files.is_some().then_some(before),
+            });
+        }
+        if conversation {
+            self.conversation.go_back(&prompted.point);
+            self.prompts.truncate(number - 1);
+            self.goes_on_from(prompted.mark);
+        } else if is_restored {
+            let quoted = words(&text);
+            let when = format!("before the prompt \"{}\"", clip(&quoted, QUOTED));
+            self.tell_restored(files.as_deref().unwrap_or_default(), &when);
+        }
+        Some(Rewound {
+            prompt: Some(text),
+            conversation,
+            files,
+        })
+    }
+
+    fn known(&self, mark: Mark) -> Known {
+        Known {
+            number: self.number,
+            earlier: self.conversation.earlier(),
+            pins: self.conversation.pins().to_vec(),
+            prompts: self.prompts.clone(),
+            mark,
+        }
+    }
+
+    /// Keeps the conversation as it is, for [`undo`](Self::undo).
+    pub(crate) fn discard(&mut self) {
+        self.discarded = Some(Discarded {
+            conversation: Some(self.known(self.mark())),
+            files: None,
+        });
+    }
+
+    /// Takes the last [`retry`](Self::retry), [`clear`](Self::clear) or [`rewind`](Self::rewind) back, with all that was said and changed
+    /// since; none where there is none. Once more, and that is back.
+    pub async fn undo(&mut self) -> Option<Rewound> {
+        let Discarded { conversation, files } = self.discarded.take()?;
+        let before = self.mark();
+        let restored = match (&self.journal, files) {
+            (Some(journal), Some(mark)) => Some(journal.restore(mark, false).await),
+            _ => None,
+        };
+        self.discarded = Some(Discarded {
+            conversation: conversation.is_some().then(|| self.known(before)),
+            files: files.map(|_| before),
+        });
+        let has_conversation = conversation.is_some();
+        if let Some(known) = conversation {
+            self.conversation.restore(known.earlier);
+            self.number = known.number;
+            for pin in known.pins {
+                self.conversation.pin(pin);
+            }
+            self.prompts = known.prompts;
+            self.goes_on_from(known.mark);
+        } else {
+            self.tell_restored(restored.as_deref().unwrap_or_default(), "before the user's last rewind");
+        }
+        Some(Rewound {
+            prompt: None,
+            conversation: has_conversation,
+            files: restored,
+        })
+    }
+
+    /// The conversation is another one, which knows files as they were at this moment.
+    fn goes_on_from(&mut self, mark: Mark) {
+        (self.last, self.asked) = (None, None);
+        self.beside.clear();
+        self.unfinished.clear();
+        self.begin_anew();
+        if let Some(told) = self.taken_over.clone()
+            && self.prompts.iter().all(|prompted| prompted.is_recorded)
+        {
+            // It stood behind what was taken over.
+            self.tell(&told);
+        }
+        let Some(journal) = self.journal.clone() else { return };
+        journal.forget_looks();
+        let now = journal.mark();
+        let (changed, commands) = (journal.changed(mark, now), journal.commands(mark, now));
+        if changed.is_empty() && commands.is_empty() {
+            return;
+        }
+        let mut told =
+            "The user has taken the conversation back to here, and some files are not as it knows them.".to_owned();
+        if !changed.is_empty() {
+            told.push_str(" Changed in work that is not part of this conversation any more:");
+            told.push_str(&list(changed.iter().map(|file| match file.change {
+                Change::Created => format!("{} (new)", file.name),
+                Change::Altered => file.name.clone(),
+                Change::Deleted => format!("{} (deleted)", file.name),
+            })));
+        }
+        if !commands.is_empty() {
+            told.push_str("\nCommands ran in that work, and what they changed was not taken back.");
+        }
+        told.push_str("\nRead a file again before you rely on what was said of it.");
+        self.tell(&told);
+    }
+
+    /// Tells the model which files were put back under its eyes.
+    fn tell_restored(&mut self, files: &[Restored], when: &str) {
+        let restored: Vec<&Restored> = files.iter().filter(|file| file.done.is_ok()).collect();
+        if restored.is_empty() {
+            return;
+        }
+        let mut told = format!("The user has put files back to how they were {when}:");
+        told.push_str(&list(restored.iter().map(|file| match file.change {
+            Change::Deleted => format!("{} (deleted: there was none)", file.name),
+            Change::Created | Change::Altered => file.name.clone(),
+        })));
+        told.push_str(
+            "\nWhat was read and said of them since then does not hold. Read them again before you rely on it.",
+        );
+        self.tell(&told);
+    }
+}
+
+/// Names, one a line, as many as are told.
+fn list(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let mut list: String = names.take(NAMED).map(|name| format!("\n- {name}")).collect();
+    if more > 0 {
+        list.push_str(&format!("\n- and {more} more"));
+    }
+    list
+}
+
+/// What the user has typed of a prompt.
+fn own_words(message: &Message) -> String {
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str()),
+        _ => None,
+    });
+    texts.take(1).collect()
+}

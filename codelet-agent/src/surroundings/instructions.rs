@@ -1,0 +1,316 @@
+//! The user's and the project's standing instructions: which files, in which order, and what they import.
+
+use crate::permission::need::Owner;
+use crate::permission::orders;
+use crate::surroundings::{Places, Surroundings};
+use codelet_text::unseen::Unseen;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+#[cfg(test)]
+mod tests;
+
+/// The names under which instructions are kept, in each folder.
+const NAMES: [&str; 4] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "CLAUDE.local.md"];
+/// How deep imports may go.
+const LEVELS: usize = 5;
+/// The most of all instructions together, in bytes: about 10,000 tokens, which every request carries.
+const MOST: usize = 40_000;
+/// The most files, so that a crowd of small ones ends too.
+const MOST_FILES: usize = 100;
+
+/// Instructions as gathered.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Instructions {
+    /// The text for the model; empty where there are none.
+    pub text: String,
+    /// What the user should know: what was left out, and why.
+    pub notices: Vec<String>,
+}
+
+/// Gathers the instructions: the user's own first, then from the repository's root down to the working directory, so that
+/// what is nearer to the work stands later. `@path` in a line, outside of code, brings in another file in the place
+/// behind the file that names it.
+///
+/// A project's files import only from within the repository: who is made to read a foreign repository's instructions must
+/// not have own files sent away by them. Nor do they import anything of git's: its settings are the user's, in no commit, and
+/// may hold keys. What no reader of a file sees is left out.
+pub fn gather(world: &dyn Surroundings) -> Instructions {
+    let places = world.places();
+    let mut gathering = Gathering::new(world, &places, MOST);
+    gathering.standing();
+    gathering.found
+}
+
+/// Folders below the working directory whose instructions were looked for since the last prompt or compaction: either may have changed what the
+/// model has in sight.
+#[derive(Default)]
+pub(crate) struct Nearer {
+    pub(crate) folders: HashSet<PathBuf>,
+    /// Bytes that were told since.
+    pub(crate) taken: usize,
+}
+
+/// Gathers what holds only in these folders, which lie [below](folders_below) the ones that [`gather`] looks at, by the same rules: for
+/// each of them what it has, at most so many bytes less in all. What stands in the other instructions is not told again, and a folder
+/// that the project ignores holds others' work: its instructions are none.
+pub(crate) fn gather_below(world: &dyn Surroundings, folders: &[PathBuf], taken: usize) -> Vec<Instructions> {
+    let has_any = |folder: &Path| NAMES.iter().any(|name| world.resolve(&folder.join(name)).is_some());
+    let folders: Vec<&PathBuf> = folders
+        .iter()
+        .filter(|folder| has_any(folder) && !world.is_ignored(folder))
+        .collect();
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let places = world.places();
+    let mut gathering = Gathering::new(world, &places, MOST);
+    gathering.standing();
+    gathering.left = gathering.left.saturating_sub(taken);
+    let each = folders.into_iter().map(|folder| {
+        gathering.found = Instructions::default();
+        let whose = format!("instructions of the project for what lies below {}", folder.display());
+        gathering.folder(folder, &whose, Some(&places.root));
+        std::mem::take(&mut gathering.found)
+    });
+    each.collect()
+}
+
+/// The folders of the project that a file lies in and [`gather`] does not look at, the outermost first. Where the file itself is a
+/// folder's instructions, whoever reads it knows them.
+pub(crate) fn folders_below(places: &Places, file: &Path) -> Vec<PathBuf> {
+    let told = way_down(places);
+    let above = file.ancestors().skip(1);
+    let within = above.take_while(|folder| folder.starts_with(&places.root));
+    let is_own = |folder: &Path| NAMES.iter().any(|name| folder.join(name) == file);
+    let mut folders: Vec<PathBuf> = within
+        .filter(|folder| !told.iter().any(|other| other == folder) && !is_own(folder))
+        .map(Path::to_path_buf)
+        .collect();
+    folders.reverse();
+    folders
+}
+
+/// The folders from the repository's root to the working directory.
+pub(crate) fn way_down(places: &Places) -> Vec<PathBuf> {
+    let within = places
+        .directory
+        .ancestors()
+        .take_while(|folder| folder.starts_with(&places.root));
+    let mut folders: Vec<PathBuf> = within.map(Path::to_path_buf).collect();
+    if folders.is_empty() {
+        folders.push(places.directory.clone());
+    }
+    folders.reverse();
+    folders
+}
+
+struct Gathering<'a> {
+    world: &'a dyn Surroundings,
+    places: &'a Places,
+    /// What was read, by its true name: nothing is read twice, so nothing goes round.
+    seen: HashSet<PathBuf>,
+    found: Instructions,
+    left: usize,
+    /// There are more files than are read, and the user is told.
+    is_crowded: bool,
+}
+
+impl<'a> Gathering<'a> {
+    fn new(world: &'a dyn Surroundings, places: &'a Places, left: usize) -> Self {
+        Gathering {
+            world,
+            places,
+            seen: HashSet::new(),
+            found: Instructions::default(),
+            left,
+            is_crowded: false,
+        }
+    }
+
+    /// What holds everywhere.
+    fn standing(&mut self) {
+        let places = self.places;
+        for folder in &places.own {
+            self.folder(folder, "the user's own instructions", None);
+        }
+        for folder in way_down(places) {
+            self.folder(&folder, "instructions of the project", Some(&places.root));
+        }
+    }
+
+    fn folder(&mut self, folder: &Path, whose: &str, within: Option<&Path>) {
+        for name in NAMES {
+            self.file(&folder.join(name), whose, within, 0);
+        }
+    }
+
+    fn file(&mut self, path: &Path, whose: &str, within: Option<&Path>, level: usize) {
+        let Some(path) = self.world.resolve(path) else { return };
+        // `@src/` in a text names a folder and imports nothing; under the name of a file of instructions it is a mistake.
+        if level > 0 && self.world.is_folder(&path) {
+            return;
+        }
+        if let Some(root) = within
+            && !path.starts_with(root)
+        {
+            let path = path.display();
+            self.found
+                .notices
+                .push(format!("instructions: skipped {path}: it is outside the project"));
+            return;
+        }
+        if let Some(root) = within
+            && self.is_gits(path.strip_prefix(root).unwrap_or(&path), &path)
+        {
+            let path = path.display();
+            self.found
+                .notices
+                .push(format!("instructions: skipped {path}: it belongs to git"));
+            return;
+        }
+        if self.seen.contains(&path) {
+            return;
+        }
+        if self.seen.len() >= MOST_FILES {
+            // Told once, however many they are.
+            if !std::mem::replace(&mut self.is_crowded, true) {
+                let path = path.display();
+                self.found.notices.push(format!(
+                    "instructions: skipped {path} and later files: more than {MOST_FILES} files"
+                ));
+            }
+            return;
+        }
+        self.seen.insert(path.clone());
+        if self.left == 0 {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: skipped {path}: instructions exceed {MOST} bytes"
+            ));
+            return;
+        }
+        let Some((text, size)) = self.world.text(&path, self.left) else {
+            let path = path.display();
+            self.found
+                .notices
+                .push(format!("instructions: skipped {path}: it is not text or not readable"));
+            return;
+        };
+        let (text, hidden) = seen(&text);
+        if hidden > 0 {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: removed {hidden} invisible characters from {path}; they can hide instructions"
+            ));
+        }
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        if size > self.left as u64 {
+            let (path, left) = (path.display(), self.left);
+            self.found.notices.push(format!(
+                "instructions: read only the first {left} of {size} bytes of {path}"
+            ));
+        }
+        self.left -= text.len().min(self.left);
+        if !self.found.text.is_empty() {
+            self.found.text.push_str("\n\n");
+        }
+        self.found
+            .text
+            .push_str(&format!("{} ({whose}):\n\n{text}", path.display()));
+        if level < LEVELS {
+            // Whoever names it, what a file of the project says is the project's.
+            let places = self.places;
+            let is_projects = level > 0 && path.starts_with(&places.root);
+            let within = within.or_else(|| is_projects.then_some(places.root.as_path()));
+            for import in imports(text) {
+                if let Some(target) = self.target(&path, &import) {
+                    self.file(&target, &format!("imported by {}", path.display()), within, level + 1);
+                }
+            }
+        } else if let Some(import) = imports(text).first() {
+            let path = path.display();
+            self.found.notices.push(format!(
+                "instructions: skipped @{import} in {path}: imports go at most {LEVELS} levels deep"
+            ));
+        }
+    }
+
+    fn is_gits(&self, below: &Path, path: &Path) -> bool {
+        orders::obeys(&below.to_string_lossy()) == Some(Owner::Git) || self.world.is_gits(path)
+    }
+
+    fn target(&self, file: &Path, import: &str) -> Option<PathBuf> {
+        match import.strip_prefix("~/") {
+            Some(rest) => Some(self.places.home.as_ref()?.join(rest)),
+            None => Some(file.parent()?.join(import)),
+        }
+    }
+}
+
+/// A text without what no reader of it sees, and how many characters that were: a model reads them. What emoji and scripts
+/// are written with stays, one at a time and only where they need it, as whole texts can be written in those, too.
+pub(crate) fn seen(text: &str) -> (Cow<'_, str>, usize) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_plain = |c: char| Unseen::of(c).is_none() && (!c.is_control() || matches!(c, '\n' | '\r' | '\t'));
+    if text.chars().all(is_plain) {
+        return (text.into(), 0);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut hidden = 0;
+    for c in text.chars() {
+        let before = shown.chars().next_back().unwrap_or(' ');
+        match Unseen::of(c) {
+            Some(Unseen::Break) => shown.push('\n'),
+            Some(Unseen::Variant) if Unseen::of(before).is_none() && !is_letter_of_ascii(before) => shown.push(c),
+            Some(Unseen::Joiner) if !before.is_ascii() && Unseen::of(before) != Some(Unseen::Joiner) => shown.push(c),
+            _ if is_plain(c) => shown.push(c),
+            _ => hidden += 1,
+        }
+    }
+    (shown.into(), hidden)
+}
+
+/// Of ASCII, only digits and two signs become emoji (`1️⃣`).
+fn is_letter_of_ascii(c: char) -> bool {
+    c.is_ascii() && !c.is_ascii_digit() && !matches!(c, '#' | '*')
+}
+
+/// The paths that a text imports: words that begin with `@` and look like a path, outside of code.
+fn imports(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let start = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (None, None) => found.extend(outside_code(line).filter_map(import).map(str::to_owned)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The words of a line that do not stand between backticks.
+fn outside_code(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').step_by(2).flat_map(str::split_whitespace)
+}
+
+fn import(word: &str) -> Option<&str> {
+    let path = word.strip_prefix('@')?.trim_end_matches([',', ';', ':', ')', '!', '?']);
+    let path = path.strip_suffix('.').unwrap_or(path);
+    // `@name` is somebody's name, and `a@b` an address; a path has a folder or an ending.
+    let looks_like_a_path = path.contains('/') || Path::new(path).extension().is_some();
+    let is_sane = !path.is_empty()
+        && path.len() < 1024
+        && Path::new(path)
+            .components()
+            .all(|part| !matches!(part, Component::Prefix(_)));
+    (looks_like_a_path && is_sane && !path.contains('@')).then_some(path)
+}
