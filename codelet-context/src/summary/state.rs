@@ -36,10 +36,7 @@ pub(crate) fn list_bytes(facts: &Facts) -> usize {
 
 /// The sentences that the user pinned, a line each, as far as there is room.
 pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
-    };
+    let mut page = Page::of(bytes);
     for note in notes {
         page.line(labels::PINNED, note, usize::MAX);
     }
@@ -50,17 +47,11 @@ pub(crate) fn pinned(notes: &[&str], bytes: usize) -> String {
 /// room is what matters least.
 pub(crate) fn tell(index: &RankingIndex, facts: &Facts, bytes: usize) -> String {
     // Which files have changed is told in no other place: of what the list leaves, its room is kept for it.
-    let mut files = Page {
-        text: String::new(),
-        room: bytes.saturating_sub(list_bytes(facts)) / 2,
-    };
+    let mut files = Page::of(bytes.saturating_sub(list_bytes(facts)) / 2);
     let most = files.room / 2;
     tell_files(&mut files, facts, most);
     let bytes = bytes - files.text.len();
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
-    };
+    let mut page = Page::of(bytes);
     let open = facts.todo.open().count();
     page.room -= UNLISTED.min(page.room);
     let list = bytes.saturating_sub(bytes / OTHERS);
@@ -113,13 +104,11 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let prompt = said(&messages[asked], Part::is_own_words);
     let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
     // What was said before further steps may be done by now.
-    let reply = messages[asked + 1..]
-        .iter()
-        .rev()
-        .find(|message| message.role == Role::Assistant);
-    let words = reply
-        .map(|reply| said(reply, |_| true))
-        .filter(|words| !words.is_empty());
+    let behind = messages[asked + 1..].iter();
+    let replies = behind.filter(|message| message.role == Role::Assistant);
+    let since = replies.clone().count();
+    let words = replies.last().map(|reply| said(reply, |_| true));
+    let words = words.filter(|words| !words.is_empty());
     let is_open = messages
         .last()
         .is_none_or(|last| last.role != Role::Assistant || last.calls().next().is_some());
@@ -129,15 +118,17 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     if most < FEWEST {
         return String::new();
     }
-    let mut page = Page {
-        text: String::new(),
-        room: bytes,
-    };
+    let mut page = Page::of(bytes);
     if let Some(before) = before {
         let words = said(before, Part::is_own_words);
         page.line(labels::ASKED_BEFORE, &words, most - labels::ASKED_BEFORE.len());
     }
-    page.line(labels::ASKED, &prompt, most - labels::ASKED.len());
+    let label = match is_open && since > 0 {
+        // It may have been done by now.
+        true => format!("{} (steps since: {since}): ", labels::ASKED),
+        false => format!("{}: ", labels::ASKED),
+    };
+    page.line(&label, &prompt, most - label.len());
     if let Some(words) = words {
         let label = if is_open { labels::SAID } else { labels::ANSWERED };
         page.line(label, &end_of(&words, most - label.len()), usize::MAX);
@@ -281,12 +272,20 @@ fn folder_of<'a>(paths: &'a [Cow<'_, str>]) -> &'a str {
 }
 
 /// Lines under a bound.
+#[derive(Default)]
 struct Page {
     text: String,
     room: usize,
 }
 
 impl Page {
+    fn of(room: usize) -> Self {
+        Page {
+            room,
+            ..Page::default()
+        }
+    }
+
     /// Adds a line of these words, of at most so many bytes of them, if there is room for it.
     fn line(&mut self, label: &str, words: &str, most: usize) -> bool {
         let Some(words) = posing::quotable(words.trim()) else {

@@ -156,7 +156,7 @@ fn what_comes_next_is_the_newest_prompt_with_the_one_it_goes_on_from_and_the_las
     );
     let open = next(&talk().says("Now the lexer.").runs("ls", "lexer.rs").summary(12_000));
     // Further steps may have done by now what was said before them.
-    assert!(open.ends_with("Asked last: Yes, go on"), "{open}");
+    assert!(open.ends_with("Asked last (steps since: 12): Yes, go on"), "{open}");
 }
 
 #[test]
