@@ -51,7 +51,7 @@ pub(crate) const UNDER: &str = "  | ";
 /// The files that were changed: where nothing was committed, since the last commit, and before it.
 pub(crate) const CHANGED: &str = "Files changed so far: ";
 pub(crate) const UNCOMMITTED: &str = "Files changed since the last commit: ";
-pub(crate) const COMMITTED: &str = "Files changed before it: ";
+pub(crate) const COMMITTED: &str = "Files changed before the last commit: ";
 
 /// How such a line begins, if it does not begin with a sign; and how those lines begin in which a harness or a recording shows
 /// who speaks.

@@ -183,7 +183,7 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         (command, status) => command.or(status.map(str::to_owned)),
     };
     let line = [run, since].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let line = if line.is_empty() { "no status recorded" } else { &line };
+    let line = if line.is_empty() { "exit status not recorded" } else { &line };
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), line, usize::MAX) {
         return;
     }

@@ -100,7 +100,7 @@ fn how_the_repository_stands_is_what_git_said_last() {
     told("  | On branch main");
     told("  | Your branch is ahead of 'origin/main' by 1 commit.");
     told("Files changed since the last commit: /w/pool.rs");
-    told("Files changed before it: /w/lock.rs");
+    told("Files changed before the last commit: /w/lock.rs");
 }
 
 #[test]
