@@ -1,7 +1,7 @@
 //! The loop of a coding agent: asks the model, runs tools, compacts, and can be interrupted anywhere.
 //!
 //! A [`Session`](session::Session) holds one conversation and the parts that it lives on: a [`Model`](model::Model), the
-//! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that permits their calls, and the [`Surroundings`](surroundings::Surroundings)
+//! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that permits their calls, and the [`Surroundings`](environment::Surroundings)
 //! that reminders are made of. A prompt starts a [run], a state machine that does nothing itself: it says
 //! what comes next, the driver does it. One place decides to compact, before every request, so also in the middle of
 //! a turn. Whatever happens is an [`Event`](event::Event), and every front end listens to the same ones.
@@ -24,7 +24,7 @@
 //! use codelet_agent::run::Ending;
 //! use codelet_agent::scripted::Scripted;
 //! use codelet_agent::session::{Parts, Session, Settings};
-//! use codelet_agent::surroundings::Nowhere;
+//! use codelet_agent::environment::Nowhere;
 //! use codelet_context::message::Message;
 //! use std::sync::Arc;
 //!
@@ -42,21 +42,21 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod environment;
 pub mod interrupt;
 pub mod model;
 pub mod permission;
 pub mod prompts;
 pub mod run;
 pub mod session;
-pub mod surroundings;
 pub mod task;
 pub mod tool;
 mod turn;
 
+pub use environment::{commit, definitions, file_reference, instructions, journal, spelling};
 pub use model::{bill, effort, fallback, picture, scripted};
 pub use permission::{asking, narrowed, orders, question};
 pub use prompts::commands;
 pub use run::{answer, retry};
-pub use session::{glance, plan, rewind};
-pub use surroundings::{commit, definitions, instructions, journal, mention, spelling};
+pub use session::{plan, rewind, snapshot};
 pub use tool::{event, hooks, skills, wish};

@@ -3,10 +3,10 @@
 
 pub mod commands;
 
+use crate::environment::definitions::Author;
 use crate::interrupt::Interrupt;
 use crate::permission::narrowed::Narrowed;
 use crate::session::prompt::Prompt;
-use crate::surroundings::definitions::Author;
 use codelet_context::message::Image;
 use codelet_text::near;
 use futures_util::future::BoxFuture;

@@ -2,20 +2,20 @@
 //! does it and tells what came of it.
 
 pub mod answer;
+pub(crate) mod call_key;
 mod ending;
-pub(crate) mod essence;
+pub(crate) mod loop_guard;
 pub mod retry;
 pub(crate) mod settings;
-pub(crate) mod tally;
 
 use crate::model::bill::Spent;
 use crate::model::{ModelError, Reply, Silence, Stop};
 use crate::run::answer::Verdict;
+use crate::run::call_key::CallKey;
 pub use crate::run::ending::Ending;
-use crate::run::essence::Essence;
+use crate::run::loop_guard::{Finding, LoopGuard, Went};
 use crate::run::retry::Retries;
 pub use crate::run::settings::Limits;
-use crate::run::tally::{Finding, Tally, Went};
 use codelet_context::conversation::{Conversation, Due, Refusal, Signals};
 use codelet_context::message::{Message, Part, ToolCall};
 use codelet_context::policy::{CompactAt, Reason};
@@ -110,7 +110,7 @@ pub(crate) struct Run {
     phase: Phase,
     steps: u32,
     retries: Retries,
-    tally: Tally,
+    loop_guard: LoopGuard,
     empties: u32,
     continuations: u32,
     pauses: u32,
@@ -143,7 +143,7 @@ impl Run {
             phase: Phase::Ask,
             steps: 0,
             retries: Retries::default(),
-            tally: Tally::default(),
+            loop_guard: LoopGuard::default(),
             empties: 0,
             continuations: 0,
             pauses: 0,
@@ -209,7 +209,7 @@ impl Run {
     /// A compaction was tried.
     pub(crate) fn on_compacted(&mut self, reason: Reason, came: Result<(), &Refusal>) {
         self.acted = true;
-        self.tally.forget_seen();
+        self.loop_guard.forget_seen();
         if let Err(refusal) = came
             && reason.is_forced()
         {
@@ -473,12 +473,12 @@ impl Run {
     pub(crate) fn on_result(
         &mut self,
         call: &ToolCall,
-        essence: Essence,
+        call_key: CallKey,
         went: Went,
         changes: bool,
         shown: Option<u64>,
     ) -> Option<String> {
-        match self.tally.take(call, essence, went, changes, shown) {
+        match self.loop_guard.take(call, call_key, went, changes, shown) {
             Finding::Fine => None,
             Finding::Tell(count) => Some(format!(
                 "This very call has now failed {count} times. Do something else: look at what it needs, or say what is in the way."

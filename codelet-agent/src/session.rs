@@ -1,14 +1,17 @@
 //! A session in memory: one conversation, the model that is asked, the tools that it may use, and the bill.
 
 pub(crate) mod checkpoint;
-pub mod glance;
 pub(crate) mod lending;
 pub(crate) mod models;
 pub mod plan;
 pub(crate) mod prompt;
 pub mod rewind;
+pub mod snapshot;
 pub(crate) mod start;
 
+use crate::environment::Surroundings;
+use crate::environment::instructions::Nearer;
+use crate::environment::journal::Journal;
 use crate::model::bill::Bill;
 use crate::model::fallback::Fallback;
 use crate::model::{Model, Profile, ToolSpec};
@@ -17,11 +20,8 @@ use crate::permission::narrowed::Narrowed;
 use crate::run::answer::AnswerCheck;
 pub use crate::run::settings::{Settings, SummaryBy};
 use crate::session::checkpoint::{Discarded, Prompted};
-use crate::session::glance::Glances;
 pub use crate::session::prompt::{Attachment, Prompt};
-use crate::surroundings::Surroundings;
-use crate::surroundings::instructions::Nearer;
-use crate::surroundings::journal::Journal;
+use crate::session::snapshot::Glances;
 use crate::tool::event::{Event, Listen, Witness};
 use crate::tool::hooks::Hooks;
 use crate::tool::skills::Skill;

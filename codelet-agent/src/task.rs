@@ -9,6 +9,7 @@ mod told;
 
 pub use agents::AGENTS;
 
+use crate::environment::definitions::{Author, Definition};
 use crate::interrupt::{self, Interrupt};
 use crate::model::{Model, ToolSpec};
 use crate::permission::need::Need;
@@ -17,7 +18,6 @@ use crate::run::settings::Settings;
 use crate::run::{Ending, Limits};
 use crate::session::prompt::Prompt;
 use crate::session::{GRACE, Parts, Session};
-use crate::surroundings::definitions::{Author, Definition};
 use crate::tool::event::{Event, Listen, Progress};
 use crate::tool::hooks::{Hooks, Occasion, Said};
 use crate::tool::skills;

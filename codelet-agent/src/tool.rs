@@ -7,14 +7,14 @@ pub mod skills;
 pub(crate) mod tasks;
 pub mod wish;
 
+use crate::environment::Surroundings;
+use crate::environment::journal::Journal;
 use crate::interrupt::Interrupt;
 use crate::model::{Model, ToolSpec};
 use crate::permission::Gate;
 use crate::permission::narrowed::Narrowed;
 pub use crate::permission::need::{Lack, Looking, Need, Owner};
 use crate::run::settings::Settings;
-use crate::surroundings::Surroundings;
-use crate::surroundings::journal::Journal;
 use crate::tool::event::{Event, Progress};
 use crate::tool::hooks::Hooks;
 pub use crate::tool::output::{MOST, Output, PICTURE};

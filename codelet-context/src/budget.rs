@@ -2,12 +2,12 @@
 
 pub(crate) mod account;
 pub mod breaks;
-pub(crate) mod bulk;
 pub mod economics;
 pub(crate) mod economy;
-pub(crate) mod least;
 pub(crate) mod occupancy;
 pub mod policy;
 pub mod price;
+pub(crate) mod removable_outputs;
+pub(crate) mod token_floor;
 pub mod tracker;
 pub mod usage;

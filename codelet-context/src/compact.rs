@@ -31,7 +31,7 @@ pub(crate) use division::{Cut, Rise};
 pub(crate) use fold::is_fold;
 pub(crate) use room::UNSEEN_SHARE;
 
-pub use crate::history::course::Size;
+pub use crate::history::turn_index::Size;
 pub use result::{Compaction, Fate, FateKind, TurnCount, Warning};
 
 use crate::budget::policy::{CLEARLY_BELOW, CompactionConfig, Pressure, UNSEEN_PROMPT};

@@ -1,11 +1,11 @@
 //! Everything that was ever said, in order. It only grows.
 
-pub(crate) mod course;
+pub(crate) mod turn_index;
 use crate::evidence::Evidence;
 use crate::evidence::anchor::{self, Anchor, LONG_TURN};
 use crate::evidence::facts::Facts;
-use crate::history::course::Course;
-pub(crate) use crate::history::course::{is_earlier_summary, stands};
+use crate::history::turn_index::TurnIndex;
+pub(crate) use crate::history::turn_index::{is_earlier_summary, stands};
 use crate::message::Message;
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::Turn;
@@ -19,7 +19,7 @@ pub struct History {
     messages: Vec<Arc<Message>>,
     estimates: Vec<Tokens>,
     ranking: RankingIndex,
-    course: Course,
+    course: TurnIndex,
     evidence: Evidence,
 }
 
@@ -79,7 +79,7 @@ impl History {
         &self.ranking
     }
 
-    pub(crate) fn course(&self) -> &Course {
+    pub(crate) fn course(&self) -> &TurnIndex {
         &self.course
     }
 

@@ -1,10 +1,10 @@
 //! The body of a request: settings around the conversation, which the formats write as it came.
 
 use crate::address::DROPS_THINKING;
+use crate::cache_control::{self, Lifetime};
 use crate::catalogue::{self, Thinks};
 use crate::efforts::{anthropic_budget, gemini_budget};
 use crate::host::Host;
-use crate::marks::{self, Lifetime};
 use crate::vendor::Wire;
 use crate::ways::{Way, Ways};
 use bytes::Bytes;
@@ -83,7 +83,7 @@ impl Settings {
     fn document(&self, request: &Request) -> Document {
         let (mut messages, [edge, next]) = self.messages(request);
         let marks_tools = match self.carries() {
-            Some(carries) => marks::place(&mut messages, edge, next, self.lifetime, carries),
+            Some(carries) => cache_control::place(&mut messages, edge, next, self.lifetime, carries),
             None => false,
         };
         let mut tools = tools(&request.tools, self.wire);
@@ -91,7 +91,7 @@ impl Settings {
             && self.wire == Wire::Anthropic
             && let Some(Value::Object(last)) = tools.last_mut()
         {
-            last.insert("cache_control".to_owned(), marks::of(self.lifetime));
+            last.insert("cache_control".to_owned(), cache_control::of(self.lifetime));
         }
         let max_output = request.max_output.unwrap_or(self.max_output).max(1);
         let mut envelope = match self.wire {
@@ -165,8 +165,10 @@ impl Settings {
     fn carries(&self) -> Option<fn(&Part) -> bool> {
         match self.wire {
             _ if self.ways.has(Way::WithoutMarks) => None,
-            Wire::Anthropic => Some(marks::is_block),
-            Wire::Chat if self.vendor == "openrouter" && self.model.starts_with("anthropic/") => Some(marks::is_words),
+            Wire::Anthropic => Some(cache_control::is_block),
+            Wire::Chat if self.vendor == "openrouter" && self.model.starts_with("anthropic/") => {
+                Some(cache_control::is_words)
+            }
             _ => None,
         }
     }

@@ -3,10 +3,10 @@
 use crate::address;
 use crate::auth::Auth;
 use crate::body::{self, Asked, Settings, Thinking};
+use crate::cache_control::Lifetime;
 use crate::catalogue::{self, Known, Thinks};
 use crate::host::google::AccessTokens;
 use crate::host::{Host, Site, names};
-use crate::marks::Lifetime;
 use crate::network::{self, Line, TimeLimits};
 use crate::provider::Provider;
 use crate::secret::{Secret, Secrets};

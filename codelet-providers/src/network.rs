@@ -1,9 +1,9 @@
 //! One connection to one provider: what is sent, how long is waited, how much is taken. It reads no environment.
 
 use crate::auth::Auth;
+use crate::error_kind::{Refusal, classify};
 use crate::host::events::EventFramer;
 use crate::secret::{Secret, Secrets};
-use crate::sort::{Refusal, sort};
 use crate::wait::Received;
 use bytes::Bytes;
 use codelet_agent::model::ModelError;
@@ -257,7 +257,7 @@ impl Line {
             headers: &received,
             body: &body,
         };
-        self.auth.explain(sort(&refusal, &self.secrets), &received)
+        self.auth.explain(classify(&refusal, &self.secrets), &received)
     }
 
     /// Host and port, which is all of the address that is ever shown.
@@ -463,10 +463,10 @@ impl Stream {
             Ok((body, _)) if body.contains("\"error\"") => {
                 let refusal = Refusal {
                     status: None,
-                    headers: &crate::sort::NoHeaders,
+                    headers: &crate::error_kind::NoHeaders,
                     body: &body,
                 };
-                sort(&refusal, &line.secrets)
+                classify(&refusal, &line.secrets)
             }
             Ok(_) => ModelError::Garbled {
                 said: format!("{} sent a single document instead of a stream", line.place()),

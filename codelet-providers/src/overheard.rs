@@ -1,7 +1,7 @@
 //! What vendors say to others: answers and refusals that pass by, read by who stands between an agent and its provider.
 
+use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::secret::Secrets;
-use crate::sort::{NoHeaders, Refusal, sort};
 use crate::usage::{Anthropic, Inclusive};
 use crate::vendor::Wire;
 pub use codelet_agent::model::Billed;
@@ -25,7 +25,7 @@ pub fn too_long(status: u16, body: &str) -> Option<TooLong> {
         headers: &NoHeaders,
         body,
     };
-    match sort(&refusal, &Secrets::default()) {
+    match classify(&refusal, &Secrets::default()) {
         ModelError::TooLong { limit, counted, .. } => Some(TooLong { limit, counted }),
         _ => None,
     }

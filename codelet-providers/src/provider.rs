@@ -2,12 +2,12 @@
 
 use crate::answer;
 use crate::body::Settings;
-use crate::ends::{Ends, Habits};
+use crate::error_kind::{NoHeaders, Refusal, classify};
 use crate::frames::{Frames, Trouble, Whole, anthropic, chat, gemini, responses};
-use crate::halves::Halves;
 use crate::network::{Came, Line, Stream};
 use crate::scrubber::{Kept, Scrubber};
-use crate::sort::{NoHeaders, Refusal, sort};
+use crate::stream_end::{Habits, StreamEnds};
+use crate::surrogate_pairs::SurrogatePairs;
 use crate::suspects;
 use crate::vendor::Wire;
 use bytes::Bytes;
@@ -89,11 +89,11 @@ impl Model for Provider {
             stream: None,
             frames: new(self.settings.wire),
             ready: VecDeque::new(),
-            halves: Halves::default(),
+            halves: SurrogatePairs::default(),
             scrubber: Scrubber::new(self.line.key.as_ref()),
             kept: self.kept.clone(),
             encoded: self.encoded.clone(),
-            ends: Ends::new(self.habits.clone(), self.line.limits.idle),
+            ends: StreamEnds::new(self.habits.clone(), self.line.limits.idle),
             had_begun: false,
             is_over: false,
         };
@@ -123,12 +123,12 @@ struct Exchange {
     stream: Option<Stream>,
     frames: Box<dyn Frames>,
     ready: VecDeque<Result<Delta, ModelError>>,
-    halves: Halves,
+    halves: SurrogatePairs,
     scrubber: Scrubber,
     kept: Arc<Kept>,
     encoded: Arc<Mutex<Encoded>>,
     /// When no more is waited for.
-    ends: Ends,
+    ends: StreamEnds,
     /// Something of the answer has come.
     had_begun: bool,
     is_over: bool,
@@ -212,7 +212,7 @@ impl Exchange {
                     headers: &NoHeaders,
                     body: &body,
                 };
-                Err(self.blame(sort(&refusal, &self.line.secrets)))
+                Err(self.blame(classify(&refusal, &self.line.secrets)))
             }
         }
     }

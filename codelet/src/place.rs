@@ -42,7 +42,7 @@ impl Place {
         std::fs::metadata(directory.join(".")).map_err(|error| Failure::io(folder, &error))?;
         let home = absolute(variable("HOME")).or_else(|| absolute(variable("USERPROFILE")));
         let config = absolute(variable("XDG_CONFIG_HOME")).or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let repository = codelet_tools::surroundings::root(&directory);
+        let repository = codelet_tools::environment::root(&directory);
         // Whoever keeps the home itself in git works on a part of it all the same.
         let repository = repository.filter(|root| !holds(root, home.as_deref()));
         Ok(Place {

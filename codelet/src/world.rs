@@ -11,11 +11,11 @@ use crate::tasks::Outfit;
 use codelet_agent::commands::Commands;
 use codelet_agent::definitions;
 use codelet_agent::effort::{Effort, names};
+use codelet_agent::environment::Surroundings;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::Model;
 use codelet_agent::permission::{Permission, is_of_calls};
 use codelet_agent::prompts::{PromptSource, Several};
-use codelet_agent::surroundings::Surroundings;
 use codelet_agent::task::{AGENTS, Task};
 use codelet_agent::tool::Tool;
 use codelet_agent::wish::Compact;
@@ -24,9 +24,9 @@ use codelet_context::policy::CompactAt;
 use codelet_context::price::{self, PriceCard, Rates};
 use codelet_mcp::{Connected, Logins};
 use codelet_providers::{Choice, Loading, Secret, TimeLimits, Vendor, address, catalogue};
+use codelet_tools::environment::World;
 use codelet_tools::outside::Outside;
 use codelet_tools::sandbox::{Sandbox, Sandboxing};
-use codelet_tools::surroundings::World;
 use codelet_tools::{Reach, TEMPORARY};
 use rustix::fs::Access;
 use std::borrow::Cow;
@@ -438,7 +438,7 @@ fn around(place: &Place, options: &codelet_tools::Options, reach: Reach) -> Worl
         env: codelet_tools::environment(options),
         reach,
         secrets: options.secrets.clone(),
-        today: Arc::new(|| codelet_tools::surroundings::date_utc(SystemTime::now())),
+        today: Arc::new(|| codelet_tools::environment::date_utc(SystemTime::now())),
     }
 }
 

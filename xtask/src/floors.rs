@@ -23,7 +23,7 @@ const FLOORS: &[Floors] = &[
             "model",
             "permission",
             "run",
-            "surroundings",
+            "environment",
             "tool",
             "session",
             "turn",

@@ -4,12 +4,12 @@
 //! A file starts nothing: its `` !`command` `` lines are not run, and it permits nothing. Where a project's authors have written it, the prompt
 //! says so.
 
+use crate::environment::Surroundings;
+use crate::environment::definitions::{self, Author, Definition, Kind};
+use crate::environment::file_reference;
+use crate::environment::spelling::spell;
 use crate::interrupt::Interrupt;
 use crate::prompts::{PromptSource, PromptSpec, PromptText, Values, WORDS, split};
-use crate::surroundings::Surroundings;
-use crate::surroundings::definitions::{self, Author, Definition, Kind};
-use crate::surroundings::mention;
-use crate::surroundings::spelling::spell;
 use crate::tool::skills;
 use codelet_context::reminder;
 use codelet_text::short::{clip, words};
@@ -171,12 +171,12 @@ impl Commands {
     /// The files that a text mentions. A project's names nothing outside of it: pictures there are the user's.
     fn mentions(&self, text: &str, author: Author) -> String {
         let places = self.world.places();
-        let mentioned = mention::read(text).into_iter().filter_map(|mention| {
+        let mentioned = file_reference::read(text).into_iter().filter_map(|mention| {
             let file = mention.paths().find_map(|path| {
                 let path = self.world.resolve(&places.directory.join(path))?;
                 (author == Author::User || path.starts_with(&places.root) && !self.world.is_gits(&path)).then_some(path)
             })?;
-            Some(mention::write(&spell(file.as_os_str())))
+            Some(file_reference::write(&spell(file.as_os_str())))
         });
         mentioned.collect::<Vec<_>>().join(" ")
     }

@@ -2,7 +2,7 @@
 
 use crate::model::ModelError;
 use crate::model::bill::Spent;
-use crate::run::tally;
+use crate::run::loop_guard;
 use std::fmt;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl fmt::Display for Ending {
                 };
                 write!(f, "stopped: cost limit reached ({about}${dollars:.4}{estimated})")
             }
-            Ending::Loop { tool, count } if *count >= tally::MOST => {
+            Ending::Loop { tool, count } if *count >= loop_guard::MOST => {
                 write!(f, "stopped: the same call of {tool} failed {count} times")
             }
             Ending::Loop { tool, count } => {

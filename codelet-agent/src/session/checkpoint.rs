@@ -1,6 +1,6 @@
 //! Where a session can go back to.
 
-use crate::surroundings::journal::Mark;
+use crate::environment::journal::Mark;
 use codelet_context::conversation::{Earlier, Point};
 use codelet_context::pin::Pin;
 use tokio::time::Instant;

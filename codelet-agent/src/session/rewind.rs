@@ -1,13 +1,13 @@
 //! Going back to one of the session's prompts: with the conversation, with the files that its tools have changed, or with both.
 //!
-//! Each prompt leaves a [point](codelet_context::conversation::Point) of the conversation and a [mark](crate::surroundings::journal::Mark) of the journal. The
+//! Each prompt leaves a [point](codelet_context::conversation::Point) of the conversation and a [mark](crate::environment::journal::Mark) of the journal. The
 //! model never learns by accident that what it knows of files is another state than theirs: wherever the two part, it is told.
 
 pub mod told;
 
+use crate::environment::journal::{Change, ChangedFile, Journal, Mark, Restore, Restored};
 use crate::session::Session;
 use crate::session::checkpoint::{Discarded, Known, Prompted};
-use crate::surroundings::journal::{Change, ChangedFile, Journal, Mark, Restore, Restored};
 use codelet_context::message::{Message, Origin, Part, Role};
 use codelet_text::short::{clip, words};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Agents that the user or a project has defined for tasks: files `agents/NAME.md`, of which the model is told the names and what each
 //! is for. What such a file says can narrow a task's tools, and add to its system prompt; it permits nothing.
 
+use crate::environment::Surroundings;
+use crate::environment::definitions::{Author, Definition, Kind};
 use crate::permission::narrowed::names;
-use crate::surroundings::Surroundings;
-use crate::surroundings::definitions::{Author, Definition, Kind};
 use crate::tool::Tool;
 use codelet_context::reminder;
 use codelet_text::short::{clip, on_one_line};

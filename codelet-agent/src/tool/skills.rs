@@ -1,12 +1,12 @@
 //! Skills: instructions for certain tasks, each in a folder of its own, in the form of <https://agentskills.io>. The model is told their names
 //! and what they are for, reads one by the tool `Skill` when a task fits it, and is told it again when a compaction has removed it.
 
+use crate::environment::Surroundings;
+use crate::environment::definitions::{Author, Definition, Kind};
+use crate::environment::spelling::spell;
 use crate::model::ToolSpec;
 use crate::permission::narrowed::Narrowed;
 use crate::permission::need::Need;
-use crate::surroundings::Surroundings;
-use crate::surroundings::definitions::{Author, Definition, Kind};
-use crate::surroundings::spelling::spell;
 use crate::tool::{Call, Output, Tool};
 use codelet_context::body::Body;
 use codelet_context::conversation::Conversation;

@@ -3,12 +3,12 @@
 //! The message is asked for beside the conversation, as a summary is: the request extends what the session has sent, so that it is read
 //! from the provider's cache, and neither it nor its answer becomes part of what is said. So the next prompt extends what went before it.
 
+use crate::environment::commit::{Committable, Made};
 use crate::interrupt::Interrupt;
 use crate::model::{Request, Stop};
 use crate::run::{Bearing, words};
 use crate::session::Session;
 use crate::session::prompt::Attachment;
-use crate::surroundings::commit::{Committable, Made};
 use crate::tool::event::Listen;
 use crate::turn::account::{account_answer, account_part, report};
 use crate::turn::ask::{self, Asked};

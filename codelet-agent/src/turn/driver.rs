@@ -1,5 +1,6 @@
 //! The driver: does what the run says comes next, waits for it, and tells the run and the listener what came of it.
 
+use crate::environment::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
 use crate::model::text_tool_calls;
 use crate::model::{Billed, ModelError, Reply, Stop};
@@ -7,7 +8,6 @@ use crate::run::answer::{self, Verdict};
 use crate::run::{Ending, Run, Step, Taken, words};
 use crate::session::Session;
 use crate::session::models;
-use crate::surroundings::instructions::Nearer;
 use crate::tool::event::{Event, Listen};
 use crate::turn::account::{account_answer, account_part, report};
 use crate::turn::ask::{self, Asked};

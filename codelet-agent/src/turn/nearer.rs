@@ -1,7 +1,7 @@
 //! Instructions of folders below the working directory, which the model is told when it first reads or changes a file there.
 
+use crate::environment::instructions;
 use crate::session::Session;
-use crate::surroundings::instructions;
 use crate::tool::event::Listen;
 use codelet_context::body::Body;
 use codelet_context::message::{Message, Origin, Part, Role, Text};

@@ -1,9 +1,9 @@
 //! What the model is told before a prompt beside the conversation: tools, skills, instructions, the machine, the repository.
 
+use crate::environment::definitions;
+use crate::environment::instructions::{self, Nearer};
 use crate::interrupt::Interrupt;
 use crate::session::Session;
-use crate::surroundings::definitions;
-use crate::surroundings::instructions::{self, Nearer};
 use crate::tool::Refreshed;
 use crate::tool::event::{Event, Listen};
 use crate::tool::skills::{self, Skill};

@@ -4,8 +4,8 @@ use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
 use crate::permission::need::Need;
 use crate::run::Run;
-use crate::run::essence::essence;
-use crate::run::tally::{self, Went};
+use crate::run::call_key::call_key;
+use crate::run::loop_guard::{self, Went};
 use crate::session::Session;
 use crate::tool::event::{Event, Listen, Stopped};
 use crate::tool::{AT_ONCE, Live, Output};
@@ -96,7 +96,7 @@ pub(crate) async fn call_tools(
         }
         let tool = session.parts.tool(&call.tool);
         let changes = !tool.is_some_and(|tool| tool.is_read_only());
-        let essence = essence(call, tool.map(|tool| tool.spec()));
+        let call_key = call_key(call, tool.map(|tool| tool.spec()));
         if output.refusal == Some(refusal::Refusal::Rule) {
             session.is_held_up = true;
             listener.on(Event::Refused {
@@ -115,10 +115,10 @@ pub(crate) async fn call_tools(
             (false, false) => Went::Wrong,
         };
         // The same call twice in one reply is one try: the model has not seen yet how it goes.
-        let is_first = tried.insert(tally::key(call, essence, went));
+        let is_first = tried.insert(loop_guard::key(call, call_key, went));
         let note = if was_run && (output.success || is_first) {
             let shown = is_first.then(|| output.text.hash());
-            run.on_result(call, essence, went, changes, shown)
+            run.on_result(call, call_key, went, changes, shown)
         } else {
             None
         };

@@ -1,10 +1,10 @@
 //! What the user asks of a session: a prompt, the same once more, a compaction, a command of their own.
 
+use crate::environment::journal::Mark;
 use crate::interrupt::Interrupt;
 use crate::run::Ending;
 use crate::session::prompt::Prompt;
 use crate::session::{Session, injected};
-use crate::surroundings::journal::Mark;
 use crate::tool::event::{Event, Listen};
 use crate::tool::hooks::{Objection, Occasion};
 use crate::tool::{Call, Live, Output, Tool};

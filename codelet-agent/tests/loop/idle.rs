@@ -1,11 +1,11 @@
 //! Idle requests that keep a cache alive: each stands on the bill, whenever its provider counts.
 
 use crate::common::{profile, says};
+use codelet_agent::environment::Nowhere;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, Delta, Model, ModelError, Profile, Request};
 use codelet_agent::run::Limits;
 use codelet_agent::session::{Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_context::usage::Usage;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};

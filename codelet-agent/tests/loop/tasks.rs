@@ -4,6 +4,7 @@
 use crate::common::{Does, Stage, calls, costing, profile, says};
 use codelet_agent::asking::{Asking, Word};
 use codelet_agent::definitions::Author;
+use codelet_agent::environment::Nowhere;
 use codelet_agent::event::{Event, Stopped};
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Model, ModelError, Reply, Request};
@@ -11,7 +12,6 @@ use codelet_agent::permission::{Gate, Rules};
 use codelet_agent::run::{Ending, Limits};
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_agent::task::{Outfitter, Task};
 use codelet_agent::tool::Tool;
 use codelet_context::message::{Message, Part, Role, ToolCall};

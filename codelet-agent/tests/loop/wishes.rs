@@ -1,6 +1,7 @@
 //! The model asks for a compaction, and the user says when there are any.
 
 use crate::common::{Does, Stage, calls, costing, profile, says};
+use codelet_agent::environment::Nowhere;
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{ModelError, Reply, Request};
@@ -8,7 +9,6 @@ use codelet_agent::permission::{Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Session, Settings};
-use codelet_agent::surroundings::Nowhere;
 use codelet_agent::wish::Compact;
 use codelet_context::message::{Message, Part, Role, ToolCall};
 use codelet_context::policy::{CompactAt, Reason};

@@ -6,9 +6,9 @@ mod report;
 
 use crate::budget::account::Account;
 use crate::budget::breaks::{Break, Cause};
-use crate::budget::bulk::{Bulk, Candidate, Shelter};
 use crate::budget::economics::Economics;
 use crate::budget::policy::Reason;
+use crate::budget::removable_outputs::{Candidate, RemovableOutputs, Shelter};
 use crate::message::tokens::{self, Tokens};
 use crate::message::{Message, Origin, Part, Role};
 use crate::ranking::RankingIndex;
@@ -71,7 +71,7 @@ struct Unsent {
 pub(crate) struct Economy {
     economics: Economics,
     window: Tokens,
-    bulk: Bulk,
+    bulk: RemovableOutputs,
     /// For each message of the view: its tokens, as far as reports have shown them.
     weights: Vec<f64>,
     /// How many of the first of them are summed up already, and to what: a report asks for the sum of nearly all.
@@ -120,7 +120,7 @@ impl Economy {
         Economy {
             economics,
             window,
-            bulk: Bulk::default(),
+            bulk: RemovableOutputs::default(),
             weights: Vec::new(),
             summed: (0, 0.0),
             estimates: Vec::new(),
@@ -269,7 +269,7 @@ impl Economy {
         self.bulk.exempt(call);
     }
 
-    pub fn bulk(&self) -> &Bulk {
+    pub fn bulk(&self) -> &RemovableOutputs {
         &self.bulk
     }
 

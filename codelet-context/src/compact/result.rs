@@ -3,7 +3,7 @@
 use super::{Archived, Cut};
 use crate::evidence::anchor::Anchor;
 use crate::history::History;
-use crate::history::course::Size;
+use crate::history::turn_index::Size;
 use crate::message::cut;
 use crate::message::tokens::Tokens;
 use crate::message::view::View;

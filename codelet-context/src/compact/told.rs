@@ -8,7 +8,7 @@ use crate::message::recall::Handle;
 use crate::message::tokens::{self, Tokens};
 use crate::message::{ActionKind, Part, cut};
 use crate::ranking::labels;
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Speaker, Weights};
 use crate::summary::record::{HIDDEN, Known, Record};
 use crate::summary::state;
@@ -232,7 +232,7 @@ impl<'a> Work<'a> {
         let notes = self.history.facts().notes.standing(self.options.dropped);
         let lines = notes
             .iter()
-            .filter_map(|note| Some(posing::quotable(&note.line())?.into_owned() + "\n"));
+            .filter_map(|note| Some(quoting::quotable(&note.line())?.into_owned() + "\n"));
         let lines: Vec<String> = lines.collect();
         let mut room = bytes.saturating_sub(labels::NOTES.len() + OLDER);
         let has_room = |line: &&String| room.checked_sub(line.len()).map(|left| room = left).is_some();
@@ -260,7 +260,7 @@ impl<'a> Work<'a> {
         for (number, note) in long.iter().enumerate() {
             let handle = self.archive.keep(&Body::from(*note), "pin", draft::REASON);
             let header = format!("[pinned {handle}]\n");
-            let lines: Vec<_> = note.lines().filter_map(posing::quotable).collect();
+            let lines: Vec<_> = note.lines().filter_map(quoting::quotable).collect();
             // Each line may get a space in front, and the mark in the middle is one more.
             let frame = header.len() + lines.len() + GAP.len() + 2;
             let room = (bytes.saturating_sub(text.len()) / (long.len() - number)).saturating_sub(frame);
@@ -296,7 +296,7 @@ fn headed(heading: &str, lines: &str) -> String {
 
 /// A quoted line, told from the engine's own.
 fn push_line(text: &mut String, line: &str) {
-    if posing::poses(line) {
+    if quoting::poses(line) {
         text.push(' ');
     }
     text.push_str(line);

@@ -276,7 +276,7 @@ fn commands(line: &str) -> Vec<(Vec<String>, Option<Between>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranking::{labels, posing};
+    use crate::ranking::{labels, quoting};
 
     /// The check of a line: a test, or else a build, or else a linter.
     fn check_of(line: &str) -> Option<Check> {
@@ -292,7 +292,7 @@ mod tests {
         for kind in CheckKind::ALL {
             assert!(CHECKS.iter().any(|(known, _)| *known == kind), "{kind:?}");
             let line = format!("{}{}: exit status 0", labels::LAST, kind.name());
-            assert!(posing::poses(&line), "{line}");
+            assert!(quoting::poses(&line), "{line}");
         }
     }
 

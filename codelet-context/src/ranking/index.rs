@@ -10,7 +10,7 @@ use super::weights::{Score, Weights};
 use super::word::{COMMON, Lists, Words};
 use crate::message::exchange::Calls;
 use crate::message::{Message, Part};
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::text::hash::{self, ByHash, QuickMap};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -456,8 +456,8 @@ fn quoted(text: &str) -> Option<Cow<'_, str>> {
         }
     };
     let text = match text {
-        Cow::Borrowed(text) => posing::quotable(text)?,
-        Cow::Owned(text) => Cow::Owned(posing::quotable(&text)?.into_owned()),
+        Cow::Borrowed(text) => quoting::quotable(text)?,
+        Cow::Owned(text) => Cow::Owned(quoting::quotable(&text)?.into_owned()),
     };
     (!text.is_empty()).then_some(text)
 }

@@ -103,7 +103,7 @@ pub(crate) fn begins(plain: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranking::posing::poses;
+    use crate::ranking::quoting::poses;
 
     #[test]
     fn every_label_is_one_that_nothing_quoted_may_begin_with() {

@@ -15,9 +15,9 @@ mod withdraw;
 use crate::budget::breaks::{Break, Cause};
 use crate::budget::economics::{Economics, Edges};
 use crate::budget::economy::Economy;
-use crate::budget::least;
 use crate::budget::occupancy::Occupancy;
 use crate::budget::policy::{CompactionConfig, Guard, Stuck};
+use crate::budget::token_floor;
 use crate::budget::tracker::{TokenState, TokenTracker};
 use crate::budget::usage::Usage;
 use crate::compact::{Archived, Cut, Size};
@@ -248,8 +248,8 @@ impl Conversation {
     /// been counted as this many tokens: fewer than its text can have, or many more.
     fn is_doubtful(&self, prompt: Tokens, held: usize, since: Tokens) -> bool {
         let sent = self.shown.tokens.saturating_sub(since);
-        least::is_too_little(prompt, &self.view.messages[..held], sent)
-            || least::is_too_much(prompt, sent.saturating_add(self.overhead))
+        token_floor::is_too_little(prompt, &self.view.messages[..held], sent)
+            || token_floor::is_too_much(prompt, sent.saturating_add(self.overhead))
     }
 
     /// Puts an end to the last reply where the vendor has not finished it and goes on no more.

@@ -8,7 +8,7 @@ use crate::message::cut;
 use crate::message::recall::Handle;
 use crate::message::{Part, Words};
 use crate::ranking::labels;
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::ranking::{Block, Focus, Opened, Packing, RankingIndex, Speaker, Task, Weights};
 use crate::text::hash::QuickMap;
 use codelet_text::short;
@@ -281,10 +281,10 @@ impl Record<'_> {
             } else if segment != expected && block.speaker != Speaker::Call {
                 out.push_str(GAP);
                 // A mark before it would not keep a reader from taking it for the record's own.
-                if posing::poses(&text) {
+                if quoting::poses(&text) {
                     out.push(' ');
                 }
-            } else if begins && posing::poses(&text) {
+            } else if begins && quoting::poses(&text) {
                 out.push(' ');
             }
             out.push_str(&text);

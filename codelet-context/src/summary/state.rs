@@ -6,7 +6,7 @@ use crate::message::harness;
 use crate::message::todo::TodoState;
 use crate::message::{Message, Part, Role};
 use crate::ranking::labels;
-use crate::ranking::posing;
+use crate::ranking::quoting;
 use crate::ranking::{RankingIndex, evident_lines};
 use codelet_text::short;
 use std::borrow::Cow;
@@ -105,9 +105,9 @@ pub(crate) fn next(messages: &[Arc<Message>], bytes: usize) -> String {
     let before = messages[..asked].iter().rev().find(|message| message.is_prompt());
     // What was said before further steps may be done by now.
     let behind = messages[asked + 1..].iter();
-    let replies = behind.filter(|message| message.role == Role::Assistant);
+    let mut replies = behind.filter(|message| message.role == Role::Assistant);
     let since = replies.clone().count();
-    let words = replies.last().map(|reply| said(reply, |_| true));
+    let words = replies.next_back().map(|reply| said(reply, |_| true));
     let words = words.filter(|words| !words.is_empty());
     let is_open = messages
         .last()
@@ -183,7 +183,11 @@ fn tell_check(page: &mut Page, index: &RankingIndex, check: &CheckRun, lines: us
         (command, status) => command.or(status.map(str::to_owned)),
     };
     let line = [run, since].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let line = if line.is_empty() { "exit status not recorded" } else { &line };
+    let line = if line.is_empty() {
+        "exit status not recorded"
+    } else {
+        &line
+    };
     if !page.line(&format!("{}{}: ", labels::LAST, check.kind.name()), line, usize::MAX) {
         return;
     }
@@ -228,7 +232,7 @@ fn tell_files(page: &mut Page, facts: &Facts, most: usize) {
 
 /// A line of files, as many as have room in so many bytes: the folder that they have in common once, and how many more there are.
 fn list<'a>(page: &mut Page, label: &str, files: impl Iterator<Item = &'a FileFact>, most: usize) {
-    let paths = files.filter_map(|file| posing::quotable(&file.path));
+    let paths = files.filter_map(|file| quoting::quotable(&file.path));
     let paths: Vec<_> = paths.filter(|path| !path.contains('\n')).collect();
     let folder = folder_of(&paths);
     let mut list = match folder {
@@ -288,7 +292,7 @@ impl Page {
 
     /// Adds a line of these words, of at most so many bytes of them, if there is room for it.
     fn line(&mut self, label: &str, words: &str, most: usize) -> bool {
-        let Some(words) = posing::quotable(words.trim()) else {
+        let Some(words) = quoting::quotable(words.trim()) else {
             return false;
         };
         let line = format!("{label}{}\n", short::clip_bytes(&short::words(&words), most));

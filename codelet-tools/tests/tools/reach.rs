@@ -3,12 +3,12 @@
 
 use crate::sandbox::is_there;
 use crate::trial::{Trial, block_on, names};
+use codelet_agent::environment::Surroundings as _;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
-use codelet_agent::surroundings::Surroundings as _;
 use codelet_agent::tool::Output;
+use codelet_tools::environment::World;
 use codelet_tools::secrets::SecretSource;
-use codelet_tools::surroundings::World;
 use codelet_tools::{Options, Reach, all_with_reach};
 use rustix::fs::inotify;
 use serde_json::json;

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::surroundings::definitions::tests::{World, skill, world};
+use crate::environment::definitions::tests::{World, skill, world};
 use proptest::prelude::*;
 
 fn commands(world: World) -> (Commands, Vec<String>) {

@@ -1,7 +1,7 @@
 //! What a person says behind `/rewind`, and what they are told of it: the same sentences in every front.
 
 use super::{PastPrompt, Preview, Rewound, Scope};
-use crate::surroundings::journal::{Change, ChangedFile, Restore, Restored, Standing};
+use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
 use codelet_text::short::{clip, words};
 
 /// How the command is used.

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::surroundings::definitions::find;
-use crate::surroundings::definitions::tests::{skill, world};
+use crate::environment::definitions::find;
+use crate::environment::definitions::tests::{skill, world};
 use codelet_context::tokens::estimate_bytes;
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! A session with a scripted model and small tools, for the tests of the loop.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use codelet_agent::environment::{Listing, Nowhere, Places, Surroundings};
 use codelet_agent::event::Event;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::model::{Billed, Delta, Model, ModelError, Profile, Reply, Request, Silence, Stop, ToolSpec};
@@ -8,7 +9,6 @@ use codelet_agent::permission::{Gate, Permission, Rules};
 use codelet_agent::run::Ending;
 use codelet_agent::scripted::Scripted;
 use codelet_agent::session::{Parts, Prompt, Session, Settings};
-use codelet_agent::surroundings::{Listing, Nowhere, Places, Surroundings};
 use codelet_agent::tool::{Call, Looking, Need, Output, Tool};
 use codelet_context::message::{Action, ActionKind, Message, Parameters, Part, Role, ToolCall};
 use codelet_context::price::{PriceCard, Rates};

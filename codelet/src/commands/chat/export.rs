@@ -273,7 +273,7 @@ mod tests {
             "'tis.json",
             "it's a 'b'.json",
         ] {
-            let written = codelet_agent::mention::write(&spelling::spell(OsStr::new(name)));
+            let written = codelet_agent::file_reference::write(&spelling::spell(OsStr::new(name)));
             assert_eq!(asked(&written[1..]), Ok((name.to_owned(), false)), "{written}");
         }
     }

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use codelet_agent::environment::Nowhere;
 use codelet_agent::model::Profile;
 use codelet_agent::scripted::Scripted;
-use codelet_agent::surroundings::Nowhere;
 use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};

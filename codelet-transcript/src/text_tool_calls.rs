@@ -11,7 +11,7 @@ use self::called::called;
 use crate::actions::action;
 use crate::extra::marked;
 use crate::harness::is_block;
-use crate::observed::Opening;
+use crate::observations::Opening;
 use codelet_context::body::Body;
 use codelet_context::message::{Message, Origin, Part, Role, Text, ToolCall, ToolResult};
 use serde_json::{Map, Value};
@@ -239,5 +239,5 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
 }
 
 #[cfg(test)]
-#[path = "spoken/tests.rs"]
+#[path = "text_tool_calls/tests.rs"]
 mod tests;

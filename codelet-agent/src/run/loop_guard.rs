@@ -1,6 +1,6 @@
 //! The loop guard: counts calls that fail again and again in the same way, and calls that succeed and bring nothing new.
 
-use crate::run::essence::Essence;
+use crate::run::call_key::CallKey;
 use codelet_context::message::{ActionKind, ToolCall};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) const STALE_CHANGES: u32 = 5;
 /// So many of any kind, and the run stops: who waits for something asks again and again, and sees the same for a while.
 pub(crate) const STALE_MOST: u32 = 30;
 
-/// Counts failures of equal calls: of the same tool, with the same [`Essence`].
+/// Counts failures of equal calls: of the same tool, with the same [`CallKey`].
 ///
 /// What may have changed a call's situation starts its count anew: a successful change of files that of every call, so that
 /// the same test may fail six times while it is worked on; a successful command that of commands, and not that of edits:
@@ -28,7 +28,7 @@ pub(crate) const STALE_MOST: u32 = 30;
 /// A call that succeeds is stale where the same call has had the same result before. Stale calls in a row are counted until
 /// something new is seen: another call, or another result, as whoever polls waits for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct LoopGuard {
     failures: HashMap<(Arc<str>, u64), Failures>,
     /// Calls with their results, as hashes.
     seen: HashSet<(Arc<str>, u64, u64)>,
@@ -73,25 +73,25 @@ pub(crate) enum Finding {
     StopStale(u32),
 }
 
-impl Tally {
+impl LoopGuard {
     /// Takes note of how a call with this essence went. `changes` says that a successful call of this kind may have changed
     /// the world; `shown` is what it has shown, as a hash, and none where the model has not seen yet how the same call went.
     pub(crate) fn take(
         &mut self,
         call: &ToolCall,
-        essence: Essence,
+        call_key: CallKey,
         went: Went,
         changes: bool,
         shown: Option<u64>,
     ) -> Finding {
         let kind = call.action.kind;
-        let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), essence.timed, shown)));
+        let is_new = shown.is_none_or(|shown| self.seen.insert((call.tool.clone(), call_key.timed, shown)));
         if is_new {
             (self.stale, self.stale_changes) = (0, 0);
         }
         if went == Went::Well {
-            for essence in [essence.timed, essence.untimed] {
-                self.failures.remove(&(call.tool.clone(), essence));
+            for call_key in [call_key.timed, call_key.untimed] {
+                self.failures.remove(&(call.tool.clone(), call_key));
             }
             if !is_new {
                 // What was done before and came to the same has changed nothing.
@@ -107,7 +107,7 @@ impl Tally {
             }
             return Finding::Fine;
         }
-        let failures = self.failures.entry(key(call, essence, went)).or_default();
+        let failures = self.failures.entry(key(call, call_key, went)).or_default();
         failures.is_change = kind == ActionKind::Change;
         failures.lately += 1;
         failures.in_all += 1;
@@ -121,7 +121,7 @@ impl Tally {
     }
 }
 
-impl Tally {
+impl LoopGuard {
     fn stale(&mut self, is_change: bool) -> Finding {
         self.stale += 1;
         self.stale_changes = if is_change { self.stale_changes + 1 } else { 0 };
@@ -141,12 +141,12 @@ impl Tally {
 }
 
 /// What failures of a call are counted under: with a longer time it is another call only where time was what it lacked.
-pub(crate) fn key(call: &ToolCall, essence: Essence, went: Went) -> (Arc<str>, u64) {
-    let essence = match went {
-        Went::OutOfTime => essence.timed,
-        Went::Well | Went::Wrong => essence.untimed,
+pub(crate) fn key(call: &ToolCall, call_key: CallKey, went: Went) -> (Arc<str>, u64) {
+    let call_key = match went {
+        Went::OutOfTime => call_key.timed,
+        Went::Well | Went::Wrong => call_key.untimed,
     };
-    (call.tool.clone(), essence)
+    (call.tool.clone(), call_key)
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
     use crate::model::ToolSpec;
-    use crate::run::essence::essence;
+    use crate::run::call_key::call_key;
     use serde_json::{Value, json};
 
     fn call(tool: &str, parameters: &str) -> ToolCall {
@@ -171,18 +171,18 @@ mod tests {
         call
     }
 
-    fn take(tally: &mut Tally, call: &ToolCall, went: Went, changes: bool) -> Finding {
+    fn take(loop_guard: &mut LoopGuard, call: &ToolCall, went: Went, changes: bool) -> Finding {
         let spec = ToolSpec {
             name: call.tool.clone(),
             description: "".into(),
             parameters: json!({"type": "object", "properties": {"a": {}, "b": {}, "command": {}, "timeout": {}}}),
         };
-        tally.take(call, essence(call, Some(&spec)), went, changes, None)
+        loop_guard.take(call, call_key(call, Some(&spec)), went, changes, None)
     }
 
     /// Successful calls with what each has shown: what is found of them.
     fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<Finding> {
-        let mut tally = Tally::default();
+        let mut loop_guard = LoopGuard::default();
         let spec = |call: &ToolCall| ToolSpec {
             name: call.tool.clone(),
             description: "".into(),
@@ -190,9 +190,9 @@ mod tests {
         };
         let mut take = |(call, shown): (ToolCall, u64)| {
             let changes = !matches!(call.action.kind, ActionKind::Read);
-            tally.take(
+            loop_guard.take(
                 &call,
-                essence(&call, Some(&spec(&call))),
+                call_key(&call, Some(&spec(&call))),
                 Went::Well,
                 changes,
                 Some(shown),
@@ -239,13 +239,13 @@ mod tests {
 
     #[test]
     fn a_change_that_is_made_again_does_not_start_the_count_of_failures_anew() {
-        let mut tally = Tally::default();
+        let mut loop_guard = LoopGuard::default();
         let [write, test] = [call("Write", r#"{"a":1}"#), call("Bash", r#"{"a":2}"#)];
-        let of = |call: &ToolCall| essence(call, None);
+        let of = |call: &ToolCall| call_key(call, None);
         let mut stopped = None;
         for count in 1..=STOP {
-            tally.take(&write, of(&write), Went::Well, true, Some(1));
-            if let Finding::Stop(of) = tally.take(&test, of(&test), Went::Wrong, true, Some(2)) {
+            loop_guard.take(&write, of(&write), Went::Well, true, Some(1));
+            if let Finding::Stop(of) = loop_guard.take(&test, of(&test), Went::Wrong, true, Some(2)) {
                 stopped = Some((count, of));
             }
         }
@@ -254,8 +254,8 @@ mod tests {
 
     /// Nine calls that fail, each a little different: what is found of them.
     fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<Finding> {
-        let mut tally = Tally::default();
-        let find = |n| take(&mut tally, &call("Bash", &parameters(n).to_string()), went, true);
+        let mut loop_guard = LoopGuard::default();
+        let find = |n| take(&mut loop_guard, &call("Bash", &parameters(n).to_string()), went, true);
         (0..9).map(find).collect()
     }
 
@@ -280,21 +280,21 @@ mod tests {
 
     #[test]
     fn a_success_with_any_time_ends_the_counts_with_every_other() {
-        let mut tally = Tally::default();
+        let mut loop_guard = LoopGuard::default();
         for _ in 0..MOST {
             let timed = call("Bash", r#"{"command":"make","timeout":9}"#);
-            assert_eq!(take(&mut tally, &timed, Went::Wrong, true), Finding::Fine);
-            assert_eq!(take(&mut tally, &timed, Went::OutOfTime, true), Finding::Fine);
-            take(&mut tally, &timed, Went::Well, true);
+            assert_eq!(take(&mut loop_guard, &timed, Went::Wrong, true), Finding::Fine);
+            assert_eq!(take(&mut loop_guard, &timed, Went::OutOfTime, true), Finding::Fine);
+            take(&mut loop_guard, &timed, Went::Well, true);
         }
     }
 
     /// The same call fails again and again, and another one succeeds in between: when the model is told, and when it ends.
     fn between(failing: &str, other: &str, changes: bool) -> (Option<u32>, u32) {
-        let mut tally = Tally::default();
+        let mut loop_guard = LoopGuard::default();
         let mut told = None;
         for count in 1.. {
-            match take(&mut tally, &call(failing, "{}"), Went::Wrong, true) {
+            match take(&mut loop_guard, &call(failing, "{}"), Went::Wrong, true) {
                 Finding::Fine => {}
                 Finding::Tell(_) => told = told.or(Some(count)),
                 Finding::Stop(of) => {
@@ -303,19 +303,19 @@ mod tests {
                 }
                 found => panic!("{found:?}"),
             }
-            take(&mut tally, &call(other, "{}"), Went::Well, changes);
+            take(&mut loop_guard, &call(other, "{}"), Went::Well, changes);
         }
         unreachable!("it ends at some count")
     }
 
     #[test]
     fn the_same_failing_call_is_told_at_three_and_stopped_at_six() {
-        let mut tally = Tally::default();
+        let mut loop_guard = LoopGuard::default();
         let findings: Vec<Finding> = (0..6)
             .map(|turn| {
                 // The order of keys does not make another call of it.
                 let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
-                take(&mut tally, &call("Edit", parameters), Went::Wrong, true)
+                take(&mut loop_guard, &call("Edit", parameters), Went::Wrong, true)
             })
             .collect();
         use Finding::*;
@@ -358,10 +358,13 @@ mod tests {
 
     #[test]
     fn a_call_that_succeeds_has_never_failed() {
-        let mut tally = Tally::default();
+        let mut loop_guard = LoopGuard::default();
         for _ in 0..MOST * 2 {
-            assert_eq!(take(&mut tally, &call("Edit", "{}"), Went::Wrong, true), Finding::Fine);
-            take(&mut tally, &call("Edit", "{}"), Went::Well, true);
+            assert_eq!(
+                take(&mut loop_guard, &call("Edit", "{}"), Went::Wrong, true),
+                Finding::Fine
+            );
+            take(&mut loop_guard, &call("Edit", "{}"), Went::Well, true);
         }
     }
 }

@@ -2,13 +2,13 @@
 
 pub mod commit;
 pub mod definitions;
+pub mod file_reference;
 pub mod instructions;
 pub mod journal;
-pub mod mention;
 pub mod spelling;
 
+use crate::environment::commit::{Committable, Made};
 use crate::interrupt::Interrupt;
-use crate::surroundings::commit::{Committable, Made};
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 

@@ -8,11 +8,11 @@ pub(crate) mod front;
 
 pub use front::Front;
 
+use crate::environment::instructions::{seen, way_down};
+use crate::environment::spelling::spell;
+use crate::environment::{Places, Surroundings};
 use crate::permission::need::Owner;
 use crate::permission::orders;
-use crate::surroundings::instructions::{seen, way_down};
-use crate::surroundings::spelling::spell;
-use crate::surroundings::{Places, Surroundings};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -89,7 +89,7 @@ impl Headers for NoHeaders {
 }
 
 /// Sorts a refusal. No secret is in an error.
-pub(crate) fn sort(refusal: &Refusal, secrets: &Secrets) -> ModelError {
+pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     let parsed = error_object(refusal.body);
     let words = Words::of(&parsed, refusal);
     let scrub = |text: &str| secrets.scrub(text);
@@ -327,7 +327,7 @@ mod tests {
             headers: &Vec::<(&str, &str)>::new(),
             body: &body,
         };
-        sort(&refusal, &Secrets::default())
+        classify(&refusal, &Secrets::default())
     }
 
     pub(super) fn message(text: &str) -> Value {
@@ -555,7 +555,7 @@ mod tests {
                 headers: &NoHeaders,
                 body: &body,
             };
-            let error = sort(&refusal, &secrets);
+            let error = classify(&refusal, &secrets);
             assert!(!format!("{error:?} {error}").contains("0123456789"), "{error:?}");
         }
     }

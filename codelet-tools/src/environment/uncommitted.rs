@@ -2,7 +2,7 @@
 
 use super::{TIME, World, one_line};
 use crate::git::{Git, Repository};
-use codelet_agent::surroundings::{Surroundings as _, Uncommitted};
+use codelet_agent::environment::{Surroundings as _, Uncommitted};
 use std::ffi::OsStr;
 use std::io::PipeReader;
 

@@ -4,8 +4,8 @@
 //! comes when the thread ends that has started a program, which a thread of commands always does at once (the
 //! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
 
-use crate::orphans;
 use crate::process::Unstarted;
+use crate::reaper;
 use crate::sandbox::Sandboxing;
 use rustix::process::{Pid, Signal};
 #[cfg(not(target_os = "linux"))]
@@ -22,7 +22,7 @@ pub const MARK: &str = "CODELET_CALL";
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The families that somebody still holds, for the end of the process.
-static LIVE: Mutex<Vec<Weak<Family>>> = Mutex::new(Vec::new());
+static LIVE: Mutex<Vec<Weak<ProcessTree>>> = Mutex::new(Vec::new());
 
 /// All are being ended: their list is held for good, and none begins.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -42,7 +42,7 @@ pub fn end_all() {
 
 /// The families, once no command is being started. What takes longer to start than so many looks hangs in the kernel, and
 /// would hold up who asks too.
-fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<Family>>>> {
+fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<ProcessTree>>>> {
     (0..looks).find_map(|_| match LIVE.try_lock() {
         Ok(live) => Some(live),
         Err(TryLockError::Poisoned(live)) => Some(live.into_inner()),
@@ -70,7 +70,7 @@ pub(crate) fn leaders(looks: usize) -> Option<Vec<(i32, u64)>> {
 
 /// A command and its descendants.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub(crate) struct ProcessTree {
     /// The shell; leader of a session of its own.
     pub(crate) leader: Pid,
     #[cfg(target_os = "linux")]
@@ -89,7 +89,7 @@ pub(crate) struct Member {
     started: u64,
 }
 
-impl Family {
+impl ProcessTree {
     /// Starts a command's leader with this mark, and knows the family from its first moment on.
     ///
     /// # Errors
@@ -97,12 +97,12 @@ impl Family {
     pub(crate) fn begin(
         mark: &str,
         start: impl FnOnce() -> Result<(Pid, Option<Sandboxing>), Unstarted>,
-    ) -> Result<(Arc<Family>, Option<Sandboxing>), Unstarted> {
+    ) -> Result<(Arc<ProcessTree>, Option<Sandboxing>), Unstarted> {
         // Held while it starts: who ends all finds it, or it has not begun.
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let (leader, sandboxing) = start()?;
-        orphans::mark(leader);
-        let family = Arc::new(Family::of(leader, mark));
+        reaper::mark(leader);
+        let family = Arc::new(ProcessTree::of(leader, mark));
         live.retain(|family| family.strong_count() > 0);
         live.push(Arc::downgrade(&family));
         Ok((family, sandboxing))
@@ -113,7 +113,7 @@ impl Family {
         if self.is_gone() {
             return Vec::new();
         }
-        orphans::bury();
+        reaper::bury();
         self.members()
     }
 
@@ -158,10 +158,10 @@ impl Family {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Family {
+impl ProcessTree {
     /// Of a leader that was just started.
-    fn of(leader: Pid, _mark: &str) -> Family {
-        Family { leader }
+    fn of(leader: Pid, _mark: &str) -> ProcessTree {
+        ProcessTree { leader }
     }
 
     /// Nobody says.
@@ -207,8 +207,8 @@ pub(crate) use linux::Adoption;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::{Family, MARK, Member};
-    use crate::listed::{Process, children, environment, is_copy_of_self, own, processes, read_process};
+    use super::{MARK, Member, ProcessTree};
+    use crate::proc_scan::{Process, children, environment, is_copy_of_self, own, processes, read_process};
     use rustix::io::Errno;
     use rustix::process::{self, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
     use std::collections::{HashMap, HashSet};
@@ -222,11 +222,11 @@ mod linux {
     const STARTING: usize = 1_000;
     const PAUSE: Duration = Duration::from_millis(3);
 
-    impl Family {
+    impl ProcessTree {
         /// Of a leader that was just started with this mark, and not waited for.
-        pub(super) fn of(leader: Pid, mark: &str) -> Family {
+        pub(super) fn of(leader: Pid, mark: &str) -> ProcessTree {
             let process = read_process(leader.as_raw_nonzero().get());
-            Family {
+            ProcessTree {
                 leader,
                 mark: format!("{MARK}={mark}").into_bytes(),
                 since: process.map_or(0, |process| process.started),
@@ -318,7 +318,7 @@ mod linux {
                 std::thread::sleep(PAUSE);
                 match read_process(process.pid) {
                     Some(now) if now.is_alive && now.started == process.started => {
-                        environment = crate::listed::environment(process.pid);
+                        environment = crate::proc_scan::environment(process.pid);
                     }
                     _ => return false,
                 }

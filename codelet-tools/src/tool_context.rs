@@ -4,6 +4,7 @@ use crate::Options;
 use crate::arguments;
 use crate::caches;
 use crate::copies::Copies;
+use crate::cwd::Shell;
 use crate::files;
 use crate::owned::Owned;
 use crate::path::{Paths, Place};
@@ -11,7 +12,6 @@ use crate::sandbox::{Sandbox, is_open_to_all};
 use crate::scratch::{self, Scratch};
 use crate::secrets::Secrets;
 use crate::seen::Seen;
-use crate::whereabouts::Shell;
 use codelet_agent::model::ToolSpec;
 use codelet_agent::permission::Permission;
 use codelet_agent::tool::{Call, MOST, Need, Output, Tool};
@@ -50,7 +50,7 @@ fn search_path(environment: &[(OsString, OsString)]) -> Option<OsString> {
 }
 
 /// Paths, looks at files, and settings.
-pub(crate) struct Desk {
+pub(crate) struct ToolContext {
     pub paths: Paths,
     pub owned: Arc<Owned>,
     pub seen: Seen,
@@ -64,7 +64,7 @@ pub(crate) struct Desk {
     caches: Arc<OnceLock<Option<PathBuf>>>,
 }
 
-impl Desk {
+impl ToolContext {
     pub(crate) fn new(mut options: Options) -> Self {
         let is_free = options.permission == Permission::All;
         // As they lead now: what a command puts in their place later is not what was meant.
@@ -80,7 +80,7 @@ impl Desk {
         }
         let paths = Paths::new(&options.workspace, &options.directory, options.home.as_deref(), is_free);
         let paths = paths.with(&options.added);
-        Desk {
+        ToolContext {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             copies: Arc::default(),
@@ -102,7 +102,7 @@ impl Desk {
     pub(crate) fn another(&self, sees_images: bool) -> Self {
         let paths = self.paths.another();
         let is_free = self.permission() == Permission::All;
-        Desk {
+        ToolContext {
             shell: Mutex::new(Shell::new(paths.directory(), !is_free)),
             seen: Seen::default(),
             copies: Arc::clone(&self.copies),
@@ -296,18 +296,18 @@ impl Desk {
 }
 
 /// Where the shell stands elsewhere and a relative name means one thing there and another one here: which one was taken.
-fn twin(desk: &Desk, name: &str) -> Option<String> {
-    let shell = desk.shell();
-    if shell == desk.paths.directory() || name.is_empty() || name.starts_with(['/', '~', '"']) {
+fn twin(context: &ToolContext, name: &str) -> Option<String> {
+    let shell = context.shell();
+    if shell == context.paths.directory() || name.is_empty() || name.starts_with(['/', '~', '"']) {
         return None;
     }
-    let taken = desk.paths.resolve(name).ok()?.path.canonicalize().ok()?;
+    let taken = context.paths.resolve(name).ok()?.path.canonicalize().ok()?;
     let other = shell.join(name).canonicalize().ok()?;
     (taken != other).then(|| {
         format!(
             "this is {}; beside the shell there is {}, too",
             taken.display(),
-            desk.paths.show(&other)
+            context.paths.show(&other)
         )
     })
 }
@@ -324,13 +324,13 @@ pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec
 /// A tool that keeps secrets to itself, and what it answers within bounds.
 pub(crate) struct Discreet {
     tool: Box<dyn Tool>,
-    desk: Arc<Desk>,
+    context: Arc<ToolContext>,
 }
 
 impl Discreet {
-    pub(crate) fn new(tool: Box<dyn Tool>, desk: &Arc<Desk>) -> Self {
-        let desk = Arc::clone(desk);
-        Discreet { tool, desk }
+    pub(crate) fn new(tool: Box<dyn Tool>, context: &Arc<ToolContext>) -> Self {
+        let context = Arc::clone(context);
+        Discreet { tool, context }
     }
 
     /// What else is to be said of a call: parameters that nobody reads, and if it was made, which file it has taken.
@@ -342,8 +342,8 @@ impl Discreet {
             .iter()
             .any(|name| !spec.parameters["properties"][name].is_null());
         if let Some(name) = named.into_iter().flatten().next().filter(|_| is_made && takes_places) {
-            notes.extend(twin(&self.desk, name));
-            let alike = self.desk.paths.alike(name);
+            notes.extend(twin(&self.context, name));
+            let alike = self.context.paths.alike(name);
             notes.extend(
                 alike.map(|alike| format!("taken for {alike}, whose name differs in spaces, quotes or accents")),
             );
@@ -377,7 +377,7 @@ impl Tool for Discreet {
     }
 
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
-        let secrets = self.desk.secrets();
+        let secrets = self.context.secrets();
         let mut needs = self.tool.needs(parameters).map_err(|error| {
             let notes = self.notes(parameters, false);
             secrets.hide(&noted(error, &notes)).into_owned()
@@ -391,7 +391,7 @@ impl Tool for Discreet {
     }
 
     fn describe(&self, parameters: &Parameters) -> String {
-        one_line(&self.desk.secrets().hide(&self.tool.describe(parameters)))
+        one_line(&self.context.secrets().hide(&self.tool.describe(parameters)))
     }
 
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Output> {
@@ -402,7 +402,7 @@ impl Tool for Discreet {
             if !notes.is_empty() {
                 output.text = noted(output.text.as_str().to_owned(), &notes).into();
             }
-            if let Cow::Owned(hidden) = self.desk.secrets().hide_with_parts(output.text.as_str()) {
+            if let Cow::Owned(hidden) = self.context.secrets().hide_with_parts(output.text.as_str()) {
                 output.text = hidden.into();
             }
             if output.text.len() > MOST {

@@ -110,7 +110,7 @@ fn is_of_number(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::sort::tests::{message, sorted};
+    use crate::error_kind::tests::{message, sorted};
     use codelet_agent::model::ModelError;
     use proptest::prelude::*;
     use serde_json::{Value, json};

@@ -339,7 +339,7 @@ pub(super) fn number(text: &str) -> Option<Tokens> {
 
 #[cfg(test)]
 mod tests {
-    use crate::sort::tests::{message, sorted};
+    use crate::error_kind::tests::{message, sorted};
     use codelet_agent::model::ModelError;
     use proptest::prelude::*;
     use serde_json::json;

@@ -36,7 +36,7 @@ impl Habits {
 }
 
 /// When no more of one answer is waited for.
-pub(crate) struct Ends {
+pub(crate) struct StreamEnds {
     habits: Arc<Habits>,
     /// The longest silence that is borne anyway.
     most: Duration,
@@ -48,9 +48,9 @@ pub(crate) struct Ends {
     goes_on: bool,
 }
 
-impl Ends {
+impl StreamEnds {
     pub(crate) fn new(habits: Arc<Habits>, most: Duration) -> Self {
-        Ends {
+        StreamEnds {
             habits,
             most,
             settled: None,
@@ -117,7 +117,7 @@ mod tests {
 
     fn play(wire: Wire, habits: &Arc<Habits>, frames: &[(u64, Value)]) -> Played {
         let began = Instant::now();
-        let mut ends = Ends::new(habits.clone(), Duration::from_secs(300));
+        let mut ends = StreamEnds::new(habits.clone(), Duration::from_secs(300));
         let mut reader: Box<dyn Frames> = new(wire);
         let mut deltas = Vec::new();
         for (at, frame) in frames {

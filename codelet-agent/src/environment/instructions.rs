@@ -1,8 +1,8 @@
 //! The user's and the project's standing instructions: which files, in which order, and what they import.
 
+use crate::environment::{Places, Surroundings};
 use crate::permission::need::Owner;
 use crate::permission::orders;
-use crate::surroundings::{Places, Surroundings};
 use codelet_text::unseen::Unseen;
 use std::borrow::Cow;
 use std::collections::HashSet;

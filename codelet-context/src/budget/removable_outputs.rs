@@ -1,4 +1,4 @@
-//! Bulk: the outputs of tools that could be removed, and since when each has been paid for in vain.
+//! RemovableOutputs: the outputs of tools that could be removed, and since when each has been paid for in vain.
 
 use crate::message::exchange::Calls;
 use crate::message::tokens::{self, Tokens};
@@ -60,7 +60,7 @@ struct Item {
 
 /// The outputs of a conversation.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bulk {
+pub(crate) struct RemovableOutputs {
     items: Vec<Item>,
     by_place: QuickMap<Place, u32>,
     by_call: QuickMap<Arc<str>, u32>,
@@ -97,7 +97,7 @@ pub(crate) struct Candidate {
     pub since: f64,
 }
 
-impl Bulk {
+impl RemovableOutputs {
     /// Takes in the next message, which stands at `at` in the view; `clock` is the price that a token has paid so far.
     /// Returns what became removable with it, in estimated tokens.
     pub fn append(

@@ -1,4 +1,4 @@
-//! Orphans of commands, which this process [adopts](crate::family::Adoption) while a command runs. Once they are dead it is
+//! Orphans of commands, which this process [adopts](crate::process_tree::Adoption) while a command runs. Once they are dead it is
 //! this process's to bury them: who is dead and not buried looks alive to a command that waits for it to be gone.
 //!
 //! Whom this process has started itself (a server, an editor) is waited for by whoever started it, and is not touched.
@@ -21,8 +21,8 @@ pub(crate) fn bury() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::family;
-    use crate::listed::{self, Process, own, read_process};
+    use crate::proc_scan::{self, Process, own, read_process};
+    use crate::process_tree;
     use rustix::process::{Pid, Resource, Rlimit, WaitId, WaitIdOptions, getrlimit, prlimit, waitid};
     use std::sync::{LazyLock, Mutex};
 
@@ -50,13 +50,13 @@ mod linux {
 
     /// Buries who is dead, where it is cheap to see who is; to be called often.
     pub(crate) fn look() {
-        bury_of(listed::children_listed, 1);
+        bury_of(proc_scan::children_listed, 1);
     }
 
     /// Buries who is dead.
     pub(crate) fn bury() {
-        let all = || listed::processes().into_iter().map(|process| process.pid).collect();
-        bury_of(|| Some(listed::children_listed().unwrap_or_else(all)), 20);
+        let all = || proc_scan::processes().into_iter().map(|process| process.pid).collect();
+        bury_of(|| Some(proc_scan::children_listed().unwrap_or_else(all)), 20);
     }
 
     fn bury_of(children: impl FnOnce() -> Option<Vec<i32>>, looks: usize) {
@@ -72,7 +72,9 @@ mod linux {
             return;
         }
         // After that: a command that is among the dead is held by now, or was waited for.
-        let Some(leaders) = family::leaders(looks) else { return };
+        let Some(leaders) = process_tree::leaders(looks) else {
+            return;
+        };
         for process in dead {
             let is_leader = leaders.iter().any(|(leader, _)| *leader == process.pid);
             if let Some(pid) = Pid::from_raw(process.pid).filter(|_| !is_leader) {

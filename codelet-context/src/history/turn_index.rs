@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// See the module. Takes a few words for each message.
 #[derive(Clone, Default)]
-pub(crate) struct Course {
+pub(crate) struct TurnIndex {
     size: Size,
     order: Order<Arc<str>>,
     turns: Vec<Turn>,
@@ -32,7 +32,7 @@ pub(crate) struct Course {
     last: Option<(Role, bool)>,
 }
 
-impl Course {
+impl TurnIndex {
     /// Takes in the next message, which weighs so much.
     pub fn append(&mut self, message: &Message, weight: Tokens) {
         let at = self.size.messages;
@@ -199,8 +199,8 @@ mod tests {
     use crate::message::view::View;
     use proptest::prelude::*;
 
-    fn course(messages: &[Arc<Message>]) -> Course {
-        let mut course = Course::default();
+    fn course(messages: &[Arc<Message>]) -> TurnIndex {
+        let mut course = TurnIndex::default();
         for message in messages {
             course.append(message, tokens::estimate_message(message));
         }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn in_a_conversation_that_was_compacted_each_prompt_begins_a_turn() {
         let mut messages = conversation("sppacrpppa");
-        let spans = |course: &Course| course.turns().iter().map(|turn| turn.0.clone()).collect::<Vec<_>>();
+        let spans = |course: &TurnIndex| course.turns().iter().map(|turn| turn.0.clone()).collect::<Vec<_>>();
         assert_eq!(spans(&course(&messages)), [1..6, 6..10]);
         let summary = crate::ranking::labels::SUMMARY.to_owned() + "Goal: \"x\"";
         messages.push(Arc::new(Message::new(

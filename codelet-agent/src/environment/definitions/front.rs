@@ -3,8 +3,8 @@
 //! It is read as the events of a YAML parser, one after the other. So an alias is met as an alias, and never as the text that it would grow
 //! to: a file that has any is refused.
 
+use crate::environment::instructions::seen;
 use crate::permission::narrowed::Narrowed;
-use crate::surroundings::instructions::seen;
 use saphyr_parser::{Event, Parser};
 use std::collections::BTreeMap;
 

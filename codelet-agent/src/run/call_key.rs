@@ -14,7 +14,7 @@ const ELSEWHERE: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "patternPropert
 
 /// Two calls of one tool with equal essences ask for the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Essence {
+pub(crate) struct CallKey {
     /// With how long it may take.
     pub(crate) timed: u64,
     /// Without that, which changes nothing for a call that has ended in time.
@@ -23,11 +23,11 @@ pub(crate) struct Essence {
 
 /// The essence of a call to this tool, or to one that there is not. What the tool does not read is left out: models vary such
 /// a word from one failure to the next, and it changes nothing. So do blanks at the end and other spellings of a path.
-pub(crate) fn essence(call: &ToolCall, spec: Option<&ToolSpec>) -> Essence {
+pub(crate) fn call_key(call: &ToolCall, spec: Option<&ToolSpec>) -> CallKey {
     let Some(spec) = spec else {
         // A tool that there is not fails with whatever it is called.
         let untimed = Parameters::new(Map::new()).canonical_hash();
-        return Essence {
+        return CallKey {
             timed: untimed,
             untimed,
         };
@@ -38,7 +38,7 @@ pub(crate) fn essence(call: &ToolCall, spec: Option<&ToolSpec>) -> Essence {
         Some(_) => Parameters::new(read).canonical_hash(),
         None => timed,
     };
-    Essence { timed, untimed }
+    CallKey { timed, untimed }
 }
 
 /// The parameters that a tool with this schema reads, written in one way.
@@ -107,14 +107,14 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn of(schema: &Value, parameters: Value) -> Essence {
+    fn of(schema: &Value, parameters: Value) -> CallKey {
         let spec = ToolSpec {
             name: "Tool".into(),
             description: "".into(),
             parameters: schema.clone(),
         };
         let call = ToolCall::new("id", "Tool", parameters.as_object().unwrap().clone());
-        essence(&call, Some(&spec))
+        call_key(&call, Some(&spec))
     }
 
     fn declaring(names: &[&str]) -> Value {
@@ -203,7 +203,7 @@ mod tests {
     fn a_tool_that_there_is_not_is_always_called_the_same_way() {
         let [one, two] = [1, 2].map(|n| {
             let parameters = json!({"a": n}).as_object().unwrap().clone();
-            essence(&ToolCall::new("id", "Fly", parameters), None)
+            call_key(&ToolCall::new("id", "Fly", parameters), None)
         });
         assert_eq!(one, two);
     }

@@ -1,7 +1,7 @@
 //! Mentions: files that a user names in a prompt behind an `@`. How one is written and how it is read back stands here,
 //! for whoever completes names and for whoever looks at the files.
 
-use crate::surroundings::spelling;
+use crate::environment::spelling;
 use std::path::PathBuf;
 
 /// A file that is named in a text.

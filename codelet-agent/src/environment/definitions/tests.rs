@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::environment::Listing;
 use crate::interrupt::Interrupt;
-use crate::surroundings::Listing;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -14,7 +14,7 @@ const FROM: u32 = 0x10_F800;
 
 /// The halves of one reply.
 #[derive(Default)]
-pub(crate) struct Halves {
+pub(crate) struct SurrogatePairs {
     /// There were some.
     any: bool,
     /// The first half of a character, at the end of the words and of the thinking so far.
@@ -22,7 +22,7 @@ pub(crate) struct Halves {
     thinking: Option<char>,
 }
 
-impl Halves {
+impl SurrogatePairs {
     /// A frame without halves.
     pub(crate) fn mend<'a>(&mut self, frame: &'a str) -> Cow<'a, str> {
         let Some(mended) = without_halves(frame) else {
@@ -142,7 +142,7 @@ mod tests {
 
     /// What is shown of a chat whose words come in these pieces, and what the whole reply says.
     fn said(pieces: &[&str]) -> (String, String) {
-        let (mut halves, mut chat, mut shown) = (Halves::default(), Chat::default(), String::new());
+        let (mut halves, mut chat, mut shown) = (SurrogatePairs::default(), Chat::default(), String::new());
         let chunks = pieces
             .iter()
             .map(|piece| format!("{{\"choices\":[{{\"delta\":{{\"content\":\"{piece}\"}}}}]}}"));

@@ -13,9 +13,9 @@ use crate::left::Left;
 use crate::process::End;
 use crate::real_git::RealGit;
 use codelet_agent::commit::{Change, Changed, Committable, Made};
+use codelet_agent::environment::Surroundings as _;
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::permission::Permission;
-use codelet_agent::surroundings::Surroundings as _;
 use codelet_text::unified;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
@@ -117,7 +117,7 @@ impl World {
         let root = repository.root().to_owned();
         let mut commit = self.changes(&git, &root, made)?;
         let real = RealGit {
-            desk: &self.reach.0,
+            context: &self.reach.0,
             root: &root,
             fetches: false,
             stop,
@@ -302,8 +302,8 @@ impl World {
         message: &str,
         stop: Option<&PipeReader>,
     ) -> Result<Made, String> {
-        let desk = &self.reach.0;
-        let permission = desk.permission();
+        let context = &self.reach.0;
+        let permission = context.permission();
         if permission <= Permission::Read {
             return Err("Nothing is committed under this permission.".to_owned());
         }
@@ -314,7 +314,7 @@ impl World {
             .map(|repository| repository.root().to_owned())
             .ok_or(CHANGED_MEANWHILE)?;
         let real = RealGit {
-            desk,
+            context,
             root: &root,
             // Hooks are the user's wish here.
             fetches: true,
@@ -322,7 +322,7 @@ impl World {
         };
         let watched = Left::default();
         let is_shut_in = permission != Permission::All;
-        watched.look(desk, is_shut_in);
+        watched.look(context, is_shut_in);
         let new = commit
             .files
             .iter()
@@ -334,7 +334,7 @@ impl World {
                 &["add", "--intent-to-add"],
                 None,
                 Some(&listed),
-                desk.sandbox(permission),
+                context.sandbox(permission),
             )?;
             added.succeeded("Nothing was committed: git could not take in the new files")?;
         }
@@ -344,7 +344,12 @@ impl World {
         if listed.is_some() {
             arguments.push("--only");
         }
-        let done = real.run(&arguments, Some(message), listed.as_deref(), desk.sandbox(permission));
+        let done = real.run(
+            &arguments,
+            Some(message),
+            listed.as_deref(),
+            context.sandbox(permission),
+        );
         let output = match done.and_then(|done| done.succeeded("Nothing was committed: git refused")) {
             Ok(output) => output,
             Err(why) => {
@@ -353,7 +358,7 @@ impl World {
                     let names: Vec<u8> = new.iter().flat_map(|file| terminated(file.path.as_os_str())).collect();
                     let arguments = ["update-index", "-z", "--force-remove", "--stdin"];
                     // It cannot be helped if that fails, too: git tells so at the next look.
-                    let _ = real.fed(&arguments, &names, desk.sandbox(permission));
+                    let _ = real.fed(&arguments, &names, context.sandbox(permission));
                 }
                 return Err(match commit.is_signed && is_shut_in {
                     true => format!("{why}\n{UNSIGNED}"),
@@ -361,7 +366,7 @@ impl World {
                 });
             }
         };
-        let changed = bash::named(desk, &watched.look(desk, is_shut_in));
+        let changed = bash::named(context, &watched.look(context, is_shut_in));
         // Hooks may have taken files in or out, written another message, or made another commit of it.
         let asked = |arguments: &[&str]| {
             let answer = real.ask(arguments)?;

@@ -11,7 +11,10 @@ const NOTICE: Duration = Duration::from_millis(50);
 pub(crate) const INTERRUPTED: &str = "interrupted by the user";
 
 /// Does the work on a thread where it may block. Work that does not notice the interrupt in time is left to itself.
-pub(crate) async fn apart(interrupt: Interrupt, work: impl FnOnce(&Interrupt) -> Output + Send + 'static) -> Output {
+pub(crate) async fn run_blocking(
+    interrupt: Interrupt,
+    work: impl FnOnce(&Interrupt) -> Output + Send + 'static,
+) -> Output {
     if interrupt.is_thrown() {
         return Output::failure(INTERRUPTED);
     }
