@@ -8,7 +8,7 @@
 
 use crate::budget::price::{self, PriceCard};
 
-/// How readily already sent history is edited to save money: the share of unused output that is kept.
+/// A preset for edits of already sent history that save money: the share of unused output that is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Preset {
     /// Keeps the tenth of unused output that is most likely to be needed.
@@ -75,7 +75,7 @@ impl std::fmt::Display for Preset {
 pub struct Economics {
     /// The prices and the cache's rules.
     pub card: PriceCard,
-    /// How readily history is edited.
+    /// The preset for edits.
     pub preset: Preset,
 }
 

@@ -24,7 +24,7 @@ const SMALLEST_WINDOW: Tokens = 2_000;
 /// The user's setting for automatic compaction.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum CompactAt {
-    /// When the window is full.
+    /// At a full window.
     #[default]
     Full,
     /// At this share of the window (0 to 1) at the latest.
@@ -141,9 +141,9 @@ impl CompactionConfig {
     /// |---|---|
     /// | [`Reason::Refused`] | the provider has just refused the request as too long |
     /// | [`Reason::Asked`] | the user requests it |
-    /// | [`Reason::Full`] | the occupancy of the next request exceeds [`limit`](Self::limit) or the user's [share](CompactAt) |
-    /// | [`Reason::Wished`] | the model requests it, and the request was [granted](crate::conversation::Conversation::wished) |
-    /// | [`Reason::Price`] | the effective tokens exceed the threshold, or the rent of removable tokens has reached the cost of removing them |
+    /// | [`Reason::Full`] | the next request's occupancy exceeds [`limit`](Self::limit) or [`CompactAt::Share`] |
+    /// | [`Reason::Wished`] | the model requests it, and it was [granted](crate::conversation::Conversation::wished) |
+    /// | [`Reason::Price`] | the effective tokens exceed the threshold, or removable tokens' rent has reached the edit's cost |
     /// | [`Reason::Cold`] | the cache has expired and something can be removed, so that the edit is free |
     ///
     /// If several apply, the first in this order is the reason: a provider's refusal is certain, the user's request

@@ -211,7 +211,7 @@ pub fn find(name: &str) -> Option<&'static PriceCard> {
 
 /// Like [`find`], among these cards. Clouds, gateways and agents spell model names in their own ways
 /// (`us.anthropic.claude-…-v1:0`, `claude-…@20251101`, `anthropic/claude-opus-4.5`, `claude-…[1m]`); all of these are
-/// recognized.
+/// recognised.
 pub fn among<'a>(cards: &'a [PriceCard], name: &str) -> Option<&'a PriceCard> {
     let exact = |name: &str| cards.iter().find(|card| *card.name == *name);
     let model = |name: &str| {

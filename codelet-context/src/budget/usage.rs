@@ -82,7 +82,7 @@ pub(crate) fn effective(prompt: Tokens, cache_read: Tokens, discount: f64) -> To
 }
 
 /// The raw counts that a vendor has reported so far for one reply. A streamed reply reports more than once, and each
-/// report has absolute figures: the last value of each field wins, and nothing is summed. Normalize when the stream
+/// report has absolute figures: the last value of each field wins, and nothing is summed. Normalise when the stream
 /// ends or is interrupted: some counts may arrive only with the last event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reported {
