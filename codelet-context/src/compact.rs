@@ -475,7 +475,7 @@ impl<'a> Work<'a> {
         let within = |limit| select::within(limit, messages, &self.turns, steps, &self.anchors, weight);
         let mut kept = within(limit.saturating_sub(self.offered_tokens(budget)));
         if self.offered.first().is_some_and(|&offered| offered >= kept.start) {
-            // The offer is inside the kept part and weighed with it.
+            // The reply that the newest prompt answers is in the kept part and weighed with it.
             kept = within(limit);
         }
         let mut drafts = self.select(kept.start, last);

@@ -143,7 +143,7 @@ impl CompactionConfig {
     /// | [`Reason::Asked`] | the user requests it |
     /// | [`Reason::Full`] | the next request's occupancy exceeds [`limit`](Self::limit) or [`CompactAt::Share`] |
     /// | [`Reason::Wished`] | the model requests it, and it was [granted](crate::conversation::Conversation::wished) |
-    /// | [`Reason::Price`] | the effective tokens exceed the threshold, or removable tokens' rent has reached the edit's cost |
+    /// | [`Reason::Price`] | effective tokens exceed the threshold, or the rent has reached the edit's cost |
     /// | [`Reason::Cold`] | the cache has expired and something can be removed, so that the edit is free |
     ///
     /// If several apply, the first in this order is the reason: a provider's refusal is certain, the user's request

@@ -49,7 +49,7 @@ pub(crate) fn masked<'a>(
     is_smaller.then_some(masked)
 }
 
-/// Returns whether the markers of a mask replace the content of this result, whole or cut.
+/// Returns whether the markers of a masked result replace the content of this result, whole or cut.
 pub(crate) fn is_mask_of(mask: &ToolResult, result: &ToolResult, archive: &Archive) -> bool {
     let stands_for = |handle: &Handle, block: &Part| match block {
         Part::Text(text) if text.cut.as_ref() == Some(handle) => true,

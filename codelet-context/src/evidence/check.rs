@@ -128,8 +128,8 @@ fn check(commands: &[(Vec<String>, Option<Between>)], kind: CheckKind, at: usize
     }
 }
 
-/// Returns whether a check has passed, by its own recorded status or, without one, by its [output](says_passed). A test
-/// that the output does not report as passed has not necessarily failed.
+/// Returns whether a check has passed, by its own recorded status or, without one, by its [output](says_passed). `None`
+/// if unknown: a test that the output does not report as passed has not necessarily failed.
 pub(crate) fn passed(check: Check, result: &ToolResult) -> Option<bool> {
     if let Some(success) = check.own_success(result) {
         return Some(success);

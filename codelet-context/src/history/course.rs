@@ -120,7 +120,7 @@ impl Course {
         &self.steps
     }
 
-    /// The messages of which something [stays](compact::stands) however old they are, assuming that they are at the
+    /// The messages of which something [stays](stands) however old they are, assuming that they are at the
     /// head; ascending.
     pub fn standing(&self) -> &[usize] {
         &self.standing
