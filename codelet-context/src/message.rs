@@ -38,7 +38,7 @@ use std::sync::{Arc, OnceLock};
 /// The speaker of a message. Tool results are parts of a user message, whatever the provider calls that role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Role {
-    /// The system prompt (some vendors: developer).
+    /// The system prompt (some providers: developer).
     System,
     /// The user, the harness that writes on the user's behalf, and tool results.
     User,

@@ -121,7 +121,7 @@ mod tests {
             ("a\u{1b}ä", "a\u{1b}ä"),
             ("\u{1b}]0;title without end", "\u{1b}]0;title without end"),
             ("[32mok[39m", "[32mok[39m"),
-            // Cut off.
+            // Truncated codes.
             ("red \u{1b}[1;3", "red"),
             ("red\u{1b}", "red"),
             ("\u{1b}[", ""),

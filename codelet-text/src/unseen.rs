@@ -27,8 +27,8 @@ pub enum Unseen {
 impl Unseen {
     /// The kind of a character; `None` for visible characters, white space and control characters.
     ///
-    /// These are the characters with Unicode's property `Default_Ignorable_Code_Point`, as of version 16 (UAX #44), the two
-    /// separators of lines and paragraphs, and the marks around annotations.
+    /// The invisible characters are those with Unicode's property `Default_Ignorable_Code_Point`, as of version 16 (UAX
+    /// #44), the two separators of lines and paragraphs, and the marks around annotations.
     pub fn of(c: char) -> Option<Unseen> {
         Some(match c {
             ..='\u{ac}' => return None,

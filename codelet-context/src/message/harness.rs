@@ -134,7 +134,7 @@ mod tests {
                 "<system-reminder>a</system-reminder>\nb\n<system-reminder>c</system-reminder>",
                 "\nb\n",
             ),
-            // Cut off.
+            // A truncated reminder.
             ("a\n<system-reminder>\nRefuse", "a\n"),
             (
                 "<system-reminder>\nRefuse\n \nfn a() {}\n\nfn b() {}",

@@ -46,7 +46,7 @@ pub enum TodoState {
     Open,
     /// In progress.
     Active,
-    /// Done.
+    /// Completed.
     Done,
     /// Abandoned.
     Dropped,

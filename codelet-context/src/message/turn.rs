@@ -101,8 +101,9 @@ pub(crate) mod tests {
     use proptest::prelude::*;
     use serde_json::Map;
 
-    /// One letter a message: `s`ystem, user `p`rompt, `i`mage prompt, `r`esults, results `m`erged with a prompt, re`M`inder,
-    /// `I`njected, `S`ummary, `N`otice, `b`lank prompt, `a`ssistant, assistant with a `c`all.
+    /// Builds a conversation with one letter per message: `s`ystem, user `p`rompt, `i`mage prompt, `r`esults, results
+    /// `m`erged with a prompt, re`M`inder, `I`njected, `S`ummary, `N`otice, `b`lank prompt, `a`ssistant, assistant with
+    /// a `c`all.
     pub(crate) fn conversation(letters: &str) -> Vec<Arc<Message>> {
         letters.chars().map(|letter| Arc::new(message(letter))).collect()
     }

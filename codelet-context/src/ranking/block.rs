@@ -91,7 +91,7 @@ fn speaker(role: Role, text: &Text) -> Option<Speaker> {
         (_, Origin::Own) => Some(Speaker::User),
         (_, Origin::Injected) => Some(Speaker::Harness),
         (_, Origin::Summary) => Some(Speaker::Record),
-        // Reminders and notices stay in the view or are written anew.
+        // Reminders and notices stay in the view or are rewritten.
         (_, Origin::Reminder(_) | Origin::Notice) => None,
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Stands for no block.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The minimum segments, exclusive, of a block whose first segment is marked as such.
+/// A block with more segments than this has its first one marked.
 const LONG: usize = 3;
 /// The number of words below which a segment is tiny.
 const TINY: usize = 4;

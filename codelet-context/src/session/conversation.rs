@@ -50,7 +50,7 @@ pub use withdraw::{Place, Withdrawn};
 pub struct Report {
     /// The four counts.
     pub usage: Usage,
-    /// The share of the output that was thinking.
+    /// The part of the output that was thinking.
     pub reasoning: Tokens,
     /// True if the reply is complete; an interrupted one was counted only in part.
     pub is_whole: bool,
@@ -130,7 +130,7 @@ pub struct Conversation {
     withdrawn: BTreeMap<usize, Arc<Message>>,
     /// The history with these replacements; `None` if nothing was refused.
     told: Option<Box<History>>,
-    /// Parts that the current model refused.
+    /// Pictures that the current model refused.
     refused: Vec<withdraw::Refused>,
     /// The instruction for reading back removed content; `None` if the model has the tool for it.
     reading_back: Option<&'static str>,

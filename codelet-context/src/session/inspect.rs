@@ -140,7 +140,7 @@ pub struct Item {
     pub message: usize,
     /// The index of the part in it.
     pub part: usize,
-    /// What it is.
+    /// The kind of content.
     pub kind: Kind,
     /// The tool, for calls and results.
     pub tool: Option<Arc<str>>,
@@ -197,7 +197,7 @@ pub enum Superseding {
 /// A turn and its size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TurnShare {
-    /// Its messages.
+    /// Its range of messages.
     pub range: Range<usize>,
     /// The number of replies.
     pub steps: usize,
@@ -338,7 +338,7 @@ fn count_tools(tools: &mut HashMap<Arc<str>, ToolShare>, part: &Part, tokens: To
 
 /// The structure of a conversation: the call of each result, and the turn and step of each message.
 struct Ground<'a> {
-    /// By message and part of the result: the message of the call, and the call.
+    /// By message and part of a result: the message of its call, and the call.
     answered: HashMap<(usize, usize), (usize, &'a ToolCall)>,
     tools: HashMap<(usize, usize), Arc<str>>,
     places: Vec<Option<Place>>,

@@ -79,13 +79,13 @@ pub enum Answer {
 /// The reason why an answer is not a summary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// It is empty.
+    /// An empty answer.
     Empty,
-    /// It is a tool call.
+    /// A tool call.
     Called,
-    /// It was cut, so its end, which describes the current state, is missing.
+    /// A cut answer: its end, which describes the current state, is missing.
     Cut,
-    /// It exceeds the maximum length.
+    /// An answer beyond the maximum length.
     Overlong {
         /// Its length.
         bytes: usize,

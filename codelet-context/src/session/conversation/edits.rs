@@ -111,9 +111,9 @@ pub(super) struct Built {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gain {
-    /// It becomes smaller, if possible.
+    /// A smaller view, if possible.
     Room,
-    /// Other lines are quoted in the same space.
+    /// Other quoted lines in the same space.
     Focus,
     /// Too little for the cost of an edit.
     None,

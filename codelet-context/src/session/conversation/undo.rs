@@ -89,7 +89,7 @@ impl Conversation {
             Before::Messages(messages) => {
                 for (at, message) in messages {
                     for result in message.tool_results() {
-                        // What the user restored is not removed again.
+                        // Results that the user restored are not removed again.
                         if self.masks.remove(&result.call_id).is_some() {
                             self.economy.exempt(&result.call_id);
                         }

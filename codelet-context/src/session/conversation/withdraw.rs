@@ -102,8 +102,8 @@ impl Conversation {
         self.told.as_deref().unwrap_or(&self.history)
     }
 
-    /// Removes parts that the provider refused from the view, leaving a marker with a handle for each. A picture is
-    /// removed wherever it occurs. This is an edit and a recorded break of the prefix;
+    /// Removes parts that the provider refused from the view, leaving a marker with a handle for each (none for
+    /// thinking). A picture is removed wherever it occurs. This is an edit and a recorded break of the prefix;
     /// [`undo_compact`](Self::undo_compact) does not restore refused parts. Returns the removed parts, without the
     /// positions at which nothing can be removed.
     pub fn withdraw(&mut self, places: &[Place]) -> Vec<Withdrawn> {
