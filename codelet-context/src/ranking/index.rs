@@ -23,13 +23,12 @@ const LONG: usize = 3;
 /// The number of words below which a segment is tiny.
 const TINY: usize = 4;
 
-/// A line that, apart from its numbers, occurs in this many outputs, and in one of this many overall, is mere framing:
-/// it is not quoted.
+/// A line that occurs, apart from its numbers, in at least `FRAMING_OUTPUTS` outputs and in one of `FRAMING_SHARE` of
+/// all is mere framing and not quoted.
 const FRAMING_OUTPUTS: u32 = 8;
 const FRAMING_SHARE: u32 = 8;
 
-/// A word is rare, and so reveals its source, if it occurs in at most one of this many blocks, or in at most
-/// `SELDOM_LEAST`.
+/// A word reveals its source if it is rare: in at most one of `SELDOM` blocks, or in at most `SELDOM_LEAST` blocks.
 const SELDOM: u32 = 5;
 const SELDOM_LEAST: u32 = 4;
 
