@@ -90,7 +90,7 @@ pub struct Profile {
     pub window: Tokens,
     /// Its maximum output, in tokens.
     pub max_output: Tokens,
-    /// Whether it accepts images.
+    /// True if it accepts images.
     pub sees_images: bool,
     /// Its prices and cache rules; `None` if unknown.
     pub price: Option<PriceCard>,
@@ -252,7 +252,7 @@ pub enum ModelError {
     /// The provider is overloaded, limits the rate, or failed on its side.
     #[error("the provider is busy: {said}")]
     Busy {
-        /// How long to wait before a retry, if the provider says so.
+        /// The requested wait before a retry, if the provider names one.
         retry_after: Option<Duration>,
         /// The provider's error message.
         said: String,
@@ -260,7 +260,7 @@ pub enum ModelError {
     /// The connection failed, was cut, or went silent.
     #[error("the connection to the provider failed: {said}")]
     Cut {
-        /// What happened.
+        /// The cause.
         said: String,
         /// True if part of the answer had arrived, so the provider is reachable.
         had_begun: bool,
@@ -290,13 +290,13 @@ pub enum ModelError {
     Rewritten {
         /// The provider's error message.
         said: String,
-        /// What is done about it, a sentence fragment.
+        /// The change made to later requests, a sentence fragment.
         how: String,
     },
     /// The response violates the protocol and could not be parsed.
     #[error("the provider's answer could not be read: {said}")]
     Garbled {
-        /// What was wrong.
+        /// The problem.
         said: String,
     },
 }

@@ -26,7 +26,7 @@ use crate::permission::need::{Looking, Need, Owner};
 use futures_util::future::{self, BoxFuture};
 use std::fmt;
 
-/// How far the tools may go without asking.
+/// The extent to which tools may act without asking.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub enum Permission {
     /// They only read, and nothing else can be permitted: the answer is a plan.
@@ -124,7 +124,7 @@ pub enum Verdict {
 /// A gate that decides by rules alone, for unattended runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
-    /// How far the tools may go.
+    /// The permission without asking.
     pub permission: Permission,
     /// Command lines that may be run under [`Permission::Edit`], see [`allows`]; and tools of servers that may be
     /// called, and web hosts that may be fetched from, under any permission.

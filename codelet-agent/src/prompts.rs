@@ -44,7 +44,7 @@ pub struct PromptArgument {
     pub name: String,
     /// Its purpose, on one line; empty if the server does not say.
     pub description: String,
-    /// Whether the argument is required.
+    /// True if the argument is required.
     pub is_required: bool,
 }
 

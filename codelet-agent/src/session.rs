@@ -47,7 +47,7 @@ pub const SYSTEM_PROMPT: &str = include_str!("session/system_prompt.md");
 /// The output limit of requests, in tokens: room for a large file, and far below any context window.
 const MOST_OUTPUT: Tokens = 32_000;
 
-/// How long tools may take, after the user interrupts, to end what they started.
+/// The time that tools may take, after the user interrupts, to end what they started.
 pub(crate) const GRACE: Duration = Duration::from_millis(80);
 /// Stands in for a tool result while the tool runs, for anyone who looks at the conversation then.
 const NO_RESULT_YET: &str = "[no result yet: this step was still under way]";
@@ -111,7 +111,7 @@ pub struct Session {
     pub(crate) replies: u32,
     /// The number of messages in the last request.
     pub(crate) sent: Option<usize>,
-    /// When the last request began.
+    /// The start of the last request.
     pub(crate) asked: Option<Instant>,
     /// The model that the last request went to.
     pub(crate) answerer: Option<String>,
@@ -169,15 +169,15 @@ pub struct Session {
     keeper: Option<Box<dyn Keep>>,
     /// The hooks that receive events and may object.
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
-    /// How the conversation started, until hooks have received its first prompt.
+    /// The way the conversation started, until hooks have received its first prompt.
     pub(crate) begins: Option<&'static str>,
     /// Pending requests to look at the session while it works.
     pub(crate) glances: Glances<Session>,
     /// The tasks delegated to other sessions.
     pub(crate) tasks: Tasks,
-    /// Where the parent session reads this one's bill while it works, if this session was delegated.
+    /// This session's bill as its parent reads it meanwhile, if this session was delegated.
     pub(crate) seat: Option<Seat>,
-    /// How long tools may take, after the user interrupts, to end what they started.
+    /// The time that tools may take, after the user interrupts, to end what they started.
     pub(crate) grace: Duration,
 }
 

@@ -112,7 +112,7 @@ pub struct Uncommitted {
 pub struct Listing {
     /// The names, in byte order.
     pub names: Vec<String>,
-    /// Whether the list is complete.
+    /// True if the list is complete.
     pub is_whole: bool,
 }
 

@@ -39,7 +39,7 @@ const AGENT: &str = "subagent_type";
 const STEPS: u32 = 50;
 /// The maximum length of a task's name, in characters.
 const LONGEST_NAME: usize = 60;
-/// How long a task's session may take to end what it started, short enough for the outer session to receive its answer.
+/// The time for a task's session to end what it started, so that the outer session still receives its answer.
 const TASK_GRACE: Duration = GRACE.saturating_sub(Duration::from_millis(20));
 /// The maximum number of notices to the user per task.
 const MOST_TOLD: usize = 8;

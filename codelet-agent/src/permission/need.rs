@@ -9,16 +9,16 @@ pub enum Need {
     Read {
         /// The resolved path.
         path: PathBuf,
-        /// Whether it is inside the workspace.
+        /// True if it is inside the workspace.
         is_inside: bool,
-        /// Whether it is a file, rather than a folder, a device or nothing at all.
+        /// True if it is a file, rather than a folder, a device or nothing at all.
         is_file: bool,
     },
     /// Create, alter or overwrite a file.
     Change {
         /// The resolved path.
         path: PathBuf,
-        /// Whether it is inside the workspace.
+        /// True if it is inside the workspace.
         is_inside: bool,
         /// The owner, if it is not an ordinary file of the workspace.
         owner: Option<Owner>,
@@ -33,7 +33,7 @@ pub enum Need {
         command: String,
         /// The shell's directory, relative to the session's; empty if they are the same.
         folder: String,
-        /// Whether it only reads, and where.
+        /// The extent to which it only reads.
         looks: Looking,
     },
     /// Run a command line again that the sandbox stopped, with what it lacked there.
@@ -42,7 +42,7 @@ pub enum Need {
         command: String,
         /// The shell's directory, as for [`Need::Run`].
         folder: String,
-        /// What it gets in addition.
+        /// The exemption that it gets.
         lack: Lack,
     },
     /// Call a tool of another program, which may do anything that this program can.
@@ -87,7 +87,7 @@ impl Need {
     }
 }
 
-/// What a command lacked in the sandbox.
+/// A capability that a command lacked in the sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Lack {
     /// Network access.
@@ -106,7 +106,7 @@ impl Lack {
     }
 }
 
-/// How far a command line only reads.
+/// The extent to which a command line only reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looking {
     /// It only reads, and within the workspace: its sandbox prevents everything else.

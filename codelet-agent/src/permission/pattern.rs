@@ -149,7 +149,7 @@ fn fits_program(pattern: &str, program: &str) -> bool {
 /// Returns whether an argument stays in the folders that the pattern names: `src/*` does not match `src/../secret`, nor
 /// anything that a shell may turn into that.
 fn stays_below(pattern: &str, argument: &Word) -> bool {
-    /// Where a shell expands `~` in a word that looks like an assignment.
+    /// Marks the positions where a shell expands `~` in a word that looks like an assignment.
     const HOMES: [&str; 2] = ["=~", ":~"];
     // Programs may split an argument at any of the other characters.
     let is_in_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');

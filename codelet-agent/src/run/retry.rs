@@ -1,9 +1,9 @@
-//! When to retry a failed request, how long to wait first, and how long the next try may be silent.
+//! Retries of failed requests: when to make them, how long to wait first, and how long they may be silent.
 
 use crate::model::ModelError;
 use std::time::Duration;
 
-/// How long a session waits for a provider that fails to answer.
+/// The limits on waiting for a provider that fails to answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Patience {
     /// The total wait of one request: the pauses between its tries, plus the silence that ended tries.

@@ -9,17 +9,17 @@ use codelet_context::policy::CompactAt;
 pub struct Settings {
     /// The limits of each run.
     pub limits: Limits,
-    /// Who writes the summary in a compaction.
+    /// The author of the summary in a compaction.
     pub summary: SummaryBy,
-    /// How readily history that was already sent is edited to save money.
+    /// The readiness to edit history that was already sent, to save money.
     pub economics: Preset,
-    /// When the session compacts automatically.
+    /// The threshold for automatic compaction.
     pub compact_at: CompactAt,
     /// The maximum number of consecutive keep-alive requests that keep the cache from expiring; zero disables them.
     pub keep_alive: u32,
     /// Text appended to the system prompt.
     pub append_system: Option<String>,
-    /// Whether the model is told about skills and can read them.
+    /// True if the model is told about skills and can read them.
     pub skills: bool,
     /// The session's id, as sent to a provider: requests of one session go to one cache.
     pub id: String,
@@ -42,6 +42,6 @@ pub struct Limits {
     pub max_steps: Option<u32>,
     /// The maximum cost, in US dollars. The run ends with the first request that exceeds it.
     pub max_cost: Option<f64>,
-    /// How long to wait for a provider.
+    /// The limits on waiting for a provider.
     pub patience: Patience,
 }

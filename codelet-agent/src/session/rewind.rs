@@ -84,7 +84,7 @@ pub struct Preview {
 pub struct Rewound {
     /// The prompt that was rewound to; `None` if a rewind was undone.
     pub prompt: Option<String>,
-    /// Whether the conversation went back.
+    /// True if the conversation went back.
     pub conversation: bool,
     /// The result for each file, if files were to go back.
     pub files: Option<Vec<Restored>>,

@@ -115,7 +115,7 @@ pub enum Event {
         id: Arc<str>,
         /// The tool.
         tool: Arc<str>,
-        /// Whether it succeeded.
+        /// True if it succeeded.
         success: bool,
         /// The size of its output, in bytes, before any truncation.
         bytes: u64,

@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 pub enum Occasion<'a> {
     /// The first prompt of a conversation is about to be taken.
     SessionStart {
-        /// How it started: `startup`, `resume`, `clear`, or `compact` if it continues after a compaction.
+        /// The way it started: `startup`, `resume`, `clear`, or `compact` if it continues after a compaction.
         source: &'static str,
     },
     /// A prompt is about to be taken.

@@ -14,13 +14,13 @@ pub const PICTURE: usize = 5 * 1024 * 1024;
 /// The output of a tool.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
-    /// Whether the call succeeded.
+    /// True if the call succeeded.
     pub success: bool,
     /// The exit statuses of the last pipeline's commands, in order, if the shell reported them; otherwise empty.
     pub pipe: Box<[u8]>,
     /// True if it may have failed because of its timeout: the same call with a longer one may succeed.
     pub lacked_time: bool,
-    /// Who denied the call. Set by the loop; nothing a tool prints counts as a denial.
+    /// The denial, if the call was denied. Set by the loop; nothing a tool prints counts as one.
     pub refusal: Option<Refusal>,
     /// The text that the tool printed or found, as far as worth keeping (at most [`MOST`] bytes). The loop shows the
     /// model a bounded part of it and keeps the whole under a handle.

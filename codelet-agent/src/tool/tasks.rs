@@ -15,7 +15,7 @@ const KEPT: usize = 16 * 1024 * 1024;
 const FORGOTTEN: &str =
     "[the conversation of this task is not kept any more: those of newer tasks have taken its room]";
 
-/// Where a task's bill is read while it works.
+/// A task's bill, shared so that it can be read while the task works.
 pub(crate) type Seat = Arc<Mutex<Bill>>;
 
 /// Returns the current bill.

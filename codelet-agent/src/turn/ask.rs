@@ -29,7 +29,7 @@ pub(crate) enum Asked {
         error: ModelError,
         /// Its usage, if reported.
         billed: Option<Billed>,
-        /// How long nothing had arrived then.
+        /// The silence before the error.
         silence: Duration,
         /// The estimated size of the partial answer.
         came: Option<Tokens>,
@@ -176,7 +176,7 @@ struct Quiet {
     has_begun: bool,
     /// True if the seconds are being shown, and nothing else was since.
     is_shown: bool,
-    /// When to look next.
+    /// The time of the next check.
     looks: Instant,
 }
 

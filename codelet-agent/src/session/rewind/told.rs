@@ -30,7 +30,7 @@ pub enum RewindCommand {
         number: usize,
         /// The parts that go back.
         scope: Scope,
-        /// Whether to overwrite files changed by anything else.
+        /// True to overwrite files changed by anything else.
         overwrite: bool,
     },
     /// Anything else.
