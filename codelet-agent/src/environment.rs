@@ -1,4 +1,4 @@
-//! What the loop asks of the world around it to tell the model: files of instructions, the machine, the repository.
+//! Everything that the loop reads from its environment for the model: instruction files, the machine, the repository.
 
 pub mod commit;
 pub mod definitions;
@@ -12,61 +12,63 @@ use crate::interrupt::Interrupt;
 use futures_util::future::BoxFuture;
 use std::path::{Path, PathBuf};
 
-/// Answers questions about the world; the loop itself opens nothing.
+/// Access to the environment; the loop itself opens nothing.
 pub trait Surroundings: Send + Sync {
-    /// The true name of what lies there, through all links; `None` where there is nothing.
+    /// Returns the canonical path, with all symbolic links resolved; `None` if nothing exists there.
     fn resolve(&self, path: &Path) -> Option<PathBuf>;
 
-    /// Whether a folder lies there.
+    /// Returns whether the path is a folder.
     fn is_folder(&self, _path: &Path) -> bool {
         false
     }
 
-    /// Whether a resolved path lies in a repository's own folder, as far as only what is there can tell; that a name says so
-    /// everybody knows.
+    /// Returns whether a resolved path belongs to a repository's own git folder, as far as only the file system can
+    /// tell; callers check the name themselves.
     fn is_gits(&self, _path: &Path) -> bool {
         false
     }
 
-    /// Whether the project's ignore files leave this resolved folder out.
+    /// Returns whether the project's ignore files exclude this resolved folder.
     fn is_ignored(&self, _folder: &Path) -> bool {
         false
     }
 
-    /// The file's text, at most `limit` bytes of it, and the size of the whole; `None` where there is no such file or it
-    /// is no text.
+    /// Returns the file's text, at most `limit` bytes of it, and the size of the whole; `None` if there is no such file
+    /// or it is not text.
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)>;
 
-    /// The names of what lies in a resolved folder, in their order, at most so many; `None` where there is no folder that can be read.
-    /// Names that are no text are left out.
+    /// Returns the names in a resolved folder, sorted, at most this many; `None` if it is not a readable folder. Names
+    /// that are not valid text are left out.
     fn list(&self, _folder: &Path, _most: usize) -> Option<Listing> {
         None
     }
 
-    /// A text of the user's without keys and other secrets that are known here, with a mark in their places.
+    /// Replaces API keys and other known secrets in the user's text with a mark.
     fn hide(&self, text: &str) -> String {
         text.to_owned()
     }
 
-    /// Where the session works: the directory, the repository's root (the directory itself where there is none), and the
-    /// user's own folder of instructions.
+    /// Returns where the session works: the directory, the repository's root (the directory itself if there is none),
+    /// and the user's own instruction folders.
     fn places(&self) -> Places;
 
-    /// Platform, architecture, shell and date, one `name: value` a line.
+    /// Returns platform, architecture, shell and date, one `name: value` per line.
     fn environment(&self) -> String;
 
-    /// Branch and changed files, bounded; `None` outside a repository. Repositories can be large and disks slow, so it is
-    /// waited for. It ends soon after `interrupt` is thrown, with whatever was started for it; so it does when it is dropped.
+    /// Returns the branch and the changed files, bounded; `None` outside a repository. Asynchronous, as repositories
+    /// can be large and disks slow. It ends soon after `interrupt` is thrown, or at once when dropped, and ends
+    /// whatever it started.
     fn git_status(&self, interrupt: Interrupt) -> BoxFuture<'static, Option<String>>;
 
-    /// What is not committed, all of it or what this path names; `None` outside a repository, and where git gives no answer. Waited for
-    /// and ended like [`git_status`](Self::git_status).
+    /// Returns the uncommitted changes, all of them or those of this path; `None` outside a repository, and if git
+    /// gives no answer. Interrupted like [`git_status`](Self::git_status).
     fn git_diff(&self, _path: Option<&str>, _interrupt: Interrupt) -> BoxFuture<'static, Option<Uncommitted>> {
         Box::pin(std::future::ready(None))
     }
 
-    /// What a commit would hold: what is staged, or where nothing is, what has changed of the files that git knows, and of the others these,
-    /// which are canonical paths. No program that the repository names is started. Waited for and ended like [`git_status`](Self::git_status).
+    /// Returns what a commit would contain: the staged changes, or if there are none, the changes of tracked files and,
+    /// of the untracked ones, these, given as canonical paths. Starts no program that the repository names. Interrupted
+    /// like [`git_status`](Self::git_status).
     ///
     /// # Errors
     /// Says in a sentence why nothing can be committed.
@@ -78,11 +80,11 @@ pub trait Surroundings: Send + Sync {
         Box::pin(std::future::ready(Err("There is no git here.".to_owned())))
     }
 
-    /// Commits that, if it still stands as it was told, with this message. Git obeys the repository's settings and starts its hooks, as far
-    /// as commands may go.
+    /// Makes this commit with this message, if it would still be the one shown. Git applies the repository's settings
+    /// and runs its hooks, within the limits for commands.
     ///
     /// # Errors
-    /// Says why nothing was committed: a sentence, and behind it what git has printed.
+    /// Says why nothing was committed: a sentence, followed by git's output.
     fn git_commit(
         &self,
         _commit: Committable,
@@ -94,32 +96,32 @@ pub trait Surroundings: Send + Sync {
     }
 }
 
-/// What a working tree holds that its last commit does not.
+/// The changes in a working tree since its last commit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Uncommitted {
-    /// A unified diff, of one file after the other.
+    /// A unified diff of all files in turn.
     pub diff: String,
-    /// Files that git does not know and does not ignore.
+    /// Files that are neither tracked nor ignored.
     pub untracked: Vec<String>,
-    /// There is more of either than could be told.
+    /// True if either was truncated.
     pub is_cut: bool,
 }
 
-/// What lies in a folder.
+/// The contents of a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listing {
-    /// The names, in the order of their bytes.
+    /// The names, in byte order.
     pub names: Vec<String>,
-    /// Whether these are all.
+    /// True if the list is complete.
     pub is_whole: bool,
 }
 
-/// Where the session works.
+/// The locations that a session works with.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Places {
     /// The working directory.
     pub directory: PathBuf,
-    /// The root of the repository that it belongs to.
+    /// The root of its repository.
     pub root: PathBuf,
     /// Folders with the user's own instructions, for example `~/.config/codelet` and `~/.claude`.
     pub own: Vec<PathBuf>,
@@ -127,7 +129,7 @@ pub struct Places {
     pub home: Option<PathBuf>,
 }
 
-/// A world in which there is nothing to be found.
+/// An empty environment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Nowhere;
 

@@ -1,20 +1,21 @@
-//! The loop of a coding agent: asks the model, runs tools, compacts, and can be interrupted anywhere.
+//! The loop of a coding agent: asks the model, runs tools, compacts, and can be interrupted at any point.
 //!
-//! A [`Session`](session::Session) holds one conversation and the parts that it lives on: a [`Model`](model::Model), the
-//! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that permits their calls, and the [`Surroundings`](environment::Surroundings)
-//! that reminders are made of. A prompt starts a [run], a state machine that does nothing itself: it says
-//! what comes next, the driver does it. One place decides to compact, before every request, so also in the middle of
-//! a turn. Whatever happens is an [`Event`](event::Event), and every front end listens to the same ones.
+//! A [`Session`](session::Session) holds one conversation and its dependencies: a [`Model`](model::Model), the
+//! [`Tool`](tool::Tool)s, a [`Gate`](permission::Gate) that decides on permissions, and the
+//! [`Surroundings`](surroundings::Surroundings) from which reminders are built. A prompt starts a [run], a state
+//! machine without side effects: it says what comes next, and the driver does it. One place decides whether to compact:
+//! before every request, even in the middle of a turn. Everything that happens is reported as an
+//! [`Event`](event::Event), the same to every front end.
 //!
-//! What it leaves out: it opens no file and no connection and prints nothing. The edges do, in crates of their own.
+//! Left out: this crate opens no files and no connections, and prints nothing. Other crates at the edges do.
 //!
-//! The folders are floors, the highest first, and each imports only those below it:
+//! The modules are layers, highest first; each imports only from those below it:
 //!
-//! - [`prompts`], commands that stand for prompts, and [`task`], the tool that hands work on to a second session;
-//! - `turn`, what is done: the driver, a step's calls, requests, compactions;
-//! - [`session`], what it is done to, and how that is taken back;
-//! - [`tool`], what a tool is, with the events and hooks that tell of it;
-//! - [`surroundings`], what is read for the model, and [`run`], what comes next and when to give up;
+//! - [`prompts`], commands that expand to prompts, and [`task`], the tool that delegates work to a second session;
+//! - `turn`, the actions: the driver, a step's calls, requests, compactions;
+//! - [`session`], the state they act on, and how to take changes back;
+//! - [`tool`], the tool trait, with the events and hooks that report on calls;
+//! - [`surroundings`], everything read for the model, and [`run`], what comes next and when to stop;
 //! - [`permission`], [`model`], [`interrupt`].
 //!
 //! ```
@@ -24,7 +25,7 @@
 //! use codelet_agent::run::Ending;
 //! use codelet_agent::scripted::Scripted;
 //! use codelet_agent::session::{Parts, Session, Settings};
-//! use codelet_agent::environment::Nowhere;
+//! use codelet_agent::surroundings::Nowhere;
 //! use codelet_context::message::Message;
 //! use std::sync::Arc;
 //!

@@ -1,8 +1,8 @@
-//! Tasks: work that the model hands on to a session of its own, of which only the answer comes back.
+//! Tasks: work that the model delegates to a session of its own, of which only the answer returns.
 //!
-//! [`Task`] is a tool as any other; the session lends it what it needs ([`Lent`]): the model, the gate, the world and the tools. It
-//! runs a second [`Session`] within the call. What that one spends is on the bill of the session that lends, whatever becomes of it:
-//! it may be interrupted or break down.
+//! [`Task`] is a tool like any other; the session lends it what it needs ([`Lent`]): the model, the gate, the world and
+//! the tools. It runs a second [`Session`] within the call. Its cost is on the bill of the lending session, even if it
+//! is interrupted or crashes.
 
 mod agents;
 mod told;
@@ -33,31 +33,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The parameter that names a defined agent, where there are any.
+/// The parameter that names a defined agent, if there are any.
 const AGENT: &str = "subagent_type";
-/// Steps of one task, where the session's own bound is not narrower.
+/// The maximum number of steps of a task, unless the session's own limit is lower.
 const STEPS: u32 = 50;
-/// Characters of a task's name.
+/// The maximum length of a task's name, in characters.
 const LONGEST_NAME: usize = 60;
-/// What the session of a task may take to end what it started, so that the one around it still hears its answer.
+/// The time for a task's session to end what it started, so that the outer session still receives its answer.
 const TASK_GRACE: Duration = GRACE.saturating_sub(Duration::from_millis(20));
-/// Things of a task that the user is told.
+/// The maximum number of notices to the user per task.
 const MOST_TOLD: usize = 8;
 
-/// What stands behind the system prompt of a task's session.
+/// Text appended to the system prompt of a task's session.
 const BRIEF: &str = "You work on one task that another agent has given you. Nobody answers questions. It gets your last answer and nothing \
     else: say there what you found or changed, with paths, and what is open.";
 
-/// Hands out what a task works with. The loop does not know how tools are made.
+/// Supplies tasks with tools and models. The loop does not know how to make them.
 pub trait Outfitter: Send + Sync {
-    /// The session's own tools anew, for a model that takes pictures or does not: they may go exactly as far as those, now and whenever
-    /// that changes, and share nothing else with them, neither what they have seen of files nor where the shell stands.
+    /// Returns fresh instances of the session's own tools, for a model that does or does not accept images: they have
+    /// exactly the same permissions, now and whenever those change, and share nothing else with them, neither the files
+    /// they have seen nor the shell's directory.
     fn tools(&self, sees_images: bool) -> Vec<Arc<dyn Tool>>;
 
-    /// The model that a definition of this author's names, in a session that asks the model `current`.
+    /// Returns the model that a definition by this author names, in a session with the model `current`.
     ///
     /// # Errors
-    /// Why it is not asked, a sentence for the user.
+    /// Says in a sentence for the user why it is not used.
     fn model<'a>(
         &'a self,
         name: &'a str,
@@ -66,17 +67,17 @@ pub trait Outfitter: Send + Sync {
     ) -> BoxFuture<'a, Result<Arc<dyn Model>, String>>;
 }
 
-/// The tool.
+/// The `Task` tool.
 pub struct Task {
     spec: ToolSpec,
     outfitter: Arc<dyn Outfitter>,
     agents: Vec<Definition>,
-    /// How many were begun.
+    /// The number of tasks started.
     begun: AtomicUsize,
 }
 
 impl Task {
-    /// One whose tasks work with what is handed out here, and may be for one of these agents.
+    /// Creates the tool; this outfitter supplies its tasks, which may use one of these agents.
     pub fn new(outfitter: Arc<dyn Outfitter>, agents: Vec<Definition>) -> Self {
         let mut description = include_str!("task/task.md").trim_end().to_owned();
         let mut parameters = json!({
@@ -103,19 +104,19 @@ impl Task {
         }
     }
 
-    /// The tools of a task: of those that the session has, those that work here, and those of servers as they stand.
+    /// Returns the tools of a task: fresh instances of those that the session has, and those of servers as they are.
     fn tools(&self, lent: &Lent<'_>, agent: Option<&Agent>, sees_images: bool) -> Vec<Arc<dyn Tool>> {
         let has = |tool: &Arc<dyn Tool>| lent.own.iter().any(|own| own.spec().name == tool.spec().name);
         let fresh = self.outfitter.tools(sees_images).into_iter().filter(has);
         fresh
             .chain(lent.served.iter().cloned())
-            // Its session has one of its own for skills.
+            // The task's session has its own tool for skills.
             .filter(|tool| &*tool.spec().name != skills::TOOL)
             .filter(|tool| !tool.works_apart() && agent.is_none_or(|agent| agent.has(tool)))
             .collect()
     }
 
-    /// The model of a task; none where the user interrupts meanwhile.
+    /// Returns the model of a task; `None` if the user interrupts meanwhile.
     async fn model(
         &self,
         agent: Option<&Agent>,
@@ -179,7 +180,7 @@ impl Task {
         let ending = session.prompt(Prompt::from(prompt), &call.interrupt, &mut teller).await;
         let (told, place) = (teller.told, lent.world.places().directory);
         let transcript = told::transcript(name, &session);
-        // The conversation is not this call's to change; a copy gives it the same handle.
+        // This call must not change the conversation; a copy of the archive assigns the same handle.
         let handle = call.conversation.archive().clone().keep(&transcript, TOOL, "kept");
         let answer = told::answer(name, &ending, &session, &place) + &kept(&handle) + "\n";
         let mut output = match ending {
@@ -193,7 +194,7 @@ impl Task {
     }
 }
 
-/// How the session of a task works: as the one that has handed it on, within bounds of its own.
+/// Returns the settings of a task's session: those of the parent session, with limits of its own.
 fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
     let Limits {
         max_steps, patience, ..
@@ -220,7 +221,7 @@ fn settings(lent: &Lent<'_>, agent: Option<&Agent>, number: usize) -> Settings {
     }
 }
 
-/// What the task is called where people read it.
+/// Returns the task's name for people.
 fn name(parameters: &Parameters) -> String {
     let named = parameters.str("description").unwrap_or_default();
     let named = match parameters.str(AGENT).filter(|agent| !agent.trim().is_empty()) {
@@ -231,7 +232,7 @@ fn name(parameters: &Parameters) -> String {
     clip(line.trim(), LONGEST_NAME).into_owned()
 }
 
-/// A text parameter that has to be there and to say something.
+/// Returns a required, non-blank text parameter.
 fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, String> {
     let text = parameters.str(name).filter(|text| !text.trim().is_empty());
     text.ok_or_else(|| format!("`{name}` is missing: a text"))
@@ -253,7 +254,7 @@ impl Tool for Task {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         text(parameters, "description")?;
         text(parameters, "prompt")?;
-        // Each call of it is judged when it is made.
+        // Each call within the task is judged when it is made.
         Ok(Vec::new())
     }
 
@@ -274,8 +275,8 @@ impl Tool for Task {
     }
 }
 
-/// Hooks of the session that a task was handed on by, as far as they are about calls and compactions: its prompt and its answer are
-/// the model's affair.
+/// The parent session's hooks, limited to events of calls and compactions: the task's prompt and answer are the model's
+/// business.
 struct OfCalls(Arc<dyn Hooks>);
 
 impl Hooks for OfCalls {
@@ -293,7 +294,7 @@ impl Hooks for OfCalls {
     }
 }
 
-/// A gate that says which task asks.
+/// A gate that names the task in each question.
 struct Named {
     gate: Arc<dyn Gate>,
     task: String,
@@ -308,7 +309,7 @@ impl Gate for Named {
     }
 
     fn permission(&self) -> Permission {
-        // It looks as a session does that plans, but the plan is not its to make.
+        // The task's session reads as in plan mode, but does not make the plan.
         self.gate.permission().max(Permission::Read)
     }
 
@@ -321,12 +322,12 @@ impl Gate for Named {
     }
 }
 
-/// Shows how far a task is, and gathers what the user should know of it.
+/// Shows a task's progress, and collects notices for the user.
 struct Teller<'a> {
     name: &'a str,
     live: &'a Live,
     seat: Seat,
-    /// The one that was asked for last.
+    /// The latest step requested.
     step: u32,
     progress: Progress,
     told: Vec<String>,

@@ -1,7 +1,8 @@
-//! What a session does: it carries a prompt to its end, and asks the model some things beside that.
+//! The actions of a session: it carries a prompt to its end, and makes some requests of its own.
 //!
-//! `user` takes the prompt, `reminders` says what is told before it, `driver` does what the run says: `ask` makes a request, `account`
-//! puts it on the bill, `step` has the calls made, each by `call`, and `compaction` edits the conversation.
+//! `user` takes the prompt, `reminders` adds the reminders in front of it, and `driver` does what the run says: `ask`
+//! makes a request, `account` puts it on the bill, `step` runs the calls, each by `call`, and `compaction` edits the
+//! conversation.
 
 mod account;
 mod again;

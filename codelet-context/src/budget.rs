@@ -1,4 +1,4 @@
-//! What tokens weigh and cost, what fills the window, and when an edit pays.
+//! Token weights and costs, context-window occupancy, and the decision when an edit pays off.
 
 pub(crate) mod account;
 pub mod breaks;

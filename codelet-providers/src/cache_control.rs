@@ -1,18 +1,18 @@
-//! Where a prompt cache is told to keep what it has read. Marks are put on while a request is written; the engine's
-//! messages never carry any.
+//! Cache marks: the positions up to which a provider caches the prompt. Marks are added while a request is written; the
+//! engine's messages never contain any.
 //!
-//! At most four are taken: at the end, at the end of what was sent before, at the place before which the next edit is
-//! expected, after the stable reminders at the head, and, where one is left, after the system prompt (which holds the tools
-//! too).
+//! At most four are accepted: at the end, at the end of the previous request, before the position of the next expected
+//! edit, after the stable reminders at the head, and, if one is left, after the system prompt (which also covers the
+//! tools).
 
 use codelet_context::message::{Extra, Message, Origin, Part, Role, ToolResult};
 pub use codelet_context::price::Lifetime;
 use serde_json::{Map, Value, json};
 
-/// How many marks a vendor takes in one request.
+/// The maximum number of marks in one request.
 const MOST: usize = 4;
 
-/// The mark that a vendor takes for a lifetime.
+/// Returns the vendor's mark for a lifetime.
 pub(crate) fn of(lifetime: Lifetime) -> Value {
     match lifetime {
         Lifetime::FiveMinutes => json!({"type": "ephemeral"}),
@@ -20,9 +20,9 @@ pub(crate) fn of(lifetime: Lifetime) -> Value {
     }
 }
 
-/// Puts marks on messages that are about to be written. `edge` is the end of what was sent before and `next` the place
-/// before which the next edit is expected; both count messages as they stand here. Returns whether one
-/// is left for the last tool, since there is no system prompt to mark.
+/// Adds marks to messages that are about to be written. `edge` is the end of the previous request and `next` the
+/// position before which the next edit is expected, both as indices into `messages`. Returns whether a mark is left for
+/// the last tool because there is no system prompt to mark.
 pub(crate) fn place(
     messages: &mut [Message],
     edge: Option<usize>,
@@ -34,8 +34,8 @@ pub(crate) fn place(
     let before = |end: usize| last_before(messages, end, carries);
     let edge = match edge {
         Some(edge) => before(edge.min(messages.len())),
-        // Without an edge, the end of the request before this one: what was appended since may be more than the vendor
-        // looks back over.
+        // Without an edge, the end of the previous request: more may have been appended since than the vendor looks
+        // back.
         None => messages
             .iter()
             .rposition(|message| message.role == Role::Assistant)
@@ -44,7 +44,7 @@ pub(crate) fn place(
     let system = has_system.then(|| before(1)).flatten();
     let next = next.and_then(|next| before(next.min(messages.len())));
     let mut places = Vec::with_capacity(MOST + 1);
-    // What comes last is left out where there are too many: whoever reads the head reads the system prompt with it.
+    // If there are too many, the last ones are dropped: reading the head from the cache covers the system prompt.
     for place in [before(messages.len()), edge, next, head(messages, carries), system]
         .into_iter()
         .flatten()
@@ -59,10 +59,10 @@ pub(crate) fn place(
     !has_system
 }
 
-/// The last part before a message that can carry a mark.
+/// Returns the last part before a message that can carry a mark.
 fn last_before(messages: &[Message], end: usize, carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
     messages[..end].iter().enumerate().rev().find_map(|(at, message)| {
-        // Where several messages are written as one, answers come first: a text is then the last of them.
+        // If several messages are written as one, tool results come first, so a text is the last part.
         let of = |wanted: fn(&Part) -> bool| message.parts.iter().rposition(|part| wanted(part) && carries(part));
         of(|part| !matches!(part, Part::ToolResult(_)))
             .or_else(|| of(|_| true))
@@ -70,8 +70,8 @@ fn last_before(messages: &[Message], end: usize, carries: fn(&Part) -> bool) -> 
     })
 }
 
-/// The last of the stable reminders that stand before everything else. Those of other kinds differ from prompt to prompt and
-/// go elsewhere at the next edit: what is kept behind one of them is never read again.
+/// Returns the last of the stable reminders that precede everything else. Other kinds differ from prompt to prompt and
+/// move at the next edit, so a prefix cached after one of them would never be read again.
 fn head(messages: &[Message], carries: fn(&Part) -> bool) -> Option<(usize, usize)> {
     let is_stable = |part: &Part| matches!(part, Part::Text(text) if matches!(text.origin, Origin::Reminder(kind) if kind.is_at_head()));
     let mut last = None;
@@ -95,7 +95,7 @@ fn head(messages: &[Message], carries: fn(&Part) -> bool) -> Option<(usize, usiz
     last
 }
 
-/// Whether a block of the Anthropic wire can carry a mark.
+/// Returns whether a block of the Anthropic wire can carry a mark.
 pub(crate) fn is_block(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.body.is_blank(),
@@ -104,7 +104,7 @@ pub(crate) fn is_block(part: &Part) -> bool {
     }
 }
 
-/// Whether a part of a chat message can: only words can.
+/// Returns whether a part of a chat message can carry a mark: only text can.
 pub(crate) fn is_words(part: &Part) -> bool {
     match part {
         Part::Text(text) => !text.body.is_blank(),
@@ -123,7 +123,7 @@ fn mark(part: &mut Part, mark: &Value) {
         Part::Text(text) => with(&mut text.extra, &["type", "text"], mark),
         Part::Image(image) => with(&mut image.extra, &["type", "source"], mark),
         Part::ToolCall(call) => with(&mut call.extra, &["type", "id", "name", "input"], mark),
-        // A plain answer of the Anthropic wire carries the mark itself; one in parts on its last words.
+        // A plain tool result of the Anthropic wire carries the mark itself; one with parts, on its last text.
         Part::ToolResult(result) => match inner(result) {
             Some(at) => self::mark(&mut result.output[at], mark),
             None => with(&mut result.extra, &["type", "tool_use_id", "content", "is_error"], mark),
@@ -132,7 +132,7 @@ fn mark(part: &mut Part, mark: &Value) {
     }
 }
 
-/// The mark as the last field; the empty places of the others keep them before it.
+/// Adds the mark as the last field; empty entries for the other fields keep them before it.
 fn with(extra: &mut Extra, usual: &[&str], mark: &Value) {
     let mut fields: Map<String, Value> = extra
         .iter()

@@ -1,4 +1,4 @@
-//! Errors sorted by what can be done about them, from the vendors' statuses, codes and words.
+//! Classification of errors by what can be done about them, from vendors' statuses, codes and messages.
 
 mod count;
 mod limit;
@@ -9,7 +9,7 @@ use crate::wait::{self, Headers};
 use codelet_agent::model::{ModelError, Suspects};
 use serde_json::Value;
 
-/// Words about what was said.
+/// Words about the conversation.
 const SAID: &[&str] = &[
     "messages.",
     "messages[",
@@ -36,7 +36,7 @@ const SAID: &[&str] = &[
     "document",
     "pdf",
 ];
-/// Words about what a request says beside it: what is wrong there is wrong without a word of the conversation, too.
+/// Words about other parts of a request, whose errors do not depend on the conversation.
 const SETTINGS: &[&str] = &[
     "model",
     "tool",
@@ -66,20 +66,20 @@ const SETTINGS: &[&str] = &[
     "cache_control",
 ];
 
-/// So much of a vendor's words is passed on, in bytes.
+/// The maximum length of a quoted vendor message, in bytes.
 const LONGEST: usize = 1_000;
 
-/// A reply that is no answer: a status other than success, or an error event within a stream.
+/// An error response: a status other than success, or an error event within a stream.
 pub(crate) struct Refusal<'a> {
-    /// The status; none within a stream.
+    /// The status; `None` within a stream.
     pub status: Option<u16>,
     /// The reply's headers.
     pub headers: &'a dyn Headers,
-    /// What was sent, JSON or not.
+    /// The body, JSON or not.
     pub body: &'a str,
 }
 
-/// No headers, as within a stream.
+/// An empty set of headers, for errors within a stream.
 pub(crate) struct NoHeaders;
 
 impl Headers for NoHeaders {
@@ -88,7 +88,7 @@ impl Headers for NoHeaders {
     }
 }
 
-/// Sorts a refusal. No secret is in an error.
+/// Classifies an error response. The result contains no secret.
 pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     let parsed = error_object(refusal.body);
     let words = Words::of(&parsed, refusal);
@@ -114,7 +114,7 @@ pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     }
     match status {
         403 => ModelError::Credentials { said },
-        // Within a stream there is no status, and what has begun was accepted: the vendor failed.
+        // Within a stream there is no status, and the request was accepted: the vendor failed.
         0 if !words.is_bad_request() => ModelError::Busy { retry_after, said },
         _ if words.is_about_what_was_said(status) => ModelError::Rejected {
             said,
@@ -127,12 +127,12 @@ pub(crate) fn classify(refusal: &Refusal, secrets: &Secrets) -> ModelError {
     }
 }
 
-/// The object that describes the error, wherever a vendor puts it; null where there is none.
+/// Returns the object that describes the error, wherever the vendor puts it; null if there is none.
 fn error_object(body: &str) -> Value {
     let Ok(mut value) = serde_json::from_str::<Value>(body) else {
         return Value::Null;
     };
-    // Gemini wraps an error into a list where a stream was asked for.
+    // Gemini wraps an error in a list in streaming mode.
     if let Value::Array(items) = &mut value {
         value = items.first_mut().map(Value::take).unwrap_or_default();
     }
@@ -148,12 +148,12 @@ fn error_object(body: &str) -> Value {
     }
 }
 
-/// What an error says of itself.
+/// The texts of an error.
 struct Words {
     said: String,
-    /// Message, code and type in small letters, to look for words in.
+    /// Message, code and type in lower case, for searching.
     lower: String,
-    /// Code, type and status as they stand.
+    /// Code, type and status, unchanged.
     codes: Vec<String>,
     status: Option<u16>,
 }
@@ -171,10 +171,10 @@ impl Words {
             .or_else(|| text("error"))
             .or_else(|| text("detail"))
             .or_else(|| text("msg"));
-        // A gateway may wrap what the vendor behind it said.
+        // A gateway may wrap its vendor's message.
         let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
         let raw = raw.and_then(Value::as_str).filter(|raw| !raw.trim().is_empty());
-        // AWS names the kind in a header, with an address behind it.
+        // AWS names the kind in a header, followed by a URL.
         let kind = refusal.headers.header("x-amzn-errortype");
         let kind = kind.and_then(|kind| kind.split([':', '#']).next()).map(str::trim);
         let codes: Vec<String> = ["code", "type", "status"]
@@ -191,12 +191,12 @@ impl Words {
             (None, _) => body.to_owned(),
         };
         shorten(&mut said);
-        // Some name the place beside the message.
+        // Some vendors name the location in a separate field.
         let place = text("param").filter(|place| place.contains(['.', '[']) && !said.contains(place));
         if let Some(place) = place {
             said = format!("{said} ({place})");
         }
-        // A line each: a number among the codes is no part of what is said.
+        // One per line, so that a number among the codes is not read as part of the message.
         let lower = format!("{said}\n{}", codes.join("\n")).to_ascii_lowercase();
         let kind = codes.iter().find(|code| code.chars().any(char::is_alphabetic));
         said = match (refusal.status, kind) {
@@ -227,7 +227,7 @@ impl Words {
         phrases.iter().any(|phrase| self.lower.contains(phrase))
     }
 
-    /// Money or a quota is used up: asking again soon does not help.
+    /// Returns whether credit or a quota is exhausted: retrying soon does not help.
     fn is_quota(&self, names_a_wait: bool) -> bool {
         self.has_code(&[
             "insufficient_quota",
@@ -255,7 +255,7 @@ impl Words {
         ])
     }
 
-    /// The vendor calls it a trouble of its own, whatever the status.
+    /// Returns whether the vendor describes it as its own failure, whatever the status.
     fn is_passing(&self) -> bool {
         let codes = [
             "overloaded_error",
@@ -277,8 +277,8 @@ impl Words {
         self.has_code(&codes)
     }
 
-    /// It is about the conversation, so that every later request would be refused with it; a model that sees no pictures is
-    /// told of by some gateways as one that is not there.
+    /// Returns whether it concerns the conversation, so that every later request would be rejected too; some gateways
+    /// report a model that does not accept images as not found.
     fn is_about_what_was_said(&self, status: u16) -> bool {
         if is_about_pictures(&self.lower) && matches!(status, 0 | 400 | 404 | 413 | 415 | 422) {
             return true;

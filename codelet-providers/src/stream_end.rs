@@ -1,4 +1,4 @@
-//! When an answer has come whose server neither ends the stream nor closes the connection.
+//! Detection of the end of an answer if the server neither ends the stream nor closes the connection.
 
 use crate::frames::Missing;
 use std::sync::Arc;
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long the rest is waited for once there is a reason to stop: longer than any ordinary pause between two frames, as many
-/// gateways give a reason before the last of the answer, and some in every frame.
+/// The wait for further frames after a stop reason: longer than any ordinary pause between two frames, since many
+/// gateways send the reason before the end of the answer, and some in every frame.
 const REST: Duration = Duration::from_secs(12);
-/// The same for a provider that is known to leave its streams open.
+/// The same for a provider known to leave its streams open.
 const KNOWN: Duration = Duration::from_secs(1);
 
-/// How the answers of one provider have ended.
+/// Observations about the ends of one provider's answers.
 #[derive(Default)]
 pub(crate) struct Habits {
-    /// One had all, and its stream was left open.
+    /// True if an answer was complete and its stream was left open.
     stays_open: AtomicBool,
-    /// The same without counts.
+    /// The same for an answer without usage.
     leaves_counts_out: AtomicBool,
-    /// One went on after a reason to stop.
+    /// True if an answer continued after a stop reason.
     goes_on: AtomicBool,
 }
 
@@ -35,16 +35,16 @@ impl Habits {
     }
 }
 
-/// When no more of one answer is waited for.
+/// The deadline for further frames of one answer.
 pub(crate) struct StreamEnds {
     habits: Arc<Habits>,
-    /// The longest silence that is borne anyway.
+    /// The general limit on silence.
     most: Duration,
-    /// What was missing when the wait was settled, and when it is over.
+    /// The missing part when the wait was decided, and its deadline.
     settled: Option<(Missing, Instant)>,
-    /// There is a reason to stop, and so much had come with it.
+    /// The amount of content when a stop reason had arrived.
     stopped_at: Option<usize>,
-    /// The answer went on after a reason to stop: none is believed any more.
+    /// True if the answer continued after a stop reason, so further ones are ignored.
     goes_on: bool,
 }
 
@@ -59,12 +59,12 @@ impl StreamEnds {
         }
     }
 
-    /// When the answer is over, if nothing else comes.
+    /// Returns the deadline, if nothing else arrives.
     pub(crate) fn at(&self) -> Option<Instant> {
         self.settled.map(|(_, at)| at)
     }
 
-    /// Settles how long the rest is waited for, by what is missing after a frame and how much of the answer has come.
+    /// Decides the wait for the rest, from what is missing after a frame and the amount of content so far.
     pub(crate) fn settle(&mut self, missing: Missing, content: usize, now: Instant) {
         if self.goes_on || missing == Missing::End {
             return;
@@ -76,7 +76,7 @@ impl StreamEnds {
             return;
         }
         self.stopped_at = Some(content);
-        // Some servers send a reason before anything else.
+        // Some servers send a reason before any content.
         if content == 0 {
             return;
         }
@@ -87,7 +87,7 @@ impl StreamEnds {
         }
     }
 
-    /// The stream is over. Where that is so because nothing came any more, the next answer need not wait as long.
+    /// Records the end of the stream. If the deadline ended it, the next answer need not wait as long.
     pub(crate) fn over(&self, now: Instant) {
         match self.settled {
             Some((Missing::Counts, at)) if now >= at => self.habits.leaves_counts_out.store(true, Ordering::Relaxed),
@@ -106,9 +106,9 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// What comes of a stream whose frames come at these times, in milliseconds, and that is never closed.
+    /// The outcome of a stream whose frames arrive at these times, in milliseconds, and that is never closed.
     struct Played {
-        /// When the answer was over; none where only the longest silence or a last word ends it.
+        /// The time at which the answer ended; `None` if only the limit on silence or a final event ends it.
         took: Option<u64>,
         said: String,
         calls: usize,
@@ -316,10 +316,10 @@ mod tests {
         let habits = Arc::default();
         assert_eq!(play(Wire::Chat, &habits, &counted).took, Some(12_000));
         assert_eq!(play(Wire::Chat, &habits, &counted).took, Some(1_000));
-        // Its counts may still come late.
+        // Its usage may still arrive late.
         assert_eq!(play(Wire::Chat, &habits, &uncounted).took, Some(12_000));
         assert_eq!(play(Wire::Chat, &habits, &uncounted).took, Some(1_000));
-        // Another provider is another matter.
+        // Another provider has its own record.
         assert_eq!(play(Wire::Chat, &Arc::default(), &counted).took, Some(12_000));
     }
 
@@ -382,7 +382,7 @@ mod tests {
                     };
                     (at, frame)
                 }).collect();
-                // Pauses that are longer than the wait, made of several frames that bring nothing, may end it.
+                // A pause of several empty frames, longer than the wait, may end the answer.
                 let is_spread = pieces.iter().any(|(.., length)| *length == 0);
                 let has_end = pieces.iter().any(|(_, has_reason, ..)| *has_reason);
                 if has_end && !is_spread {

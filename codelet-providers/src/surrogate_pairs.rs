@@ -1,29 +1,29 @@
-//! Characters that a server has cut into halves: JSON writes what is outside of the first plane as a pair of escapes, and a
-//! server that streams such text piece by piece may send each half in a piece of its own, which is no JSON.
+//! Repair of surrogate pairs that a server has split: JSON escapes a character outside the Basic Multilingual Plane as
+//! two surrogates, and a server that streams such text may send each half in a separate frame, which is not valid JSON.
 //!
-//! A half is replaced by a character that nobody uses, so that the frame can be read; once the pieces stand together, two
-//! halves are a character again, and one that is left alone is U+FFFD.
+//! A half is replaced by an unused private-use character, so that the frame can be parsed; once the pieces are joined,
+//! two halves become the character again, and an unpaired one becomes U+FFFD.
 
 use crate::frames::{Deltas, Whole};
 use codelet_agent::model::Delta;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// The last 2,048 characters of the last private plane stand for the halves, from U+D800 on.
+/// The first of the last 2,048 characters of the last private-use plane, which represent the halves from U+D800 on.
 const FROM: u32 = 0x10_F800;
 
-/// The halves of one reply.
+/// The state for one reply.
 #[derive(Default)]
 pub(crate) struct SurrogatePairs {
-    /// There were some.
+    /// True if any halves occurred.
     any: bool,
-    /// The first half of a character, at the end of the words and of the thinking so far.
+    /// The first half of a character, at the end of the text and of the thinking so far.
     text: Option<char>,
     thinking: Option<char>,
 }
 
 impl SurrogatePairs {
-    /// A frame without halves.
+    /// Returns a frame without halves.
     pub(crate) fn mend<'a>(&mut self, frame: &'a str) -> Cow<'a, str> {
         let Some(mended) = without_halves(frame) else {
             return Cow::Borrowed(frame);
@@ -32,7 +32,7 @@ impl SurrogatePairs {
         Cow::Owned(mended)
     }
 
-    /// Puts halves together in what is shown; a first half waits for the second.
+    /// Joins halves in displayed deltas; a first half is held back until the second arrives.
     pub(crate) fn join(&mut self, deltas: &mut Deltas) {
         if !self.any {
             return;
@@ -47,7 +47,7 @@ impl SurrogatePairs {
         deltas.retain(|delta| !matches!(delta, Delta::Text(text) | Delta::Thinking(text) if text.is_empty()));
     }
 
-    /// Puts halves together in a whole reply.
+    /// Joins halves in a complete reply.
     pub(crate) fn join_whole(&self, whole: &mut Whole) {
         if self.any {
             whole.list.iter_mut().for_each(join_value);
@@ -78,7 +78,7 @@ fn join_value(value: &mut Value) {
     }
 }
 
-/// The half that a character stands for.
+/// Returns the half that a character represents.
 fn half(character: char) -> Option<u16> {
     let offset = u32::from(character).checked_sub(FROM)?;
     u16::try_from(0xD800 + offset).ok()
@@ -99,7 +99,7 @@ fn joined(text: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// The same JSON with characters in place of the escapes that are half of one; none where there are no such escapes.
+/// Replaces escapes of single halves in a JSON text by characters; `None` if there are none.
 fn without_halves(frame: &str) -> Option<String> {
     let bytes = frame.as_bytes();
     let mut mended = String::new();
@@ -107,7 +107,7 @@ fn without_halves(frame: &str) -> Option<String> {
     while let Some(next) = bytes[at..].iter().position(|&byte| byte == b'\\') {
         at += next;
         let Some(unit) = escaped(bytes, at).filter(|unit| (0xD800..0xE000).contains(unit)) else {
-            // What is escaped is passed over: a backslash among it begins nothing.
+            // An escaped character is skipped: if it is a backslash, it begins no escape.
             at = (at + 2).min(bytes.len());
             continue;
         };
@@ -124,7 +124,7 @@ fn without_halves(frame: &str) -> Option<String> {
     (copied > 0).then(|| mended + &frame[copied..])
 }
 
-/// The unit that a `\uXXXX` at this place stands for.
+/// Returns the UTF-16 code unit of a `\uXXXX` at this position.
 fn escaped(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -140,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// What is shown of a chat whose words come in these pieces, and what the whole reply says.
+    /// Returns the displayed text of a chat streamed in these pieces, and the text of the whole reply.
     fn said(pieces: &[&str]) -> (String, String) {
         let (mut halves, mut chat, mut shown) = (SurrogatePairs::default(), Chat::default(), String::new());
         let chunks = pieces

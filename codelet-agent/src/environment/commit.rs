@@ -1,33 +1,33 @@
-//! A commit: what it would hold, and what was made of it.
+//! A commit: its planned contents, and its result.
 
 use std::path::PathBuf;
 
-/// What a commit would hold and how git would make it.
+/// The planned contents of a commit and how git would make it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Committable {
-    /// The branch that is checked out; none where `HEAD` is detached.
+    /// The current branch; `None` if `HEAD` is detached.
     pub branch: Option<String>,
-    /// The commit that it stands on; none where there is none yet.
+    /// The parent commit; `None` if there is none yet.
     pub head: Option<String>,
-    /// Who git would name as its author.
+    /// The author that git would record.
     pub author: String,
-    /// What goes in was staged; else nothing was.
+    /// True if the contents were staged; false if nothing was.
     pub is_staged: bool,
-    /// What goes in.
+    /// The files to commit.
     pub files: Vec<Changed>,
-    /// More goes in than `files` name.
+    /// True if there are more than `files` lists.
     pub is_cut: bool,
-    /// Files with changes that stay out.
+    /// Changed files that are left out.
     pub left_out: Vec<String>,
-    /// Files that git does not know and that stay out.
+    /// Untracked files that are left out.
     pub untracked: Vec<String>,
-    /// Hooks that git would start, as paths from the root.
+    /// The hooks that git would run, as paths from the root.
     pub hooks: Vec<String>,
-    /// What those hooks hold, so that a commit is shown again once one of them is another.
+    /// The contents of those hooks, so that the commit is shown again if one of them changes.
     pub hook_contents: Vec<Vec<u8>>,
-    /// Further programs that the repository's settings name and git may start, as `setting = program`.
+    /// Other programs from the repository's settings that git may run, as `setting = program`.
     pub programs: Vec<String>,
-    /// Git would sign it.
+    /// True if git would sign it.
     pub is_signed: bool,
     /// The changes, bounded.
     pub diff: String,
@@ -35,39 +35,39 @@ pub struct Committable {
     pub subjects: Vec<String>,
 }
 
-/// A file that goes into a commit.
+/// A file to commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed {
-    /// What becomes of it.
+    /// The kind of change.
     pub change: Change,
     /// Its name from the repository's root, on one line.
     pub name: String,
-    /// The same, exactly.
+    /// The same name, exactly.
     pub path: PathBuf,
-    /// Lines that are added and removed; none where it is no text.
+    /// The numbers of added and removed lines; `None` if it is not text.
     pub lines: Option<(u64, u64)>,
-    /// Its mode in git's words, where it does not stay or become a plain file: `old mode 100644, new mode 100755`,
-    /// `new file mode 120000 -> TARGET` for a link.
+    /// Its mode in git's terms, unless it stays or becomes a plain file: `old mode 100644, new mode 100755`, `new file
+    /// mode 120000 -> TARGET` for a link.
     pub mode: Option<String>,
-    /// A tool of the session has written it; a command, or somebody else, may have changed it too.
+    /// True if a tool of the session wrote it; a command, or someone else, may have changed it too.
     pub is_written_here: bool,
 }
 
-/// What becomes of a file.
+/// The kind of change of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// It is new.
     Added,
     /// Its content or mode changes.
     Modified,
-    /// It becomes something else, such as a link in place of a file.
+    /// Its type changes, such as a file to a link.
     Retyped,
-    /// It goes away.
+    /// It is deleted.
     Deleted,
 }
 
 impl Change {
-    /// The letter that git has for it.
+    /// Returns git's letter for it.
     pub fn letter(self) -> char {
         match self {
             Change::Added => 'A',
@@ -81,14 +81,14 @@ impl Change {
 /// A commit that was made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Made {
-    /// Its name, abbreviated.
+    /// Its abbreviated id.
     pub id: String,
     /// The first line of its message, which hooks may have written.
     pub subject: String,
     /// The files in it, which hooks may have chosen.
     pub files: Vec<String>,
-    /// What hooks printed.
+    /// The output of hooks.
     pub output: String,
-    /// What was changed meanwhile that somebody obeys; it starts with "changed".
+    /// Changes made meanwhile to files that other programs obey; it starts with "changed".
     pub changed: Option<String>,
 }

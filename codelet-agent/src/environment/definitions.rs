@@ -1,8 +1,8 @@
-//! Definitions: Markdown files with front matter that a project or its user keeps for agents, such as skills and commands. Where they lie,
-//! in which order, whose they are, and what they say.
+//! Definitions: Markdown files with front matter that a project or its user keeps for agents, such as skills and
+//! commands. Finds them, in order, with their authors and contents.
 //!
-//! What a project keeps is its authors' word and not the user's, and to read it starts nothing. A project's files are read from within it
-//! only, none of them is git's, and none is anything but a regular file; whatever of a text no reader sees is left out.
+//! A project's definitions are its authors' words, not the user's, and reading them starts nothing. They are read only
+//! from within the project, never from git's folder, and only from regular files; invisible characters are removed.
 
 pub(crate) mod front;
 
@@ -21,75 +21,77 @@ pub(crate) mod tests;
 
 /// The folders in which a project, and a home, keeps definitions, in this order.
 const SHELVES: [&str; 2] = [".agents", ".claude"];
-/// The longest definition, in bytes: about 25,000 tokens. None is cut, as half of an instruction may say the opposite.
+/// The longest definition, in bytes: about 25,000 tokens. None is truncated, as half of an instruction may mean the
+/// opposite.
 const LONGEST: usize = 100_000;
-/// The most of one kind that are read.
+/// The maximum number of definitions of one kind.
 const MOST: usize = 200;
-/// The most names of one folder that are looked at.
+/// The maximum number of names examined in one folder.
 const MOST_NAMES: usize = 2_000;
-/// How deep folders of files may be nested.
+/// The maximum nesting of folders.
 const LEVELS: usize = 3;
-/// The most that the user is told at once.
+/// The maximum number of notices shown at once.
 const MOST_NOTICES: usize = 8;
 
-/// A kind of definition, and how it lies in its folder.
+/// A kind of definition, and its layout on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind {
-    /// The folder, which is also what they are called: `skills`.
+    /// The folder, and the name of the kind: `skills`.
     pub folder: &'static str,
-    /// The file in a folder of each one's own (`skills/NAME/SKILL.md`); `None` where each is a file (`commands/NAME.md`), in whatever
-    /// folder below.
+    /// The file inside each definition's own folder (`skills/NAME/SKILL.md`); `None` if each is a file
+    /// (`commands/NAME.md`), at any depth.
     pub file: Option<&'static str>,
-    /// What has to stand in the front matter.
+    /// The required fields of the front matter.
     pub required: &'static [&'static str],
 }
 
-/// Whose word a definition is.
+/// The author of a definition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Author {
-    /// The user's: it lies in their own folders.
+    /// The user: it is in their own folders.
     User,
-    /// The project's authors'.
+    /// The project's authors.
     Project,
 }
 
-/// A definition, as it was found. Its text is [read](Definition::body) when it is wanted.
+/// A definition, as found. [`body`](Definition::body) reads its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Definition {
     /// Its name, of letters, digits, `-` and `_`: that of its folder or file.
     pub name: String,
-    /// The folders that it lies in below that of its kind, parted by `/`; empty for most.
+    /// The folders between it and that of its kind, separated by `/`; empty for most.
     pub group: String,
-    /// What stands in its front matter.
+    /// Its front matter.
     pub front: Front,
-    /// The true name of its file.
+    /// The canonical path of its file.
     pub path: PathBuf,
-    /// Whose word it is.
+    /// Its author.
     pub author: Author,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Found {
-    /// One of each name: the user's own first, then from the repository's root down, each folder's in the order of their names.
+    /// One definition of each name: the user's own first, then from the repository's root down, sorted by name within
+    /// each folder.
     pub definitions: Vec<Definition>,
-    /// What the user should know: what was left out, and why.
+    /// Notices for the user: what was left out, and why.
     pub notices: Vec<String>,
 }
 
-/// What a definition says.
+/// The contents of a definition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Body {
-    /// Its text behind the front matter, as a reader sees it.
+    /// The text after the front matter, without invisible characters.
     pub text: String,
     /// Its front matter as it is now.
     pub front: Front,
-    /// How many invisible characters were taken out.
+    /// The number of invisible characters removed.
     pub hidden: usize,
 }
 
 impl Author {
-    /// Whose, before a noun: `the user's own`.
+    /// Returns the possessive to use in front of a noun: `the user's own`.
     pub fn whose(self) -> &'static str {
         match self {
             Author::User => "the user's own",
@@ -102,9 +104,9 @@ impl Definition {
     /// Reads the text as it is now.
     ///
     /// # Errors
-    /// Why it cannot be had, a fragment that fits behind the file's name: it is gone, is too long.
+    /// Says why it is unavailable, in a fragment that follows the file's name: it is gone, is too long.
     pub fn body(&self, world: &dyn Surroundings) -> Result<Body, String> {
-        // Something else may stand there by now, such as a link to a foreign file.
+        // The path may have changed since, for example to a link to a foreign file.
         if world.resolve(&self.path).as_ref() != Some(&self.path) {
             return Err("is gone".to_owned());
         }
@@ -122,8 +124,8 @@ impl Definition {
     }
 }
 
-/// Finds the definitions of a kind. Where two have one name, the user's own has it, and of a project's the nearest to the working
-/// directory.
+/// Finds the definitions of a kind. If two have the same name, the user's own wins, and among a project's the one
+/// nearest to the working directory.
 pub fn find(world: &dyn Surroundings, kind: &Kind) -> Found {
     let places = world.places();
     let mut finding = Finding {
@@ -149,7 +151,7 @@ pub fn find(world: &dyn Surroundings, kind: &Kind) -> Found {
     finding.done()
 }
 
-/// The folders of the user's own: those of instructions, and what a home has besides.
+/// Returns the user's own folders: those of instructions, and those in the home directory.
 fn own(places: &Places) -> Vec<PathBuf> {
     let mut folders = places.own.clone();
     for folder in places
@@ -164,7 +166,7 @@ fn own(places: &Places) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a name is one that may stand in a list and behind a slash.
+/// Returns whether a name may appear in a list and after a slash.
 fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -177,15 +179,15 @@ struct Finding<'a> {
     world: &'a dyn Surroundings,
     places: &'a Places,
     kind: &'a Kind,
-    /// Files and folders that were looked at, by their true names: nothing is read twice, so nothing goes round.
+    /// Canonical paths of the files and folders visited: nothing is read twice, so cycles end.
     seen: HashSet<PathBuf>,
     found: Found,
-    /// How far down the way from the root is looked, and where each definition was found.
+    /// The current depth on the way down from the root, and the depth at which each definition was found.
     at: usize,
     found_at: Vec<usize>,
-    /// Notices beyond those that are told.
+    /// The number of notices beyond the maximum.
     untold: usize,
-    /// There are more than are read, and the user is told.
+    /// True once the maximum was exceeded and the user was told.
     is_crowded: bool,
 }
 
@@ -201,7 +203,7 @@ impl Finding<'_> {
         self.tell(format!("skipped {}: {why}", spell(path.as_os_str())));
     }
 
-    /// Takes what lies in a folder.
+    /// Takes the definitions in a folder.
     fn folder(&mut self, folder: &Path, author: Author, group: &str, level: usize) {
         let Some(folder) = self.allowed(folder, author) else {
             return;
@@ -243,7 +245,7 @@ impl Finding<'_> {
         self.world.resolve(path).is_some_and(|path| self.world.is_folder(&path))
     }
 
-    /// The true name of what lies there, where it may be read; the user is told why else.
+    /// Returns the canonical path, if it may be read; otherwise tells the user why not.
     fn allowed(&mut self, path: &Path, author: Author) -> Option<PathBuf> {
         let path = self.world.resolve(path)?;
         if author == Author::User {
@@ -270,7 +272,7 @@ impl Finding<'_> {
             return;
         }
         if self.found.definitions.len() >= MOST {
-            // Told whatever else is, as it stands for more than one file.
+            // This notice always fits, as it covers more than one file.
             self.is_crowded = true;
             if self.found.notices.len() == MOST_NOTICES {
                 self.found.notices.pop();
@@ -296,7 +298,7 @@ impl Finding<'_> {
         self.take(definition);
     }
 
-    /// Who links a file of a project among their own has not written it.
+    /// Returns the author of a file: someone who links a project's file from their own folders has not written it.
     fn author(&self, path: &Path, author: Author) -> Author {
         let root = &self.places.root;
         let is_home = self.places.home.as_ref().is_some_and(|home| home.starts_with(root));
@@ -307,7 +309,7 @@ impl Finding<'_> {
     }
 
     fn front(&mut self, path: &Path) -> Result<Front, String> {
-        // A front matter, its two lines, and what may be cut within a character.
+        // Room for the front matter, its two delimiter lines, and a character cut in the middle.
         let (text, _) = self
             .world
             .text(path, front::LONGEST + 64)

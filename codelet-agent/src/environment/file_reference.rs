@@ -1,19 +1,19 @@
-//! Mentions: files that a user names in a prompt behind an `@`. How one is written and how it is read back stands here,
-//! for whoever completes names and for whoever looks at the files.
+//! Mentions: files that a user names in a prompt after an `@`. Writes and parses them, both for name completion and for
+//! reading the files.
 
 use crate::environment::spelling;
 use std::path::PathBuf;
 
-/// A file that is named in a text.
+/// A file named in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mention<'a> {
-    /// What stands behind the `@`: a name, in quotes where it has blanks in it.
+    /// The part after the `@`: a name, in quotes if it contains blanks.
     pub written: &'a str,
 }
 
 impl Mention<'_> {
-    /// The files that may be meant, the likeliest first: the name as it is written, then without the marks that end a
-    /// sentence (`@a.png, and @b.png.`).
+    /// Returns the paths that may be meant, most likely first: the name as written, then without the punctuation that
+    /// ends a sentence (`@a.png, and @b.png.`).
     pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let quoted = spelling::read(self.written).map(PathBuf::from);
         let plain = quoted.is_none().then(|| PathBuf::from(self.written));
@@ -24,7 +24,7 @@ impl Mention<'_> {
     }
 }
 
-/// The mention of a file by its name as [`spelling::spell`] writes it.
+/// Returns the mention of a file, given its name as [`spelling::spell`] writes it.
 pub fn write(name: &str) -> String {
     if name.starts_with('"') || !name.contains(char::is_whitespace) {
         return format!("@{name}");
@@ -33,7 +33,7 @@ pub fn write(name: &str) -> String {
     format!("@\"{escaped}\"")
 }
 
-/// The files that a text names, in its order.
+/// Returns the files that a text names, in order.
 pub fn read(text: &str) -> Vec<Mention<'_>> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -44,7 +44,7 @@ pub fn read(text: &str) -> Vec<Mention<'_>> {
     found
 }
 
-/// The file that a text names and nothing else.
+/// Returns the file if a text consists of a single mention.
 pub fn only(text: &str) -> Option<PathBuf> {
     match read(text).as_slice() {
         [mention] if mention.written.len() + 1 == text.len() => mention.paths().next(),
@@ -52,12 +52,12 @@ pub fn only(text: &str) -> Option<PathBuf> {
     }
 }
 
-/// What a text ends with that is becoming a mention: what stands behind its `@` so far.
+/// Returns the incomplete mention at the end of a text: the part after its `@` so far.
 pub fn begun(text: &str) -> Option<&str> {
     let mut rest = text;
     let mut last = None;
     while let Some((written, is_whole, after)) = next(rest) {
-        // A quote that is closed is complete; a word may always go on.
+        // A closed quote is complete; a word may always continue.
         let may_go_on = after.is_empty() && !(is_whole && written.starts_with('"'));
         last = may_go_on.then_some(written);
         rest = after;
@@ -68,7 +68,7 @@ pub fn begun(text: &str) -> Option<&str> {
     })
 }
 
-/// The first mention of a text, whether it is whole (its quote is closed), and what follows it.
+/// Returns the first mention of a text, whether it is complete (its quote is closed), and the rest.
 fn next(text: &str) -> Option<(&str, bool, &str)> {
     let mut before = None;
     for (at, c) in text.char_indices() {
@@ -87,7 +87,7 @@ fn next(text: &str) -> Option<(&str, bool, &str)> {
     None
 }
 
-/// Where a quote ends that begins here, or its line where nothing closes it.
+/// Returns the end of the quote that begins here, or of its line if it is not closed.
 fn quoted(text: &str) -> (usize, bool) {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -102,12 +102,12 @@ fn quoted(text: &str) -> (usize, bool) {
     (text.len(), false)
 }
 
-/// Whether an `@` behind this begins a mention; in `me@home` it does not.
+/// Returns whether an `@` after this character begins a mention; in `me@home` it does not.
 fn may_follow(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '<' | '"' | '\'' | '“' | '„' | '«' | '‘'))
 }
 
-/// Marks that end a sentence, or what the mention stands in.
+/// Returns whether a character ends a sentence, or encloses the mention.
 fn is_mark(c: char) -> bool {
     matches!(
         c,

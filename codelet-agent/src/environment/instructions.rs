@@ -1,4 +1,4 @@
-//! The user's and the project's standing instructions: which files, in which order, and what they import.
+//! The user's and the project's standing instructions: which files, in which order, and their imports.
 
 use crate::environment::{Places, Surroundings};
 use crate::permission::need::Owner;
@@ -11,31 +11,31 @@ use std::path::{Component, Path, PathBuf};
 #[cfg(test)]
 mod tests;
 
-/// The names under which instructions are kept, in each folder.
+/// The names of instruction files, in each folder.
 const NAMES: [&str; 4] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "CLAUDE.local.md"];
-/// How deep imports may go.
+/// The maximum depth of imports.
 const LEVELS: usize = 5;
-/// The most of all instructions together, in bytes: about 10,000 tokens, which every request carries.
+/// The maximum size of all instructions together, in bytes: about 10,000 tokens, sent with every request.
 const MOST: usize = 40_000;
-/// The most files, so that a crowd of small ones ends too.
+/// The maximum number of files, in case of many small ones.
 const MOST_FILES: usize = 100;
 
 /// Instructions as gathered.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Instructions {
-    /// The text for the model; empty where there are none.
+    /// The text for the model; empty if there are none.
     pub text: String,
-    /// What the user should know: what was left out, and why.
+    /// Notices for the user: what was left out, and why.
     pub notices: Vec<String>,
 }
 
-/// Gathers the instructions: the user's own first, then from the repository's root down to the working directory, so that
-/// what is nearer to the work stands later. `@path` in a line, outside of code, brings in another file in the place
-/// behind the file that names it.
+/// Gathers the instructions: the user's own first, then from the repository's root down to the working directory, so
+/// that those closer to the work come later. `@path` in a line, outside of code, inserts another file after the one
+/// that names it.
 ///
-/// A project's files import only from within the repository: who is made to read a foreign repository's instructions must
-/// not have own files sent away by them. Nor do they import anything of git's: its settings are the user's, in no commit, and
-/// may hold keys. What no reader of a file sees is left out.
+/// A project's files import only from within the repository: reading a foreign repository's instructions must not leak
+/// the user's own files. Nor do they import anything of git's: its settings are the user's, in no commit, and may
+/// contain keys. Invisible characters are removed.
 pub fn gather(world: &dyn Surroundings) -> Instructions {
     let places = world.places();
     let mut gathering = Gathering::new(world, &places, MOST);
@@ -43,18 +43,19 @@ pub fn gather(world: &dyn Surroundings) -> Instructions {
     gathering.found
 }
 
-/// Folders below the working directory whose instructions were looked for since the last prompt or compaction: either may have changed what the
-/// model has in sight.
+/// Folders below the working directory whose instructions were looked up since the last prompt or compaction: either
+/// may have changed what is in the model's context.
 #[derive(Default)]
 pub(crate) struct Nearer {
     pub(crate) folders: HashSet<PathBuf>,
-    /// Bytes that were told since.
+    /// The number of bytes sent since.
     pub(crate) taken: usize,
 }
 
-/// Gathers what holds only in these folders, which lie [below](folders_below) the ones that [`gather`] looks at, by the same rules: for
-/// each of them what it has, at most so many bytes less in all. What stands in the other instructions is not told again, and a folder
-/// that the project ignores holds others' work: its instructions are none.
+/// Gathers the instructions that apply only in these folders, which are [below](folders_below) those that [`gather`]
+/// covers, by the same rules: one result for each, with the size limit reduced by `taken` bytes. Files among the other
+/// instructions are not repeated, and a folder that the project ignores contains other people's work, so its
+/// instructions do not apply.
 pub(crate) fn gather_below(world: &dyn Surroundings, folders: &[PathBuf], taken: usize) -> Vec<Instructions> {
     let has_any = |folder: &Path| NAMES.iter().any(|name| world.resolve(&folder.join(name)).is_some());
     let folders: Vec<&PathBuf> = folders
@@ -77,8 +78,8 @@ pub(crate) fn gather_below(world: &dyn Surroundings, folders: &[PathBuf], taken:
     each.collect()
 }
 
-/// The folders of the project that a file lies in and [`gather`] does not look at, the outermost first. Where the file itself is a
-/// folder's instructions, whoever reads it knows them.
+/// Returns the folders of the project that contain a file and that [`gather`] does not cover, outermost first. A folder
+/// whose instructions are the file itself is left out: whoever reads it knows them.
 pub(crate) fn folders_below(places: &Places, file: &Path) -> Vec<PathBuf> {
     let told = way_down(places);
     let above = file.ancestors().skip(1);
@@ -92,7 +93,7 @@ pub(crate) fn folders_below(places: &Places, file: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The folders from the repository's root to the working directory.
+/// Returns the folders from the repository's root to the working directory.
 pub(crate) fn way_down(places: &Places) -> Vec<PathBuf> {
     let within = places
         .directory
@@ -109,11 +110,11 @@ pub(crate) fn way_down(places: &Places) -> Vec<PathBuf> {
 struct Gathering<'a> {
     world: &'a dyn Surroundings,
     places: &'a Places,
-    /// What was read, by its true name: nothing is read twice, so nothing goes round.
+    /// Canonical paths of the files read: nothing is read twice, so cycles end.
     seen: HashSet<PathBuf>,
     found: Instructions,
     left: usize,
-    /// There are more files than are read, and the user is told.
+    /// True once the maximum number of files was exceeded and the user was told.
     is_crowded: bool,
 }
 
@@ -129,7 +130,7 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// What holds everywhere.
+    /// Gathers the instructions that apply everywhere.
     fn standing(&mut self) {
         let places = self.places;
         for folder in &places.own {
@@ -148,7 +149,8 @@ impl<'a> Gathering<'a> {
 
     fn file(&mut self, path: &Path, whose: &str, within: Option<&Path>, level: usize) {
         let Some(path) = self.world.resolve(path) else { return };
-        // `@src/` in a text names a folder and imports nothing; under the name of a file of instructions it is a mistake.
+        // `@src/` in a text names a folder and imports nothing; a folder with the name of an instruction file is a
+        // mistake.
         if level > 0 && self.world.is_folder(&path) {
             return;
         }
@@ -174,7 +176,7 @@ impl<'a> Gathering<'a> {
             return;
         }
         if self.seen.len() >= MOST_FILES {
-            // Told once, however many they are.
+            // Report this only once.
             if !std::mem::replace(&mut self.is_crowded, true) {
                 let path = path.display();
                 self.found.notices.push(format!(
@@ -223,7 +225,7 @@ impl<'a> Gathering<'a> {
             .text
             .push_str(&format!("{} ({whose}):\n\n{text}", path.display()));
         if level < LEVELS {
-            // Whoever names it, what a file of the project says is the project's.
+            // Whoever imports it, a file of the project is subject to the project's rules.
             let places = self.places;
             let is_projects = level > 0 && path.starts_with(&places.root);
             let within = within.or_else(|| is_projects.then_some(places.root.as_path()));
@@ -252,8 +254,8 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// A text without what no reader of it sees, and how many characters that were: a model reads them. What emoji and scripts
-/// are written with stays, one at a time and only where they need it, as whole texts can be written in those, too.
+/// Returns a text without invisible characters, which a model would read, and their number. Those needed for emoji and
+/// some scripts stay, one at a time and only where needed, as whole texts can be encoded in them too.
 pub(crate) fn seen(text: &str) -> (Cow<'_, str>, usize) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_plain = |c: char| Unseen::of(c).is_none() && (!c.is_control() || matches!(c, '\n' | '\r' | '\t'));
@@ -275,12 +277,12 @@ pub(crate) fn seen(text: &str) -> (Cow<'_, str>, usize) {
     (shown.into(), hidden)
 }
 
-/// Of ASCII, only digits and two signs become emoji (`1️⃣`).
+/// Among ASCII characters, only digits and two signs become emoji (`1️⃣`).
 fn is_letter_of_ascii(c: char) -> bool {
     c.is_ascii() && !c.is_ascii_digit() && !matches!(c, '#' | '*')
 }
 
-/// The paths that a text imports: words that begin with `@` and look like a path, outside of code.
+/// Returns the paths that a text imports: words that begin with `@` and look like a path, outside of code.
 fn imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -297,7 +299,7 @@ fn imports(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of a line that do not stand between backticks.
+/// Returns the words of a line outside of backticks.
 fn outside_code(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').step_by(2).flat_map(str::split_whitespace)
 }
@@ -305,7 +307,7 @@ fn outside_code(line: &str) -> impl Iterator<Item = &str> {
 fn import(word: &str) -> Option<&str> {
     let path = word.strip_prefix('@')?.trim_end_matches([',', ';', ':', ')', '!', '?']);
     let path = path.strip_suffix('.').unwrap_or(path);
-    // `@name` is somebody's name, and `a@b` an address; a path has a folder or an ending.
+    // `@name` is a user name, and `a@b` an address; a path has a folder or an extension.
     let looks_like_a_path = path.contains('/') || Path::new(path).extension().is_some();
     let is_sane = !path.is_empty()
         && path.len() < 1024

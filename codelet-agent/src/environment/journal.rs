@@ -1,4 +1,5 @@
-//! What the tools of a session have changed in files, and how that is put back: the loop knows whoever keeps it by a trait.
+//! The file changes made by a session's tools, and how to revert them; the loop knows the implementation only by a
+//! trait.
 
 use futures_util::future::BoxFuture;
 
@@ -6,84 +7,84 @@ use futures_util::future::BoxFuture;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Mark(pub usize);
 
-/// What becomes, or became, of a file.
+/// A change of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// There is one where none was.
+    /// It was created.
     Created,
-    /// It holds something else.
+    /// Its content changed.
     Altered,
-    /// There is none any more.
+    /// It was deleted.
     Deleted,
 }
 
-/// A file that the tools have changed between two moments, all in all.
+/// The net change of a file by tools between two moments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangedFile {
-    /// Its name, as the model is told it.
+    /// Its name, as shown to the model.
     pub name: String,
-    /// What became of it.
+    /// The kind of change.
     pub change: Change,
-    /// Lines that were added and removed; none where they were not compared.
+    /// The numbers of added and removed lines; `None` if they were not compared.
     pub lines: Option<(u64, u64)>,
 }
 
-/// How a file that is to be put back stands.
+/// The current condition of a file to be restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// As the tools have left it.
+    /// As the tools left it.
     AsLeft,
-    /// Somebody else has changed it since: a command, another program, the user.
+    /// Changed since by something else: a command, another program, the user.
     ChangedSince,
-    /// It cannot be put back, and why.
+    /// It cannot be restored, for this reason.
     Lost(String),
 }
 
-/// What putting one file back comes to.
+/// The effect of restoring one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restore {
-    /// Its name, as the model is told it.
+    /// Its name, as shown to the model.
     pub name: String,
-    /// What would become of it.
+    /// The kind of change.
     pub change: Change,
-    /// How it stands.
+    /// Its current condition.
     pub standing: Standing,
-    /// What would change in it, as for [`Need::Change`](crate::tool::Need::Change).
+    /// The change of its content, as for [`Need::Change`](crate::tool::Need::Change).
     pub diff: String,
 }
 
-/// What has come of putting one file back.
+/// The result of restoring one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restored {
-    /// Its name, as the model is told it.
+    /// Its name, as shown to the model.
     pub name: String,
-    /// What became of it, or was to.
+    /// The kind of change, made or intended.
     pub change: Change,
-    /// Why it stands as it stood, if it was not put back.
+    /// An error says why it was not restored.
     pub done: Result<(), String>,
 }
 
-/// Keeps what files were before the tools of a session changed them, for as long as the session lives.
+/// Keeps the contents of files from before the tools of a session changed them, as long as the session lives.
 pub trait Journal: Send + Sync {
-    /// This moment.
+    /// Returns the current moment.
     fn mark(&self) -> Mark;
 
-    /// A command or a tool of a server was run, which may change anything; nothing is known of what it changed.
+    /// Records that a command or a server's tool ran, which may have changed any file in unknown ways.
     fn note_command(&self, command: &str);
 
-    /// Commands that were noted between two moments, oldest first.
+    /// Returns the commands recorded between two moments, oldest first.
     fn commands(&self, from: Mark, to: Mark) -> Vec<String>;
 
-    /// The files that are others at the second moment than at the first, by what the tools have changed and what was put back.
+    /// Returns the files that differ between the two moments, by the changes of tools and by restores.
     fn changed(&self, from: Mark, to: Mark) -> Vec<ChangedFile>;
 
-    /// What putting all files back to how they were at this moment comes to. Nothing is changed.
+    /// Returns the effect of restoring all files to this moment, without changing anything.
     fn restores(&self, to: Mark) -> BoxFuture<'static, Vec<Restore>>;
 
-    /// Puts files back to how they were at this moment; those that somebody else has changed since only if they are to be overwritten.
-    /// What that changes is kept as well, so that it can be taken back in the same way.
+    /// Restores files to this moment; those changed since by something else only if `overwrite` is set. The restore
+    /// itself is recorded as well, so that it can be reverted in the same way.
     fn restore(&self, to: Mark, overwrite: bool) -> BoxFuture<'static, Vec<Restored>>;
 
-    /// The model knows nothing any more of the files that it has looked at.
+    /// Forgets which files the model has read.
     fn forget_looks(&self);
 }

@@ -1,11 +1,11 @@
-//! Names of files in text: on one line each, whatever bytes they hold, and readable back.
+//! File names in text: on one line each, whatever bytes they contain, and parseable.
 
 use codelet_text::unseen::hides;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
-/// A name as a model reads and writes it: as it is, or, where it holds what would break a line or deceive a reader, in
-/// quotes with escapes (`"caf\xe9.txt"`, `"two\nlines"`).
+/// Returns a name as a model reads and writes it: verbatim, or, if it contains anything that would break a line or
+/// deceive a reader, in quotes with escapes (`"caf\xe9.txt"`, `"two\nlines"`).
 pub fn spell(name: &OsStr) -> String {
     let bytes = name.as_encoded_bytes();
     if let Ok(text) = std::str::from_utf8(bytes)
@@ -36,7 +36,7 @@ pub fn spell(name: &OsStr) -> String {
     spelled
 }
 
-/// The name that was spelled in quotes; nothing where this is no such spelling, and the name is what it says.
+/// Parses a name spelled in quotes; `None` if `spelled` is not in that form, and so is the name itself.
 pub fn read(spelled: &str) -> Option<OsString> {
     let inner = spelled.strip_prefix('"')?.strip_suffix('"')?;
     let mut bytes = Vec::with_capacity(inner.len());
@@ -52,7 +52,7 @@ pub fn read(spelled: &str) -> Option<OsString> {
     name(bytes)
 }
 
-/// Reads what stands behind a backslash, and returns what follows.
+/// Decodes the escape after a backslash, and returns the rest.
 fn escaped<'a>(rest: &'a str, bytes: &mut Vec<u8>) -> Option<&'a str> {
     let kind = rest.chars().next()?;
     let rest = &rest[kind.len_utf8()..];
@@ -86,7 +86,8 @@ fn name(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)
 }
 
-/// Whether a character breaks a line, commands a terminal, turns the direction in which the rest is shown, or is not seen.
+/// Returns whether a character breaks a line, controls a terminal, reverses the direction of the following text, or is
+/// invisible.
 fn is_deceptive(character: char) -> bool {
     character.is_control() || hides(character)
 }

@@ -1,40 +1,40 @@
-//! What a session has cost.
+//! The cost of a session.
 
 use crate::model::Billed;
 use codelet_context::price::PriceCard;
 use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 
-/// What a run has cost.
+/// The cost of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Spent {
     /// US dollars, estimates included.
     pub dollars: f64,
-    /// Part of it is an estimate.
+    /// True if part of it is an estimate.
     pub is_estimated: bool,
 }
 
-/// What a session has cost so far. It only grows.
+/// The cost of a session so far. It only grows.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Bill {
-    /// The four counts, all requests together.
+    /// The four counts, summed over all requests.
     pub usage: Usage,
-    /// The part of the cache writes that lives an hour.
+    /// The part of the cache writes with a lifetime of one hour.
     pub write_1h: Tokens,
-    /// The part of the output that was thinking.
+    /// The part of the output spent on thinking.
     pub reasoning: Tokens,
-    /// Requests that were billed.
+    /// The number of billed requests.
     pub requests: u64,
-    /// US dollars, for the requests of models with a known price.
+    /// The cost in US dollars of requests to models with a known price.
     pub dollars: f64,
-    /// Requests that no dollars stand for: of models whose price nobody knows, or that no counts came of.
+    /// The number of requests not in `dollars`: to models with an unknown price, or without reported usage.
     pub unpriced: u64,
-    /// What those without counts may have cost, in US dollars: an estimate, with nothing read from a cache.
+    /// The estimated cost in US dollars of requests without reported usage, assuming no cache reads.
     pub estimated: f64,
 }
 
 impl Bill {
-    /// Adds a request; returns what it cost in dollars, where the price is known.
+    /// Adds a request; returns its cost in dollars, if the price is known.
     pub fn add(&mut self, billed: &Billed, price: Option<&PriceCard>) -> Option<f64> {
         self.usage = self.usage.plus(billed.usage);
         self.write_1h = self.write_1h.saturating_add(billed.write_1h);
@@ -48,13 +48,13 @@ impl Bill {
         dollars
     }
 
-    /// Adds an answered request of which the vendor has counted no prompt, and that is estimated at these counts.
+    /// Adds an answered request whose prompt the provider did not count, with its estimated usage.
     pub(crate) fn add_estimate(&mut self, billed: &Billed, estimate: Usage, price: Option<&PriceCard>) {
         self.add(billed, None);
         self.estimated += price.map_or(0.0, |price| price.cost(estimate, 0));
     }
 
-    /// Both together.
+    /// Returns the sum of both bills.
     pub fn plus(&self, other: &Bill) -> Bill {
         Bill {
             usage: self.usage.plus(other.usage),
@@ -67,12 +67,12 @@ impl Bill {
         }
     }
 
-    /// What it comes to, estimates included, in US dollars.
+    /// Returns the total in US dollars, estimates included.
     pub fn spent(&self) -> f64 {
         self.dollars + self.estimated
     }
 
-    /// What was spent since the bill was this one.
+    /// Returns the cost since the bill was `before`.
     pub fn since(&self, before: &Bill) -> Spent {
         Spent {
             dollars: self.spent() - before.spent(),
@@ -80,7 +80,7 @@ impl Bill {
         }
     }
 
-    /// The share of all prompts that was read from the cache, 0 to 1.
+    /// Returns the share of all prompt tokens that was read from the cache, 0 to 1.
     pub fn hit_share(&self) -> f64 {
         match self.usage.prompt() {
             0 => 0.0,

@@ -1,8 +1,8 @@
-//! How much a model is to think before it answers, in the words that vendors share.
+//! The amount of thinking before an answer, by the names that providers share.
 
 use std::fmt;
 
-/// A thinking effort. Each model takes some of them.
+/// A thinking effort. Each model supports some of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Effort {
     /// No thinking.
@@ -13,16 +13,16 @@ pub enum Effort {
     Low,
     /// Some.
     Medium,
-    /// Much.
+    /// A lot.
     High,
-    /// More than much.
+    /// More than that.
     Xhigh,
     /// As much as possible.
     Max,
 }
 
 impl Effort {
-    /// All of them, the least first.
+    /// All efforts, lowest first.
     pub const ALL: [Effort; 7] = [
         Effort::None,
         Effort::Minimal,
@@ -33,7 +33,7 @@ impl Effort {
         Effort::Max,
     ];
 
-    /// The name that users and vendors write.
+    /// Returns the name that users and providers write.
     pub const fn name(self) -> &'static str {
         match self {
             Effort::None => "none",
@@ -46,7 +46,7 @@ impl Effort {
         }
     }
 
-    /// The effort of this name.
+    /// Returns the effort of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Effort::ALL.into_iter().find(|effort| effort.name() == name)
     }
@@ -58,7 +58,7 @@ impl fmt::Display for Effort {
     }
 }
 
-/// The names of some efforts, for people.
+/// Returns the names of some efforts, for people.
 pub fn names(efforts: &[Effort]) -> String {
     efforts
         .iter()
@@ -67,12 +67,12 @@ pub fn names(efforts: &[Effort]) -> String {
         .join(", ")
 }
 
-/// What a change of the effort does to what the provider has in its prompt cache.
+/// The effect of a change of effort on the provider's prompt cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CacheAfter {
-    /// Nothing: the next request reads it.
+    /// None: the next request reads from it.
     Kept,
-    /// The conversation is read again at the full price, once.
+    /// The conversation is read again once at the full price.
     Lost,
     /// The provider does not say.
     Unknown,

@@ -1,18 +1,18 @@
-//! Pictures as bytes: which form they have, how large they are, and whether they are whole. A vendor refuses a request for
-//! one picture that it cannot read, and every later one with it, so such a picture is told of in words instead.
+//! Images as bytes: their format, their size, and whether they are complete. A provider refuses a request with a single
+//! unreadable image, and every later one that includes it, so such an image is replaced by a note.
 
 use base64::Engine;
 use codelet_context::message::Image;
 use codelet_text::short::grouped;
 
-/// The most pixels of a side: what Anthropic takes, and less than the others do.
+/// The maximum width and height, in pixels: Anthropic's limit, which is lower than other providers'.
 const SIDE: u32 = 8000;
-/// So many bytes of a file tell what it is.
+/// The number of leading bytes that identify a file's type.
 pub const HEAD: usize = 16;
 
-/// The media type of a picture that models take, by its beginning.
+/// Returns the media type of an image that models accept, by its first bytes.
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    // The sizes that follow hold zeros, or such bytes as no text has.
+    // In real files the size fields contain zeros, or other bytes that text does not.
     let is_text = || {
         let mut head = bytes[..bytes.len().min(HEAD)].iter();
         head.all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'))
@@ -26,7 +26,7 @@ pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Width and height of a picture that is whole.
+/// Returns the width and height of a complete image.
 fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     match media_type(bytes)? {
         "image/png" => png(bytes),
@@ -36,7 +36,7 @@ fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// The longer side of a picture, in pixels; `None` where it is only an address, or cannot be read.
+/// Returns the longer side of an image, in pixels; `None` if it is only a URL, or unreadable.
 pub(crate) fn longer_side(image: &Image) -> Option<u32> {
     if image.is_url {
         return None;
@@ -45,7 +45,7 @@ pub(crate) fn longer_side(image: &Image) -> Option<u32> {
     size(&bytes.ok()?).map(|(width, height)| width.max(height))
 }
 
-/// Why a picture of this form cannot be sent, a fragment about it; `None` where it can.
+/// Returns why an image of this format cannot be sent, as a fragment; `None` if it can.
 pub fn trouble(bytes: &[u8]) -> Option<String> {
     media_type(bytes)?;
     match size(bytes) {
@@ -60,7 +60,7 @@ pub fn trouble(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Why a picture that a tool gave cannot be sent; `None` where it can, or is only an address.
+/// Returns why a tool's image cannot be sent; `None` if it can, or is only a URL.
 pub(crate) fn trouble_of(image: &Image) -> Option<String> {
     if image.is_url {
         return None;
@@ -76,7 +76,7 @@ fn big(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-/// So many bytes as a number, the smallest part first.
+/// Reads `count` bytes as a little-endian number.
 fn little(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     let bytes = bytes.get(at..at.checked_add(count)?)?;
     Some(
@@ -87,7 +87,7 @@ fn little(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     )
 }
 
-/// Width and height of a PNG that has its data and its last chunk.
+/// Returns the width and height of a PNG that has its data and its last chunk.
 fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.get(12..16)? != b"IHDR" {
         return None;
@@ -98,7 +98,7 @@ fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     loop {
         let length = big(bytes, at)? as usize;
         let kind = bytes.get(at + 4..at + 8)?;
-        // The chunk and its checksum are there.
+        // The chunk and its checksum are present.
         at = at
             .checked_add(length)?
             .checked_add(12)
@@ -111,7 +111,7 @@ fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Width and height of a JPEG that has its scan and the mark of its end behind it.
+/// Returns the width and height of a JPEG that has its scan, followed by an end marker.
 fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut size = None;
     let mut at = 2;
@@ -121,7 +121,7 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         }
         let marker = *bytes.get(at + 1)?;
         match marker {
-            // Marks may be padded, and some have nothing behind them.
+            // Markers may be padded, and some have no payload.
             0xff => {
                 at += 1;
                 continue;
@@ -153,7 +153,7 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Width and height of a GIF that has a picture and its last byte.
+/// Returns the width and height of a GIF that has an image and its last byte.
 fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
     let size = (little(bytes, 6, 2)?, little(bytes, 8, 2)?);
     let table = |flags: u8| match flags & 0x80 {
@@ -168,7 +168,7 @@ fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
             0x21 => at += 2,
             0x2c => {
                 has_picture = true;
-                // The width of its codes stands before its data.
+                // One byte in front of the data is the code width.
                 at += 11 + table(*bytes.get(at + 9)?);
             }
             _ => return None,
@@ -183,7 +183,7 @@ fn gif(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Width and height of a WebP that is as long as it says.
+/// Returns the width and height of a WebP at least as long as it declares.
 fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     let length = little(bytes, 4, 4)? as usize;
     if length.checked_add(8)? > bytes.len() {

@@ -1,4 +1,4 @@
-//! A model that answers from a script, for demonstrations and tests: the real loop, with no network.
+//! A model that answers from a script, for demonstrations and tests: the real loop, without network.
 
 use crate::model::{Delta, Model, ModelError, Profile, Reply, Request, Stop};
 use codelet_context::message::{Message, Part};
@@ -17,7 +17,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A model that gives these answers in order, and none when they are used up.
+    /// Creates a model that gives these answers in order, and an error after that.
     pub fn new(profile: Profile, answers: impl IntoIterator<Item = Result<Reply, ModelError>>) -> Self {
         let mut answers: VecDeque<_> = answers.into_iter().collect();
         Scripted::by(profile, move |_| {
@@ -29,7 +29,7 @@ impl Scripted {
         })
     }
 
-    /// A model that answers by what it is asked.
+    /// Creates a model whose answers depend on the request.
     pub fn by(profile: Profile, answer: impl FnMut(&Request) -> Result<Reply, ModelError> + Send + 'static) -> Self {
         Scripted {
             profile,
@@ -38,7 +38,7 @@ impl Scripted {
         }
     }
 
-    /// Everything that it was asked so far, also after it was given away.
+    /// Returns all requests so far; still updated after the model is moved into a session.
     pub fn requests(&self) -> Arc<Mutex<Vec<Request>>> {
         self.requests.clone()
     }
@@ -50,7 +50,7 @@ impl Model for Scripted {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, Result<Delta, ModelError>> {
-        // A script that panicked is as good as before: nothing in it is half done.
+        // A panic in a script leaves nothing half done, so poisoning does not matter.
         let answer = (self.answer.lock().unwrap_or_else(PoisonError::into_inner))(&request);
         self.requests
             .lock()
@@ -64,7 +64,7 @@ impl Model for Scripted {
     }
 }
 
-/// A reply as it would come.
+/// Returns the deltas of a reply.
 fn deltas(reply: Reply) -> Vec<Result<Delta, ModelError>> {
     let parts = reply.message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Delta::Text(text.body.as_str().to_owned())),
@@ -81,7 +81,7 @@ fn deltas(reply: Reply) -> Vec<Result<Delta, ModelError>> {
 }
 
 impl Reply {
-    /// An answer of these parts that came to its end and reports no cost.
+    /// Returns a finished answer with this message and no reported usage.
     pub fn of(message: Message) -> Self {
         Reply {
             message,

@@ -1,9 +1,9 @@
-//! Tool calls that a model has written as text, in its own template, because its server does not read them as calls.
+//! Tool calls that a model wrote as text, in its own template, because its server does not parse them.
 
 use crate::model::ToolSpec;
 use serde_json::Value;
 
-/// What templates begin a call with. These are a model's own marks, not words of an answer.
+/// The markers that start a call in templates. They are special tokens of models, not text of an answer.
 const MARKS: &[&str] = &[
     "<tool_call>",
     "<tool_calls>",
@@ -28,9 +28,9 @@ const MARKS: &[&str] = &[
     "[tool_call]",
     "✿FUNCTION✿",
 ];
-/// Marks of the end of a message that servers without the model's template leave in the text.
+/// The end-of-message markers that servers without the model's template leave in the text.
 const ENDS: &[&str] = &["<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|call|>", "</s>"];
-/// Under which names the tool and its parameters stand.
+/// The keys of the tool's name; `PARAMETERS`: those of its parameters.
 const NAME: &[&str] = &[
     "name",
     "tool",
@@ -50,8 +50,8 @@ const PARAMETERS: &[&str] = &[
     "kwargs",
 ];
 
-/// Whether an answer is a tool call, and nothing but some words before it. In doubt it is an answer: one that tells of such a
-/// call goes on behind it, or names none of these tools.
+/// Returns whether an answer is a tool call, preceded at most by some text. When in doubt it is an answer: one that
+/// discusses such a call continues after it, or names none of these tools.
 pub(crate) fn is_call(answer: &str, tools: &[ToolSpec]) -> bool {
     let mut text = answer.trim();
     while let Some(rest) = ENDS.iter().find_map(|end| text.strip_suffix(end)) {
@@ -68,19 +68,19 @@ pub(crate) fn is_call(answer: &str, tools: &[ToolSpec]) -> bool {
     is_json(whole, &is_tool) || is_pythonic(whole, &is_tool) || is_marked(whole, tools)
 }
 
-/// What stands in the one fence that a text consists of.
+/// Returns the contents of a text that is a single code fence.
 fn unfenced(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("```")?.strip_suffix("```")?;
     let (_, inside) = inside.split_once('\n')?;
     (!inside.contains("```")).then(|| inside.trim())
 }
 
-/// One object that names a tool and its parameters, or a list of them.
+/// Returns whether a text is JSON that names a tool and its parameters: objects, or lists of them.
 fn is_json(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
     if !text.starts_with(['{', '[']) {
         return false;
     }
-    // Several calls may stand one after the other.
+    // There may be several calls in a row.
     let mut calls = serde_json::Deserializer::from_str(text).into_iter::<Value>().peekable();
     calls.peek().is_some() && calls.all(|call| call.is_ok_and(|call| is_call_object(&call, is_tool)))
 }
@@ -102,7 +102,7 @@ fn is_call_object(value: &Value, is_tool: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// `[Read(file_path="a.rs")]`
+/// Returns whether a text has the form `[Read(file_path="a.rs")]`.
 fn is_pythonic(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
     let text = text
         .strip_prefix('[')
@@ -115,7 +115,7 @@ fn is_pythonic(text: &str, is_tool: &dyn Fn(&str) -> bool) -> bool {
     is_tool(name) && is_given && rest.ends_with(')') && !rest.contains("\n\n")
 }
 
-/// A template's mark at the beginning of a line, and from there to the end nothing but the call.
+/// Returns whether a template's marker starts a line, with nothing but the call from there to the end.
 fn is_marked(text: &str, tools: &[ToolSpec]) -> bool {
     let at = text.lines().find_map(|line| {
         let line = line.trim_start();
@@ -129,7 +129,7 @@ fn is_marked(text: &str, tools: &[ToolSpec]) -> bool {
         call.match_indices(&*tool.name)
             .any(|(from, name)| !call[..from].ends_with(is_inside) && !call[from + name.len()..].starts_with(is_inside))
     };
-    // A call to a tool that there is not is one all the same where nothing else is said.
+    // A call of an unknown tool also counts if there is no other text.
     let is_alone = at == 0;
     let ends = call.trim_end().ends_with(['>', '}', ']', ')']);
     ends && (tools.iter().any(names) || is_alone && PARAMETERS[..2].iter().any(|name| call.contains(name)))

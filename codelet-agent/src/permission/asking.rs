@@ -1,4 +1,4 @@
-//! A gate that asks a person about what the rules do not permit, and remembers what was permitted for the session.
+//! A gate that asks the user about anything that the rules do not permit, and remembers grants for the session.
 
 pub use crate::permission::grant::Grant;
 use crate::permission::grant::grants;
@@ -16,20 +16,21 @@ use tokio::sync::{mpsc, oneshot};
 #[cfg(test)]
 mod tests;
 
-/// What somebody says to a question.
+/// The answer to a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Word {
-    /// This once.
+    /// Yes, this once.
     Once,
-    /// This, and whatever the [grants](Question::grants) of the question name, for the rest of the session.
+    /// Yes, and to everything that the question's [grants](Question::grants) cover, for the rest of the session.
     Always,
-    /// No, and for what reason; the model is told.
+    /// No, with an optional reason, which the model is told.
     No(Option<String>),
-    /// Nobody could say anything, and why. The model is told that, and not that the user has said so.
+    /// Nobody could answer, for this reason. The model is told that, and not that the user refused.
     Unasked(String),
 }
 
-/// Keeps patterns for the session's project beyond the session; says where they stand and how they are taken back, or why they cannot be kept.
+/// Saves patterns for the session's project beyond the session; returns where they are and how to revoke them, or why
+/// they cannot be saved.
 pub type Keep = Arc<dyn Fn(&[String]) -> Result<String, String> + Send + Sync>;
 
 #[derive(Clone)]
@@ -41,47 +42,47 @@ impl fmt::Debug for Keeper {
     }
 }
 
-/// Something that a person is asked.
+/// A question to the user.
 #[derive(Debug)]
 pub struct Question {
-    /// The id of the call that it is about.
+    /// The id of the call in question.
     pub call: Arc<str>,
-    /// The task whose call it is; none where the session itself makes it.
+    /// The task that makes the call; `None` if the session itself does.
     pub task: Option<String>,
     /// The tool.
     pub tool: String,
     /// The call in one line.
     pub description: String,
-    /// What is not permitted yet; all of it where a hook wants a person asked.
+    /// The needs not yet permitted; all of them if a hook requires the question.
     pub needs: Vec<Need>,
-    /// Why a person is asked whatever the rules permit, as a hook says; texts as they came.
+    /// The reason to ask whatever the rules permit, from a hook; raw text.
     pub wary: Option<String>,
-    /// How far the session goes as this is asked.
+    /// The session's permission at the time of the question.
     pub permission: Permission,
-    /// What [`Word::Always`] permits.
+    /// The grants of [`Word::Always`].
     pub grants: Vec<Grant>,
-    /// The patterns that could be kept for the project, as a text to be changed; `None` where none can be.
+    /// The patterns that could be saved for the project, as editable text; `None` if there are none.
     pub proposal: Option<String>,
     state: Arc<Mutex<State>>,
     answer: oneshot::Sender<Word>,
 }
 
 impl Question {
-    /// Whether nobody needs the answer any more: the call was interrupted, or what it needs was permitted meanwhile.
+    /// Returns whether the answer is no longer needed: the call was interrupted, or its needs were permitted meanwhile.
     pub fn is_moot(&self) -> bool {
         self.answer.is_closed() || self.wary.is_none() && lock(&self.state).open(&self.needs).is_empty()
     }
 
-    /// Answers.
+    /// Answers the question.
     pub fn answer(self, word: Word) {
         if word == Word::Always {
             lock(&self.state).grants.extend(self.grants);
         }
-        // A call that was interrupted meanwhile needs no answer.
+        // The receiver is gone if the call was interrupted.
         let _ = self.answer.send(word);
     }
 
-    /// The patterns of a text, if they can be kept for the project and permit what is asked.
+    /// Parses patterns, if they can be saved for the project and permit the call in question.
     ///
     /// # Errors
     /// Says why not.
@@ -89,8 +90,8 @@ impl Question {
         permission::patterns(text, &self.needs)
     }
 
-    /// Permits it, and from now on what these [patterns](Self::patterns) fit, in this project. Says where that stands and how it is taken
-    /// back; where it cannot be kept, it holds for this session.
+    /// Permits the call, and from now on everything in this project that matches these [patterns](Self::patterns).
+    /// Returns where they are saved and how to revoke them; if they cannot be saved, they hold for this session.
     pub fn keep(self, patterns: Vec<String>) -> String {
         let keeper = lock(&self.state).keeper.clone();
         let kept = match keeper {
@@ -99,7 +100,7 @@ impl Question {
         };
         let shown = patterns.join(", ");
         let mut state = lock(&self.state);
-        // What the settings permit does not hold in a session that only looks; what somebody has just permitted does.
+        // In a read-only session, patterns from settings have no effect, but a grant by the user does.
         if kept.is_err() || state.rules.permission <= Permission::Read {
             state.grants.extend(patterns.iter().cloned().map(Grant::Commands));
         }
@@ -107,7 +108,7 @@ impl Question {
             state.rules.allow.extend(patterns);
         }
         drop(state);
-        // A call that was interrupted meanwhile needs no answer.
+        // The receiver is gone if the call was interrupted.
         let _ = self.answer.send(Word::Once);
         match kept {
             Ok(told) => format!("permitted in this project: {shown} · {told}"),
@@ -119,14 +120,14 @@ impl Question {
 #[derive(Debug)]
 struct State {
     rules: Rules,
-    /// What held before plan mode, while that holds: grants of then hold again behind it.
+    /// The permission before plan mode, during plan mode: grants from then apply again afterwards.
     before_plan: Option<Permission>,
     grants: Vec<Grant>,
     keeper: Option<Keeper>,
 }
 
 impl State {
-    /// What of this is not permitted.
+    /// Returns the needs that are not permitted.
     fn open(&self, needs: &[Need]) -> Vec<Need> {
         let is_open = |need: &&Need| {
             let is_granted = self.grants.iter().any(|grant| grant.covers(need)) || self.allows(need);
@@ -135,12 +136,12 @@ impl State {
         needs.iter().filter(is_open).cloned().collect()
     }
 
-    /// Whether nobody can permit this now: in plan mode all but a look.
+    /// Returns whether nobody can permit this now: in plan mode, everything but reading.
     fn is_out_of_question(&self, need: &Need) -> bool {
         self.rules.permission == Permission::Plan && !need.only_looks()
     }
 
-    /// A line of several commands may fit several patterns together.
+    /// Returns whether all patterns together allow a need: a line of several commands may need several of them.
     fn allows(&self, need: &Need) -> bool {
         let granted = self.grants.iter().filter_map(|grant| match grant {
             Grant::Commands(pattern) => Some(pattern),
@@ -148,7 +149,7 @@ impl State {
         });
         let patterns: Vec<String> = self.patterns().iter().chain(granted).cloned().collect();
         match need {
-            // Who permits a kind of command has not therefore permitted what gives orders to others.
+            // Permitting a kind of command does not permit it to change files that other programs obey.
             Need::Run { command, folder, looks } => {
                 allows(&patterns, command, !folder.is_empty(), *looks == Looking::Inside)
                     && orders::changed_by(command, folder).is_none()
@@ -159,7 +160,7 @@ impl State {
         }
     }
 
-    /// Notes of each call whether it is of a tool that somebody has permitted when it had another definition.
+    /// Marks each call whose tool was permitted with a different definition.
     fn compare(&self, needs: &mut [Need]) {
         for need in needs {
             let Need::Call {
@@ -180,7 +181,7 @@ impl State {
         }
     }
 
-    /// The patterns of the settings, as far as they hold: a session that only looks runs nothing unasked.
+    /// Returns the patterns from settings, if they apply: a read-only session runs nothing without asking.
     fn patterns(&self) -> &[String] {
         match self.rules.permission {
             Permission::Plan | Permission::Read => &[],
@@ -189,7 +190,7 @@ impl State {
     }
 }
 
-/// The gate of a session that somebody watches. A clone is the same gate.
+/// The gate of an attended session. Clones share the same gate.
 #[derive(Clone, Debug)]
 pub struct Asking {
     state: Arc<Mutex<State>>,
@@ -197,7 +198,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// A gate with these rules, and where its questions arrive.
+    /// Creates a gate with these rules, and the receiver of its questions.
     pub fn new(rules: Rules) -> (Self, mpsc::UnboundedReceiver<Question>) {
         let (questions, asked) = mpsc::unbounded_channel();
         let state = State {
@@ -210,13 +211,13 @@ impl Asking {
         (Asking { state, questions }, asked)
     }
 
-    /// The same gate, where what is permitted can be kept for the project.
+    /// Lets the gate save patterns for the project.
     pub fn keeping(self, keep: Keep) -> Self {
         lock(&self.state).keeper = Some(Keeper(keep));
         self
     }
 
-    /// Lets them go as far as this from now on. What was granted for the session is taken back where it becomes narrower, but for a plan.
+    /// Sets the permission from now on. Narrowing it revokes the session's grants, except for plan mode.
     pub fn permit(&self, permission: Permission) {
         let mut state = lock(&self.state);
         let before = state.before_plan.unwrap_or(state.rules.permission);
@@ -231,13 +232,13 @@ impl Asking {
         state.rules.permission = permission;
     }
 
-    /// How far they may go once plan mode is over: as far as before it, and in a session that has begun with it, as usual.
+    /// Returns the permission after plan mode: the one before it, or the default in a session that started with it.
     pub fn behind_plan(&self) -> Permission {
         let before = lock(&self.state).before_plan;
         before.filter(|before| *before != Permission::Plan).unwrap_or_default()
     }
 
-    /// The patterns of the settings that hold, and what was granted in this session.
+    /// Returns the applicable patterns from settings, and the session's grants.
     pub fn granted(&self) -> (Vec<String>, Vec<Grant>) {
         let state = lock(&self.state);
         (state.patterns().to_vec(), state.grants.clone())
@@ -298,7 +299,7 @@ impl Gate for Asking {
             if let Some(objection) = open.iter().find_map(objection) {
                 return Verdict::No(objection);
             }
-            // A word that is given because of a hook permits this once, or the next such call would pass by the hook.
+            // An answer to a hook's question permits the call once; otherwise the next such call would bypass the hook.
             let mut needs = match asked.wary {
                 Some(_) => asked.needs.to_vec(),
                 None => open,

@@ -1,33 +1,33 @@
-//! What may be permitted for the rest of a session.
+//! Grants for the rest of a session.
 
 use crate::permission::need::{Lack, Need};
 use crate::permission::orders;
 use crate::permission::{self, allows, pattern_for};
 use std::path::{Path, PathBuf};
 
-/// What may be permitted for the rest of a session.
+/// A grant for the rest of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grant {
-    /// Command lines that this pattern fits, as for [`allows`], or tools of servers.
+    /// Command lines that match this pattern, as for [`allows`], or tools of servers.
     Commands(String),
-    /// This command line and no other.
+    /// This exact command line.
     Line(String),
-    /// Looking at this, and if it is a folder at whatever lies in it.
+    /// Reading this path and, if it is a folder, everything in it.
     Look(PathBuf),
     /// Changing files in this folder.
     Change(PathBuf),
-    /// Calling this tool of a server, with whatever parameters, as long as it has this definition.
+    /// Calling this tool of a server, with any parameters, as long as it has this definition.
     Tool(String, String),
-    /// Fetching from this host at addresses that are not long.
+    /// Fetching short URLs from this host.
     Host(String),
-    /// Running command lines with what the sandbox does not give: those that these patterns fit together.
+    /// Running command lines that these patterns together allow, with this exemption from the sandbox.
     With(Vec<String>, Lack),
-    /// The same for this command line and no other.
+    /// The same for this exact command line.
     LineWith(String, Lack),
 }
 
 impl Grant {
-    /// What it is about, and what that may be done with, in words.
+    /// Returns the subject of the grant, and what may be done with it.
     pub fn named(&self) -> (String, &'static str) {
         match self {
             Grant::Commands(pattern) if permission::is_of_hosts(pattern) => (pattern.clone(), "may be fetched from"),
@@ -46,12 +46,12 @@ impl Grant {
         }
     }
 
-    /// Whether it permits this.
+    /// Returns whether the grant covers a need.
     pub(crate) fn covers(&self, need: &Need) -> bool {
         match (self, need) {
             (Grant::Line(line), Need::Run { command, .. }) => line == command,
             (Grant::Look(folder) | Grant::Change(folder), Need::Read { path, .. }) => path.starts_with(folder),
-            // Who may change a folder's files may not therefore change what git, or a shell, does there.
+            // Permission for a folder's files does not extend to files that git, or a shell, obeys there.
             (Grant::Change(folder), Need::Change { path, owner, .. }) => path.starts_with(folder) && owner.is_none(),
             (Grant::Tool(granted, known), Need::Call { tool, definition, .. }) => {
                 granted == tool && known == definition
@@ -68,7 +68,7 @@ impl Grant {
     }
 }
 
-/// What "always" means for these needs.
+/// Returns the grants that "always" gives for these needs.
 pub(crate) fn grants(needs: &[Need]) -> Vec<Grant> {
     let mut grants: Vec<Grant> = Vec::new();
     for need in needs {
@@ -78,7 +78,7 @@ pub(crate) fn grants(needs: &[Need]) -> Vec<Grant> {
                 Some(patterns) => patterns.into_iter().map(Grant::Commands).collect(),
                 None => vec![Grant::Line(command.clone())],
             },
-            // What is outside of the sandbox is permitted as it was read, and nothing like it.
+            // Outside the sandbox, only the exact line that the user read is permitted.
             Need::RunWith {
                 command,
                 lack: lack @ Lack::Freedom,
@@ -110,7 +110,7 @@ pub(crate) fn grants(needs: &[Need]) -> Vec<Grant> {
     grants
 }
 
-/// The folder that a file lies in; never the root of everything.
+/// Returns the folder of a file, but never the root of the file system.
 fn folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if folder.parent().is_some() => folder.to_owned(),

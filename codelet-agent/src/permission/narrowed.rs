@@ -1,5 +1,5 @@
-//! What a definition's `allowed-tools` does: until the next prompt, calls of other tools that do more than look are asked about, whatever
-//! the rules permit. It permits nothing.
+//! The effect of a definition's `allowed-tools`: until the next prompt, calls of other tools that do more than read are
+//! asked about, whatever the rules permit. It grants nothing.
 
 use crate::permission::allows;
 use crate::permission::need::{Looking, Need};
@@ -7,14 +7,14 @@ use crate::permission::need::{Looking, Need};
 /// The tools that a definition lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Narrowed {
-    /// What has listed them, as it is told: `/review`, `the skill pdf`.
+    /// The source of the list, as shown to the user: `/review`, `the skill pdf`.
     pub by: String,
-    /// The names, and for commands patterns: `Read`, `Bash(git log *)`.
+    /// The tool names, with patterns for commands: `Read`, `Bash(git log *)`.
     pub tools: Vec<String>,
 }
 
 impl Narrowed {
-    /// Why a call is asked about, if it is none of these and does more than look.
+    /// Returns why the user is asked about a call, if it is not listed and does more than read.
     pub(crate) fn objection(&self, tool: &str, needs: &[Need]) -> Option<String> {
         let only_looks = needs.iter().all(Need::only_looks);
         let is_listed = self.tools.iter().any(|entry| fits(entry, tool, needs));
@@ -25,7 +25,8 @@ impl Narrowed {
     }
 }
 
-/// Whether a name in a list of tools, with what other agents write before those of servers, means this tool.
+/// Returns whether a name in a tool list means this tool, ignoring the prefix that other agents use for tools of
+/// servers.
 pub(crate) fn names(name: &str, tool: &str) -> bool {
     match (name, name.strip_prefix("mcp__")) {
         ("*", _) => true,
@@ -34,7 +35,7 @@ pub(crate) fn names(name: &str, tool: &str) -> bool {
     }
 }
 
-/// Whether an entry of a list names a call.
+/// Returns whether an entry of a list covers a call.
 fn fits(entry: &str, tool: &str, needs: &[Need]) -> bool {
     let (name, pattern) = match entry.split_once('(') {
         Some((name, pattern)) => (name, Some(pattern.trim_end_matches(')'))),
@@ -42,7 +43,7 @@ fn fits(entry: &str, tool: &str, needs: &[Need]) -> bool {
     };
     let is_named = names(name, tool);
     let fits_pattern = |pattern: &str| {
-        // `git log:*` is an older form of `git log *`, and means the command alone, too.
+        // `git log:*` is an older form of `git log *`, and also covers the command alone.
         let patterns = match pattern.strip_suffix(":*") {
             Some(command) => vec![command.to_owned(), format!("{command} *")],
             None => vec![pattern.to_owned()],

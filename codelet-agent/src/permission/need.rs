@@ -1,79 +1,79 @@
-//! What a call needs to be permitted: what a gate judges, and a person is asked about.
+//! The permissions that a call needs: gates judge them, and questions to the user show them.
 
 use std::path::PathBuf;
 
-/// What a call needs to be permitted.
+/// A permission that a call needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Need {
-    /// To look at a file or folder.
+    /// Read a file or folder.
     Read {
-        /// Where, resolved.
+        /// The resolved path.
         path: PathBuf,
-        /// Whether that is inside the workspace.
+        /// True if it is inside the workspace.
         is_inside: bool,
-        /// Whether a file stands there, and no folder, device or nothing at all.
+        /// True if it is a file, rather than a folder, a device or nothing at all.
         is_file: bool,
     },
-    /// To create, alter or overwrite a file.
+    /// Create, alter or overwrite a file.
     Change {
-        /// Where, resolved.
+        /// The resolved path.
         path: PathBuf,
-        /// Whether that is inside the workspace.
+        /// True if it is inside the workspace.
         is_inside: bool,
-        /// Whose it is, where it is not the workspace's wherever it lies.
+        /// The owner, if it is not an ordinary file of the workspace.
         owner: Option<Owner>,
-        /// What changes, for a person to judge: a unified diff, or empty where nothing does. Where it does not show all,
-        /// a line before it says how much that is, as git does: `1 file changed, 1 insertion(+), 2 deletions(-)`. A
-        /// line outside of its hunks that begins with `…` says what else is to be known.
+        /// The change as a unified diff, for the user to review; empty if there is none. If the diff is incomplete, it
+        /// starts with a line that says how much changes in all, as in git: `1 file changed, 1 insertion(+), 2
+        /// deletions(-)`. A line outside of its hunks that begins with `…` is a further remark.
         diff: String,
     },
-    /// To run a command line.
+    /// Run a command line.
     Run {
         /// The command line.
         command: String,
-        /// Where the shell stands, from where the session began; empty where it stands there.
+        /// The shell's directory, relative to the session's; empty if they are the same.
         folder: String,
-        /// Whether it only looks, and where.
+        /// The extent to which it only reads.
         looks: Looking,
     },
-    /// To run a command line again that the sandbox has stopped, with what it lacked there.
+    /// Run a command line again that the sandbox stopped, with what it lacked there.
     RunWith {
         /// The command line.
         command: String,
-        /// Where the shell stands, as for [`Need::Run`].
+        /// The shell's directory, as for [`Need::Run`].
         folder: String,
-        /// What it is given besides.
+        /// The exemption that it gets.
         lack: Lack,
     },
-    /// To call a tool of another program, which may do anything that this program can.
+    /// Call a tool of another program, which may do anything that this program can.
     Call {
         /// The server's name in the settings.
         server: String,
-        /// The tool's name towards the model, `server__tool`.
+        /// The tool's name for the model, `server__tool`.
         tool: String,
-        /// Tells what the server says of the tool, its description and parameters, from whatever else it may come to say.
+        /// A fingerprint of the tool's description and parameters, which detects that the server changed them.
         definition: String,
-        /// Somebody has permitted a tool of this name, with another definition.
+        /// True if a tool of this name was permitted with a different definition.
         is_changed: bool,
-        /// What it is called with, as JSON.
+        /// The parameters, as JSON.
         parameters: String,
     },
-    /// To fetch what a host on the web answers at an address.
+    /// Fetch a URL from a web host.
     Fetch {
-        /// The host as [patterns](crate::permission::Rules::allow) name it: in ASCII and small letters, with its port where that is not
-        /// the usual one.
+        /// The host as in [patterns](crate::permission::Rules::allow): lowercase ASCII, with its port if that is not
+        /// the default.
         host: String,
-        /// The whole address.
+        /// The whole URL.
         url: String,
-        /// What a person should know of it, a sentence each.
+        /// Remarks for the user, a sentence each.
         remarks: Vec<String>,
-        /// It is long enough to carry data away, so that no answer to an earlier question covers it.
+        /// True if the URL is long enough to carry data away, so that no earlier grant covers it.
         is_long: bool,
     },
 }
 
 impl Need {
-    /// Whether it is to look at something, and nothing else.
+    /// Returns whether the need is only to read.
     pub fn only_looks(&self) -> bool {
         matches!(
             self,
@@ -87,17 +87,17 @@ impl Need {
     }
 }
 
-/// What a command in the sandbox lacked.
+/// A capability that a command lacked in the sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Lack {
-    /// The network.
+    /// Network access.
     Network,
-    /// To be outside of the sandbox, as what it wants cannot be had in one.
+    /// Freedom from the sandbox, if it needs something impossible in one.
     Freedom,
 }
 
 impl Lack {
-    /// What it is, behind "with" or "run": `network access`.
+    /// Returns the name, to follow "with": `network access`.
     pub fn named(&self) -> &'static str {
         match self {
             Lack::Network => "network access",
@@ -106,32 +106,32 @@ impl Lack {
     }
 }
 
-/// How far a command line only looks.
+/// The extent to which a command line only reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looking {
-    /// It does nothing else, and within the workspace: it runs shut in so that it can do nothing else.
+    /// It only reads, and within the workspace: its sandbox prevents everything else.
     Only,
-    /// Those of its commands that only look do so within the workspace.
+    /// Its read-only commands stay within the workspace.
     Inside,
-    /// Such a command may look at what is outside of the workspace, or nothing is known of it.
+    /// Its read-only commands may read outside the workspace, or nothing is known about it.
     Outside,
 }
 
-/// Whose a file is that may lie in the workspace and is not the workspace's: somebody obeys what stands there.
+/// The owner of a file that may be in the workspace but is obeyed by some other program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
-    /// Git's: settings, hooks, whatever else it obeys or keeps.
+    /// Git: settings, hooks, and everything else in its folder.
     Git,
-    /// Codelet's: settings, which say what a session may do.
+    /// Codelet: settings that control what a session may do.
     Codelet,
-    /// The user's, in a home that is all of the workspace: what shells, keys and programs are told there.
+    /// The user, if the workspace is their home: files that configure shells, keys and programs.
     Home,
-    /// Nobody's else than the workspace's, but something obeys it unasked: what does, behind the name of the file.
+    /// The workspace itself, but something obeys the file unasked: what it does, to follow the file's name.
     Obeyed(&'static str),
 }
 
 impl Owner {
-    /// Why nobody changes such a file unasked, behind its name.
+    /// Returns why such a file is not changed without asking, to follow its name.
     pub fn reason(self) -> &'static str {
         match self {
             Owner::Git => "belongs to git, which may run programs that it names",

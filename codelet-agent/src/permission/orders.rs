@@ -1,16 +1,18 @@
-//! Files of a workspace that somebody obeys: what stands there starts programs, or gives orders, without anybody being asked again.
+//! Files of a workspace that other programs obey: their contents start programs, or give instructions, without further
+//! questions.
 //!
-//! The line is drawn at what works by itself: because a folder is entered or opened, a commit is made, a push arrives, an agent or an
-//! interpreter begins, or any program of a kind is called. What runs because somebody builds, tests or starts the project (`Makefile`,
-//! `package.json`, `build.rs`, `Dockerfile`) is the workspace's own code: to change it is the work, and who runs it runs it.
+//! The criterion is that they take effect on their own: when a folder is entered or opened, a commit is made, a push
+//! arrives, an agent or an interpreter starts, or any program of some kind is called. Files that run when someone
+//! builds, tests or starts the project (`Makefile`, `package.json`, `build.rs`, `Dockerfile`) are the workspace's own
+//! code: changing them is the work, and running them is a decision.
 
 use crate::permission::need::Owner;
 use crate::permission::pattern::fits;
 use codelet_text::unseen;
 use std::sync::LazyLock;
 
-/// What is obeyed, by whom. Names are in small letters and separated by blanks, wherever in the workspace they stand; `*` is any text in
-/// one. Behind a folder, all that is in it is meant.
+/// The obeyed files and folders, by owner. Names are lowercase, separated by blanks, and match anywhere in the
+/// workspace; `*` matches any text in a name. A folder includes everything in it.
 const TABLE: &[(Owner, &str)] = &[
     (Owner::Git, ".git"),
     (Owner::Codelet, ".codelet"),
@@ -74,7 +76,7 @@ struct Name {
     has_stars: bool,
 }
 
-/// The table taken apart, once: a whole folder of names is compared with it whenever a command runs.
+/// The parsed table, cached: every command run compares a whole folder of names with it.
 static NAMES: LazyLock<Vec<Name>> = LazyLock::new(|| {
     let names = TABLE.iter().flat_map(|(owner, names)| {
         names.split_ascii_whitespace().map(|name| Name {
@@ -87,7 +89,7 @@ static NAMES: LazyLock<Vec<Name>> = LazyLock::new(|| {
 });
 
 impl Name {
-    /// Whether it stands somewhere in a path.
+    /// Returns whether the name occurs in a path.
     fn is_in(&self, path: &[&str]) -> bool {
         match self.pieces.as_slice() {
             [name] if !self.has_stars => path.contains(name),
@@ -99,39 +101,41 @@ impl Name {
     }
 }
 
-/// Who obeys what stands at this path, by its name alone. File systems differ in which letters are the same to them, and some pass over
-/// signs that nobody sees.
+/// Returns who obeys the file at this path, judged by its name alone. File systems differ in case folding, and some
+/// ignore invisible characters.
 pub fn obeys(path: &str) -> Option<Owner> {
     let plain = plain(path);
     let pieces: Vec<&str> = plain.split('/').filter(|piece| !matches!(*piece, "" | ".")).collect();
     NAMES.iter().find(|name| name.is_in(&pieces)).map(|name| name.owner)
 }
 
-/// A path as names are compared.
+/// Normalises a path for comparison.
 fn plain(path: &str) -> String {
     if path.is_ascii() {
         return path.to_ascii_lowercase();
     }
-    // Those of HFS+ beside what nobody sees.
+    // The characters that HFS+ ignores, besides invisible ones.
     let is_passed_over = |c: &char| {
         unseen::hides(*c)
             || matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
     };
     let seen = path.chars().filter(|c| !is_passed_over(c));
-    // The long s is one to them, too.
+    // Some file systems also fold the long s.
     seen.flat_map(char::to_lowercase)
         .map(|c| if c == 'ſ' { 's' } else { c })
         .collect()
 }
 
-/// Programs that change the files in their words, the same that write to the last of them, and those that do so only where they are told.
+/// Programs that change the files in their arguments; those that write to the last of them; and those that do so only
+/// with certain options.
 const CHANGERS: &str = "tee sponge mv rm rmdir unlink shred truncate touch mkdir chmod chown dd patch ed ex";
 const COPIERS: &str = "cp ln install rsync scp";
 const EDITORS: &str = "sed gsed perl ruby awk gawk yq";
 const INTERPRETERS: &str = "python python3 node nodejs deno bun perl ruby php";
 
-/// The first file with orders that a command line plainly changes: one that its output goes to, or that stands in the words of a program
-/// which changes files. A script that it runs is not seen through. `folder` is where the shell stands, from where the session began.
+/// Returns the first obeyed file that a command line plainly changes: a target of its output, or an argument of a
+/// program that changes files. Scripts that it runs are not analysed. `folder` is the shell's directory, relative to
+/// the session's.
 pub(crate) fn changed_by(line: &str, folder: &str) -> Option<(String, Owner)> {
     let mut at = folder.to_owned();
     for command in commands(line) {
@@ -190,8 +194,8 @@ struct Command {
     outputs: Vec<String>,
 }
 
-/// The commands of a line and of whatever stands in quotes in it, as far as their words can be told without a shell: quotes and
-/// backslashes are left out, so that nothing hides behind them.
+/// Returns the commands of a line and of quoted text in it, as far as their words can be found without a shell: quotes
+/// and backslashes are dropped, so that nothing hides in them.
 fn commands(line: &str) -> Vec<Command> {
     let mut commands = vec![Command::default()];
     let (mut word, mut is_output) = (String::new(), false);
@@ -218,7 +222,7 @@ fn commands(line: &str) -> Vec<Command> {
                 while chars.next_if(|c| matches!(c, '>' | '|' | '&')).is_some() {}
                 is_output = true;
             }
-            // `&>` is no end.
+            // `&>` does not end a command.
             '&' if chars.peek() == Some(&'>') => {}
             ';' | '&' | '|' | '\n' | '`' => commands.push(Command::default()),
             _ => {}

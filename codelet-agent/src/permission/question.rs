@@ -1,5 +1,5 @@
-//! What a person reads before a call is made. Each edge shows these facts, in this order and in its own way, so that none of them knows less
-//! than another.
+//! The facts that the user reads before a call is made. Every front end shows these facts, in this order and in its own
+//! way, so that none of them omits any.
 
 use crate::permission::asking::Question;
 use crate::permission::need::{Lack, Need, Owner};
@@ -9,27 +9,28 @@ use codelet_text::short::clip;
 use codelet_text::unseen::misleads;
 use std::path::{Path, PathBuf};
 
-/// Characters of what a hook, a skill or a command says with a question.
+/// The maximum length, in characters, of a remark by a hook, a skill or a command.
 const WARY: usize = 400;
 
-/// One thing that a person reads before the answer. The texts are as they came: whoever shows them spells out what a terminal would
-/// obey and what is not seen, and keeps all but [`Fact::Exact`] and [`Fact::Change`] on one line.
+/// One fact for the user to read before answering. Texts are raw: front ends must escape control sequences and
+/// invisible characters, and keep all but [`Fact::Exact`] and [`Fact::Change`] on one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fact<'a> {
-    /// The task that asks.
+    /// The task that makes the call.
     Task(&'a str),
-    /// What is asked: a sentence with a question mark.
+    /// The question: a sentence with a question mark.
     Asks(String),
-    /// What to know before the answer, in sentences.
+    /// A warning, in sentences.
     Warning(String),
-    /// What would be run or sent, to its last character, and the language that it is written in, if in one.
+    /// The exact text that would be run or sent, and its language, if any.
     Exact(&'a str, &'static str),
-    /// What would change, as [`Need::Change`] holds it; never empty.
+    /// The change, as in [`Need::Change`]; never empty.
     Change(&'a str),
 }
 
 impl Question {
-    /// What a person reads before the answer. Commands run in this directory, from where the session began.
+    /// Returns the facts for the user to read before answering. Commands run in this directory, where the session
+    /// began.
     pub fn facts<'a>(&'a self, directory: &Path) -> Vec<Fact<'a>> {
         let asked = Asked {
             call: &self.call,
@@ -43,7 +44,7 @@ impl Question {
     }
 }
 
-/// What a person reads before a call is made in a session that goes as far as `permission` says and began in `directory`.
+/// Returns the facts for the user to read before a call, in a session with this permission that began in `directory`.
 pub fn facts<'a>(asked: Asked<'a>, permission: Permission, directory: &Path) -> Vec<Fact<'a>> {
     let mut facts: Vec<Fact<'a>> = asked.task.map(Fact::Task).into_iter().collect();
     let title = format!("Allow {}", asked.tool);
@@ -99,7 +100,7 @@ fn of_need<'a>(need: &'a Need, title: &str, permission: Permission, directory: &
                 true => facts.push(warning("No change: the file already has this content.")),
                 false => facts.push(Fact::Change(diff)),
             }
-            // The end of a line is not among it, whatever the system.
+            // `lines` strips the line ends of every system.
             facts.extend(diff.lines().find_map(misleading));
         }
         Need::Read { path, is_inside, .. } => {
@@ -131,7 +132,7 @@ fn warning<'a>(text: &str) -> Fact<'a> {
     Fact::Warning(text.to_owned())
 }
 
-/// Where the shell stands.
+/// Returns the shell's directory.
 fn stand(directory: &Path, folder: &str) -> PathBuf {
     match folder {
         // A join would end in a slash.
@@ -154,13 +155,13 @@ fn outside<'a>(is_inside: bool) -> Option<Fact<'a>> {
     (!is_inside).then(|| warning("This is outside the workspace."))
 }
 
-/// The file with orders that a command plainly changes.
+/// Returns a warning about the obeyed file that a command plainly changes.
 fn orders<'a>(command: &str, folder: &str) -> Option<Fact<'a>> {
     let (file, owner) = orders::changed_by(command, folder)?;
     Some(Fact::Warning(format!("It changes {file}. {}", whose(owner))))
 }
 
-/// How commands run that are permitted here, where that is not as usual: who permits one in vain is to know it before.
+/// Returns how permitted commands run, if unusual: the user has to know before permitting one in vain.
 fn sandbox(permission: Permission) -> Option<&'static str> {
     match permission {
         Permission::Plan => Some("In plan mode it runs in a sandbox without network, and cannot change the workspace."),
@@ -172,7 +173,7 @@ fn sandbox(permission: Permission) -> Option<&'static str> {
     }
 }
 
-/// What a command can do with what it is given besides the sandbox.
+/// Returns what a command can do with its exemption from the sandbox.
 fn given(lack: &Lack) -> &'static str {
     match lack {
         Lack::Network => {
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// The facts of one need, in one text.
+    /// Returns the facts of one need, as one text.
     fn told(need: &Need, permission: Permission) -> String {
         let asked = Asked {
             call: "call_1",

@@ -1,8 +1,8 @@
-//! Commands of files: `/name`, for a prompt that is kept in `commands/name.md`, and for each skill. A file takes what stands behind its command
-//! in place of `$ARGUMENTS`, `$1` to `$9`.
+//! Commands from files: `/name`, for a prompt in `commands/name.md`, and for each skill. The text after the command
+//! replaces `$ARGUMENTS`, `$1` to `$9` in the file.
 //!
-//! A file starts nothing: its `` !`command` `` lines are not run, and it permits nothing. Where a project's authors have written it, the prompt
-//! says so.
+//! A file starts nothing: its `` !`command` `` lines are not run, and it grants no permission. If a project's authors
+//! wrote it, the prompt says so.
 
 use crate::environment::Surroundings;
 use crate::environment::definitions::{self, Author, Definition, Kind};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(test)]
 mod tests;
 
-/// How commands lie in their folder.
+/// The layout of commands in their folder.
 const KIND: Kind = Kind {
     folder: "commands",
     file: None,
@@ -28,19 +28,19 @@ const KIND: Kind = Kind {
 /// The longest description, in characters.
 const DESCRIPTION: usize = 200;
 
-/// The commands of the files of a project and its user.
+/// The commands from the files of a project and its user.
 pub struct Commands {
     world: Arc<dyn Surroundings>,
-    /// Names that no file has, and whether the user's own may have it all the same.
+    /// Names unavailable to files, each with whether the user's own files may use it all the same.
     reserved: Vec<(&'static str, bool)>,
     read: Mutex<Read>,
 }
 
-/// What was read last.
+/// The result of the last read.
 #[derive(Default)]
 struct Read {
     files: Vec<File>,
-    /// What the user was told.
+    /// The notices shown to the user.
     notices: Vec<String>,
 }
 
@@ -52,8 +52,9 @@ struct File {
 }
 
 impl Commands {
-    /// Those that are found in this world, as far as no command of the session has their names; of each it is said whether one of the
-    /// user's own may take its place. They are read by [`refresh`](Self::refresh).
+    /// Creates a source of the commands found in this world, except those with the names of built-in commands;
+    /// `reserved` says for each name whether one of the user's own files may replace it. [`refresh`](Self::refresh)
+    /// reads the files.
     pub fn new(world: Arc<dyn Surroundings>, reserved: impl IntoIterator<Item = (&'static str, bool)>) -> Self {
         Commands {
             world,
@@ -62,11 +63,11 @@ impl Commands {
         }
     }
 
-    /// Reads them again. Returns what the user should know and was not told the last time.
+    /// Reads the files again. Returns the notices for the user that are new since the last time.
     pub fn refresh(&self) -> Vec<String> {
         let found = definitions::find(&*self.world, &KIND);
         let mut notices = found.notices;
-        // The session tells what is wrong with skills.
+        // The session itself reports problems with skills.
         let skills = definitions::find(&*self.world, &skills::KIND).definitions;
         let skills = skills
             .into_iter()
@@ -168,7 +169,8 @@ impl Commands {
         })
     }
 
-    /// The files that a text mentions. A project's names nothing outside of it: pictures there are the user's.
+    /// Returns the files that a text mentions. A project's text can only mention files inside the project: images
+    /// elsewhere are the user's.
     fn mentions(&self, text: &str, author: Author) -> String {
         let places = self.world.places();
         let mentioned = file_reference::read(text).into_iter().filter_map(|mention| {
@@ -182,7 +184,7 @@ impl Commands {
     }
 }
 
-/// What is listed of a file.
+/// Returns the entry of a file in the list of commands.
 fn spec(file: &Definition, is_skill: bool, world: &dyn Surroundings) -> PromptSpec {
     let described = file.front.text("description");
     let described = described.or_else(|| {
@@ -221,12 +223,12 @@ fn spec(file: &Definition, is_skill: bool, world: &dyn Surroundings) -> PromptSp
     }
 }
 
-/// The most that a text may be with all words in their places, in bytes beside the words themselves. A file could name them thousands of
-/// times.
+/// The maximum size of a text with all placeholders replaced, in bytes on top of the words themselves. A file could
+/// contain thousands of placeholders.
 const FILLED: usize = 100_000;
 
-/// A text with these words in their places; behind it where it has none for them. What they hold is not read again. None where that
-/// is too long.
+/// Replaces the placeholders in a text with these words, or appends them if it has none. The words are not expanded
+/// again. `None` if the result is too long.
 fn filled(text: &str, words: &str) -> Option<String> {
     let most = FILLED + words.len();
     let each = split(words);
@@ -255,7 +257,7 @@ fn filled(text: &str, words: &str) -> Option<String> {
                 has_place = true;
                 &behind[digits..]
             }
-            // A price, or a variable of some shell.
+            // A price, or a shell variable.
             (None, None) => {
                 out.push('$');
                 behind

@@ -1,4 +1,4 @@
-//! What a final answer has to be, where the user wants more of it than words.
+//! Checks on final answers, if the user requires more than text.
 
 use crate::interrupt::Interrupt;
 use std::sync::Arc;
@@ -6,38 +6,38 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// How long an answer is checked: a schema may make that take years.
+/// The time limit for a check: some schemas would take years.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Reserved for a check, in bytes: a schema may refer to itself deeply.
+/// The stack size for a check, in bytes: a schema may recurse deeply.
 const STACK: usize = 64 << 20;
 
-/// Checks final answers. One that does not pass is no answer: the model is told why, and asked again.
+/// Checks final answers. One that fails is no answer: the model is told why, and asked again.
 pub trait AnswerCheck: Send + Sync {
-    /// The answer as it is handed on.
+    /// Returns the answer in the form to hand on.
     ///
     /// # Errors
-    /// When it does not pass: why, for the model and the user.
+    /// If it fails, with the reason for the model and the user.
     fn check(&self, answer: &str) -> Result<String, String>;
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug)]
 pub enum Verdict {
     /// It passes, and is handed on in this form.
     Fits(String),
-    /// It does not, for this reason.
+    /// It fails, for this reason.
     Unfit(String),
-    /// Nobody knows, for this reason.
+    /// The check could not be completed, for this reason.
     Unknown(String),
 }
 
-/// Checks an answer, for so long and not beyond an interruption, which is `None`. A check cannot be ended: one that is given up goes on in a
-/// thread of its own until the process ends.
+/// Checks an answer within a time limit; `None` if interrupted. A running check cannot be stopped: after the limit it
+/// continues in its own thread until the process ends.
 pub(crate) async fn check(check: &Arc<dyn AnswerCheck>, answer: &str, interrupt: &Interrupt) -> Option<Verdict> {
     let (sender, verdict) = oneshot::channel();
     let (check, answer) = (check.clone(), answer.to_owned());
     let work = move || {
-        // Nobody waits for it any more where it was given up.
+        // The receiver is gone if the check was abandoned.
         let _ = sender.send(check.check(&answer));
     };
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);

@@ -1,31 +1,31 @@
-//! What of a call makes it the same as another one, for who counts its failures: what it asks for, and not how it is written.
+//! The identity of a call for the loop guard: what it asks for, not how it is written.
 
 use crate::model::ToolSpec;
 use codelet_context::message::{Parameters, ToolCall};
 use serde_json::{Map, Value};
 use std::path::{Component, Path, PathBuf};
 
-/// The parameter that says how long a call may take.
+/// The parameter with a call's timeout.
 const TIMEOUT: &str = "timeout";
-/// The parameter with which most tools name a file, and the shorter name that is taken for it where it is not given.
+/// The usual parameter for a file's name, and the shorter name accepted in its absence.
 const FILE: [&str; 2] = ["file_path", "path"];
-/// Words of a schema that declare parameters elsewhere than in `properties`.
+/// The schema keywords that declare parameters outside `properties`.
 const ELSEWHERE: [&str; 6] = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties", "if"];
 
-/// Two calls of one tool with equal essences ask for the same.
+/// Identifies what a call asks for: calls of one tool with equal essences ask for the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CallKey {
-    /// With how long it may take.
+    /// Includes the timeout.
     pub(crate) timed: u64,
-    /// Without that, which changes nothing for a call that has ended in time.
+    /// Excludes the timeout, which makes no difference to a call that ended in time.
     pub(crate) untimed: u64,
 }
 
-/// The essence of a call to this tool, or to one that there is not. What the tool does not read is left out: models vary such
-/// a word from one failure to the next, and it changes nothing. So do blanks at the end and other spellings of a path.
+/// Returns the essence of a call to this tool, or to a nonexistent one. It ignores parameters that the tool does not
+/// read, which models vary from one failure to the next without effect; likewise trailing blanks and path spelling.
 pub(crate) fn call_key(call: &ToolCall, spec: Option<&ToolSpec>) -> CallKey {
     let Some(spec) = spec else {
-        // A tool that there is not fails with whatever it is called.
+        // A nonexistent tool fails with any parameters.
         let untimed = Parameters::new(Map::new()).canonical_hash();
         return CallKey {
             timed: untimed,
@@ -41,7 +41,7 @@ pub(crate) fn call_key(call: &ToolCall, spec: Option<&ToolSpec>) -> CallKey {
     CallKey { timed, untimed }
 }
 
-/// The parameters that a tool with this schema reads, written in one way.
+/// Returns the parameters that a tool with this schema reads, normalised.
 fn read(given: &Map<String, Value>, schema: &Value) -> Map<String, Value> {
     let declared = schema["properties"]
         .as_object()
@@ -65,7 +65,7 @@ fn read(given: &Map<String, Value>, schema: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// Whether `properties` name all that a tool with this schema takes.
+/// Returns whether `properties` lists everything that a tool with this schema accepts.
 fn is_all(schema: &Value) -> bool {
     let takes_more = match &schema["additionalProperties"] {
         Value::Null => false,
@@ -83,7 +83,7 @@ fn plain(name: &str, value: &Value) -> Value {
     }
 }
 
-/// A path as it reads, without looking where links lead.
+/// Normalises a path lexically, without following symbolic links.
 fn plain_path(path: &str) -> String {
     let mut plain = PathBuf::new();
     for part in Path::new(path).components() {

@@ -1,4 +1,4 @@
-//! How a run ends.
+//! The ways in which a run ends.
 
 use crate::model::ModelError;
 use crate::model::bill::Spent;
@@ -6,54 +6,55 @@ use crate::run::loop_guard;
 use std::fmt;
 use std::sync::Arc;
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Ending {
-    /// With the model's last words.
+    /// With the model's final answer.
     Answered(String),
-    /// The model declined, in its words or the vendor's.
+    /// The model declined, with its or the provider's explanation.
     Declined(String),
-    /// The most steps were made.
+    /// It reached the step limit.
     StepLimit(u32),
-    /// The most dollars were spent.
+    /// It reached the cost limit.
     CostLimit(Spent),
-    /// The same call failed again and again.
+    /// The same call kept failing.
     Loop {
         /// The tool.
         tool: Arc<str>,
-        /// How often.
+        /// The number of failures.
         count: u32,
     },
-    /// The same calls were made again and again, and came to the same.
+    /// The same calls were repeated with the same results.
     Stale {
         /// The tool of the last of them.
         tool: Arc<str>,
-        /// How many in a row.
+        /// The number of consecutive repeated calls.
         count: u32,
     },
-    /// No final answer passed the check, however often the model was asked again.
+    /// No final answer passed the check, after repeated tries.
     Unfit {
-        /// What was wrong with the last one.
+        /// The reason why the last one failed.
         why: String,
-        /// How many there were.
+        /// The number of answers.
         count: u32,
     },
-    /// Whether the final answer passes the check is not known, for this reason.
+    /// The final answer could not be checked, for this reason.
     Unchecked(String),
-    /// The model said nothing, or its answer did not end, however often it was asked.
+    /// The model gave no answer, or none that ended, after repeated tries.
     NoAnswer(String),
-    /// The provider gave no answer.
+    /// The provider failed.
     Provider(ModelError),
     /// The conversation cannot be made to fit.
     TooLong(String),
-    /// A hook has refused the prompt, for this reason; nobody was asked, and nothing was said.
+    /// A hook denied the prompt, for this reason; no request was made and nothing was appended.
     Blocked(String),
     /// The user interrupted.
     Interrupted,
 }
 
 impl Ending {
-    /// Whether what was said would be refused again: the model declined to answer it, or the provider does not take it.
+    /// Returns whether the same conversation would be refused again: the model declined, or the provider rejected part
+    /// of it.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,

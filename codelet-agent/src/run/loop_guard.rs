@@ -1,81 +1,84 @@
-//! The loop guard: counts calls that fail again and again in the same way, and calls that succeed and bring nothing new.
+//! The loop guard: counts calls that keep failing in the same way, and calls that succeed without new results.
 
 use crate::run::call_key::CallKey;
 use codelet_context::message::{ActionKind, ToolCall};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// So many failures of the same call with nothing new in between, and the model is told.
+/// The number of failures of the same call, with nothing new in between, at which the model is told.
 pub(crate) const TELL: u32 = 3;
-/// So many, and the run stops.
+/// The number at which the run stops.
 pub(crate) const STOP: u32 = 6;
-/// So many failures of the same call, whatever happened in between, and the run stops; the model is told at each third of it.
+/// The number of failures of the same call, whatever happened in between, at which the run stops; the model is told at
+/// each third of it.
 pub(crate) const MOST: u32 = 60;
 
-/// So many calls in a row that were all made before with the same result, and the model is told.
+/// The number of consecutive repeated calls with the same result at which the model is told.
 pub(crate) const STALE_TELL: u32 = 3;
-/// So many of them, all changes of files or lists of what is to be done, and the run stops.
+/// The number of them, all file changes, todo-list updates or notes, at which the run stops.
 pub(crate) const STALE_CHANGES: u32 = 5;
-/// So many of any kind, and the run stops: who waits for something asks again and again, and sees the same for a while.
+/// The number of any kind at which the run stops: polling repeats the same call and sees the same result for a while.
 pub(crate) const STALE_MOST: u32 = 30;
 
-/// Counts failures of equal calls: of the same tool, with the same [`CallKey`].
+/// Counts failures of equal calls: calls of the same tool with the same [`Essence`].
 ///
-/// What may have changed a call's situation starts its count anew: a successful change of files that of every call, so that
-/// the same test may fail six times while it is worked on; a successful command that of commands, and not that of edits:
-/// who fails to edit a file prints it with `cat`, and fails again. The larger count begins anew only when the call succeeds.
+/// The recent count restarts when a call's circumstances may have changed. A successful file change resets it for every
+/// call, so the same test may fail six times while the model works on it. A successful command resets it for commands
+/// but not for edits: a model that fails to edit a file prints it with `cat`, and fails again. The total count restarts
+/// only when the call succeeds.
 ///
-/// A call that succeeds is stale where the same call has had the same result before. Stale calls in a row are counted until
-/// something new is seen: another call, or another result, as whoever polls waits for.
+/// A successful call is stale if the same call has had the same result before. Consecutive stale calls are counted
+/// until something new appears: another call, or another result, as a poll waits for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopGuard {
     failures: HashMap<(Arc<str>, u64), Failures>,
     /// Calls with their results, as hashes.
     seen: HashSet<(Arc<str>, u64, u64)>,
-    /// Stale calls in a row, and how many of them, the newest, were changes.
+    /// The number of consecutive stale calls, and how many of the newest were changes.
     stale: u32,
     stale_changes: u32,
 }
 
-/// How often a call has failed.
+/// The number of failures of a call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Failures {
-    /// The call would change files.
+    /// True if the call would change files.
     is_change: bool,
-    /// Since its situation may have changed.
+    /// Since its circumstances may have changed.
     lately: u32,
     in_all: u32,
 }
 
-/// How a call went.
+/// The outcome of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Went {
-    /// It did what it was to do.
+    /// It succeeded.
     Well,
     /// It failed.
     Wrong,
-    /// It failed, maybe for want of time.
+    /// It failed, possibly because of its timeout.
     OutOfTime,
 }
 
-/// What to do about a call that failed.
+/// The verdict on a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Finding {
-    /// Nothing yet.
+    /// Nothing to do yet.
     Fine,
-    /// The model is to be told that it has failed so often.
+    /// Tell the model that the call has failed this many times.
     Tell(u32),
-    /// The run is to stop: it has failed so often.
+    /// Stop the run: the call has failed this many times.
     Stop(u32),
-    /// The model is to be told that so many calls in a row have brought nothing new.
+    /// Tell the model that this many consecutive calls produced nothing new.
     TellStale(u32),
-    /// The run is to stop: so many have.
+    /// Stop the run: this many consecutive calls produced nothing new.
     StopStale(u32),
 }
 
 impl LoopGuard {
-    /// Takes note of how a call with this essence went. `changes` says that a successful call of this kind may have changed
-    /// the world; `shown` is what it has shown, as a hash, and none where the model has not seen yet how the same call went.
+    /// Records the outcome of a call with this essence. `changes` says that a successful call of this kind may have
+    /// changed the world; `shown` is the hash of its output, and `None` if the model has not yet seen the outcome of
+    /// the same call.
     pub(crate) fn take(
         &mut self,
         call: &ToolCall,
@@ -94,11 +97,11 @@ impl LoopGuard {
                 self.failures.remove(&(call.tool.clone(), call_key));
             }
             if !is_new {
-                // What was done before and came to the same has changed nothing.
+                // A repeated call with the same result has changed nothing.
                 return self.stale(changes && matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note));
             }
             let is_change = changes && kind == ActionKind::Change;
-            // A list of what is to be done changes nothing that a call could depend on, nor does a note.
+            // A todo list or a note changes nothing that another call could depend on.
             let is_other = changes && !matches!(kind, ActionKind::Change | ActionKind::Todo | ActionKind::Note);
             for failures in self.failures.values_mut() {
                 if is_change || (is_other && !failures.is_change) {
@@ -133,14 +136,15 @@ impl LoopGuard {
         }
     }
 
-    /// What was seen before is not in sight any more: whoever looks again sees something new.
+    /// Forgets the results seen before, as they are no longer in the context: looking again shows something new.
     pub(crate) fn forget_seen(&mut self) {
         self.seen.clear();
         (self.stale, self.stale_changes) = (0, 0);
     }
 }
 
-/// What failures of a call are counted under: with a longer time it is another call only where time was what it lacked.
+/// Returns the key under which failures of a call are counted: a longer timeout makes it a different call only if it
+/// ran out of time.
 pub(crate) fn key(call: &ToolCall, call_key: CallKey, went: Went) -> (Arc<str>, u64) {
     let call_key = match went {
         Went::OutOfTime => call_key.timed,
@@ -180,7 +184,7 @@ mod tests {
         loop_guard.take(call, call_key(call, Some(&spec)), went, changes, None)
     }
 
-    /// Successful calls with what each has shown: what is found of them.
+    /// Returns the findings for successful calls, each with the hash of its output.
     fn well(calls: impl IntoIterator<Item = (ToolCall, u64)>) -> Vec<Finding> {
         let mut loop_guard = LoopGuard::default();
         let spec = |call: &ToolCall| ToolSpec {
@@ -252,7 +256,7 @@ mod tests {
         assert!(stopped.is_some(), "the same test of the same text fails the same way");
     }
 
-    /// Nine calls that fail, each a little different: what is found of them.
+    /// Returns the findings for nine failing calls, each slightly different.
     fn nine(parameters: impl Fn(usize) -> Value, went: Went) -> Vec<Finding> {
         let mut loop_guard = LoopGuard::default();
         let find = |n| take(&mut loop_guard, &call("Bash", &parameters(n).to_string()), went, true);
@@ -289,7 +293,8 @@ mod tests {
         }
     }
 
-    /// The same call fails again and again, and another one succeeds in between: when the model is told, and when it ends.
+    /// Repeats a failing call with a successful other one in between; returns when the model is told, and when the run
+    /// stops.
     fn between(failing: &str, other: &str, changes: bool) -> (Option<u32>, u32) {
         let mut loop_guard = LoopGuard::default();
         let mut told = None;
@@ -313,7 +318,7 @@ mod tests {
         let mut loop_guard = LoopGuard::default();
         let findings: Vec<Finding> = (0..6)
             .map(|turn| {
-                // The order of keys does not make another call of it.
+                // The order of keys makes no difference.
                 let parameters = [r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#][turn % 2];
                 take(&mut loop_guard, &call("Edit", parameters), Went::Wrong, true)
             })

@@ -1,17 +1,17 @@
-//! When a failed request is tried again, how long to wait before it, and for how long the next try may be silent.
+//! Retries of failed requests: when to make them, how long to wait first, and how long they may be silent.
 
 use crate::model::ModelError;
 use std::time::Duration;
 
-/// How long a session waits for a provider that cannot answer.
+/// The limits on waiting for a provider that fails to answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Patience {
-    /// All waits of one request together: the pauses between its tries, and the silence in which tries ended.
+    /// The total wait of one request: the pauses between its tries, plus the silence that ended tries.
     pub total: Duration,
-    /// The user has named [`total`](Self::total): then it bounds the silence of a first try, too, however long the model's own
-    /// time limit is.
+    /// True if the user has set [`total`](Self::total): then it also limits the silence of a first try, whatever the
+    /// model's own time limit.
     pub is_named: bool,
-    /// How often a provider that never answered in this session is tried again: a wrong address answers no better later.
+    /// The number of retries for a provider that never answered in this session: a wrong address will not improve.
     pub stranger_tries: u32,
 }
 
@@ -26,8 +26,8 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// The error that ends a run. Where the provider asked for a longer wait than is granted, it says so: a user who
-    /// can wait may want to.
+    /// Returns the error that ends a run. If the provider asked for a longer wait than allowed, it says so: the user
+    /// may be willing to wait.
     pub(crate) fn given_up(&self, error: ModelError, retries: &Retries) -> ModelError {
         match error {
             ModelError::Cut { said, had_begun } if retries.is_used_up => ModelError::Cut {
@@ -50,15 +50,15 @@ impl Patience {
     }
 }
 
-/// The first wait where the provider names none; each further one is twice as long.
+/// The first wait if the provider names none; each further one doubles.
 const FIRST: Duration = Duration::from_millis(500);
-/// What is shorter is no silence, and is waited for in any case.
+/// The shortest wait that counts as silence; anything shorter is always granted.
 const SILENT: Duration = Duration::from_secs(1);
-/// Who was asked to wait and then asks again waits at least so long for the first sign of life, or the wait was for nothing.
+/// The minimum silence limit for a retry after a requested wait; a shorter one would make that wait pointless.
 const ANSWERING: Duration = Duration::from_secs(10);
-/// No wait that the provider does not ask for is longer.
+/// The longest wait, unless the provider asks for more.
 const LONGEST: Duration = Duration::from_secs(30);
-/// An answer that could not be read is asked for again so often; a server that garbles always does.
+/// The number of retries after an unreadable answer; a server that garbles one usually garbles all.
 const GARBLED_TRIES: u32 = 2;
 
 /// The failures of one request so far.
@@ -66,16 +66,16 @@ const GARBLED_TRIES: u32 = 2;
 pub(crate) struct Retries {
     made: u32,
     waited: Duration,
-    /// The last try ended in silence, so the next one may be silent only for what is left of the wait.
+    /// True if the last try ended in silence, so that the next one may be silent only for the rest of the total.
     was_silent: bool,
-    /// There would be another try if there were more patience.
+    /// True if only the patience ran out.
     is_used_up: bool,
 }
 
 impl Retries {
-    /// How long to wait before the next try, or `None` when there is to be none. `silence` is how long nothing had come
-    /// when the try failed. `jitter`, from 0 to 1, spreads the waits of many sessions. `is_known` says that the provider
-    /// has answered before in this session.
+    /// Returns how long to wait before the next try; `None` if there is none. `silence` is how long nothing had arrived
+    /// when the try failed. `jitter`, from 0 to 1, spreads the waits of many sessions. `is_known` says that the
+    /// provider has answered before in this session.
     pub(crate) fn after(
         &mut self,
         error: &ModelError,
@@ -91,7 +91,7 @@ impl Retries {
         }
         let wait = match error {
             ModelError::Busy { retry_after, .. } => match retry_after {
-                // Asked for in words: neither shortened nor spread below what was said.
+                // The provider's explicit request: neither shortened nor spread below it.
                 Some(asked) => asked.saturating_add(FIRST.mul_f64(share(jitter))),
                 None => self.backoff(self.made, jitter),
             },
@@ -122,13 +122,13 @@ impl Retries {
             return None;
         }
         let waited = self.waited.saturating_add(wait);
-        // A try that may not even be silent for a moment is none.
+        // A retry needs room for at least a moment of silence.
         let least = if is_silent && !had_begun {
             SILENT
         } else {
             Duration::ZERO
         };
-        // The first stream that breaks off is asked for again however long its silence was: the provider is there.
+        // The first stream that breaks off is always retried, however long its silence was: the provider is reachable.
         let is_free = had_begun && self.made == 0;
         if waited.saturating_add(least) > patience.total && !is_free {
             self.is_used_up = true;
@@ -140,9 +140,9 @@ impl Retries {
         Some(wait)
     }
 
-    /// How long the try under way may say nothing before its first sign of life, beside its own time limit. A try after a
-    /// silent one has what is left of the wait. Any other has its time, as a server of one's own may read for minutes, unless
-    /// the user has said how long is too long.
+    /// Returns how long the current try may be silent before its first sign of life, besides its own time limit. A try
+    /// after a silent one gets the rest of the total. Any other keeps its own limit, as a self-hosted server may need
+    /// minutes to read the prompt, unless the user has set a limit.
     pub(crate) fn most_silence(&self, patience: &Patience) -> Option<Duration> {
         let left = patience.total.saturating_sub(self.waited);
         if self.was_silent {
@@ -152,7 +152,7 @@ impl Retries {
         }
     }
 
-    /// Whether there is another try if the one under way ends after so long a silence.
+    /// Returns whether a retry follows if the current try ends after this much silence.
     pub(crate) fn goes_on_after(
         &self,
         silence: Duration,
@@ -168,24 +168,24 @@ impl Retries {
         retries.after(&cut, silence, patience, is_known, 1.0).is_some()
     }
 
-    /// How many tries were granted.
+    /// Returns the number of retries granted.
     pub(crate) fn made(&self) -> u32 {
         self.made
     }
 
-    /// Between half of the doubled wait and the whole of it.
+    /// Returns a wait between half of the doubled wait and all of it.
     fn backoff(&self, doublings: u32, jitter: f64) -> Duration {
         let whole = FIRST.saturating_mul(1 << doublings.min(10)).min(LONGEST);
         whole.mul_f64(0.5 + share(jitter) / 2.0)
     }
 }
 
-/// A share from 0 to 1, whatever was given.
+/// Clamps to a share from 0 to 1.
 fn share(jitter: f64) -> f64 {
     if jitter.is_nan() { 1.0 } else { jitter.clamp(0.0, 1.0) }
 }
 
-/// A stream that is cut at once, again and again, costs money each time.
+/// The maximum number of retries: each stream that is cut at once costs money.
 const MOST: u32 = 12;
 
 #[cfg(test)]
@@ -267,7 +267,8 @@ mod tests {
         }
     }
 
-    /// How long a provider that never says anything is borne with, if its own time limit is `limit`, and in how many tries.
+    /// Returns the total wait for a provider that never says anything, if its own time limit is `limit`, and the number
+    /// of tries.
     fn borne(limit: u64, patience: Patience, is_known: bool) -> (Duration, u32) {
         let mut retries = Retries::default();
         let (mut all, mut tries) = (Duration::ZERO, 0);
@@ -291,7 +292,7 @@ mod tests {
         for is_known in [true, false] {
             assert_eq!(borne(60, Patience::default(), is_known), (Duration::from_secs(120), 2));
             assert_eq!(borne(5, of(8), is_known), (Duration::from_secs(8), 2));
-            // A server of one's own has its quarter of an hour, once.
+            // A self-hosted server gets its quarter of an hour, once.
             assert_eq!(borne(900, Patience::default(), is_known), (Duration::from_secs(900), 1));
         }
     }
@@ -309,7 +310,7 @@ mod tests {
                 assert_eq!(borne(limit, named(patience), is_known), expected, "{limit} {patience}");
             }
         }
-        // More of it than the model's own limit changes nothing about that limit.
+        // A limit above the model's own does not change the model's limit.
         assert_eq!(borne(60, named(120), true), (Duration::from_secs(120), 2));
         assert_eq!(borne(900, named(3_600), true), (Duration::from_secs(3_600), 4));
     }

@@ -1,47 +1,47 @@
-//! How a session works.
+//! The settings of a session.
 
 use crate::run::retry::Patience;
 use codelet_context::economics::Preset;
 use codelet_context::policy::CompactAt;
 
-/// How a session works.
+/// The settings of a session.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
-    /// What bounds each run.
+    /// The limits of each run.
     pub limits: Limits,
-    /// Who writes the summary at a compaction.
+    /// The author of the summary in a compaction.
     pub summary: SummaryBy,
-    /// How readily history that was sent is edited to save money.
+    /// The readiness to edit history that was already sent, to save money.
     pub economics: Preset,
-    /// When the session compacts by itself.
+    /// The threshold for automatic compaction.
     pub compact_at: CompactAt,
-    /// The most keep-alive requests in a row that keep the cache from expiring; none are made unless the user wants them.
+    /// The maximum number of consecutive keep-alive requests that keep the cache from expiring; zero disables them.
     pub keep_alive: u32,
     /// Text appended to the system prompt.
     pub append_system: Option<String>,
-    /// Whether the model is told of skills and can read them.
+    /// True if the model is told about skills and can read them.
     pub skills: bool,
-    /// The session's name towards a provider: requests of one session go to one cache.
+    /// The session's id, as sent to a provider: requests of one session go to one cache.
     pub id: String,
 }
 
-/// Who writes the summary at a compaction.
+/// The author of the summary in a compaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SummaryBy {
-    /// The engine, from the facts: at once, and it cannot fail.
+    /// The engine, from the facts: immediate, and it cannot fail.
     #[default]
     Template,
-    /// The model; where it fails, the engine.
+    /// The model, with the engine as fallback.
     Model,
 }
 
-/// What bounds a run.
+/// The limits of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Limits {
-    /// The most steps.
+    /// The maximum number of steps.
     pub max_steps: Option<u32>,
-    /// The most that it may cost, in US dollars. It ends with the first request that passes this.
+    /// The maximum cost, in US dollars. The run ends with the first request that exceeds it.
     pub max_cost: Option<f64>,
-    /// How long to wait for a provider.
+    /// The limits on waiting for a provider.
     pub patience: Patience,
 }

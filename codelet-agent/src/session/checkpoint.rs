@@ -1,35 +1,35 @@
-//! Where a session can go back to.
+//! The points that a session can go back to.
 
 use crate::environment::journal::Mark;
 use codelet_context::conversation::{Earlier, Point};
 use codelet_context::pin::Pin;
 use tokio::time::Instant;
 
-/// A prompt that can be gone back to.
+/// A prompt that can be rewound to.
 #[derive(Clone)]
 pub(crate) struct Prompted {
     pub(crate) point: Point,
     pub(crate) mark: Mark,
     pub(crate) asked: Instant,
-    /// It was said before this session, in the conversation that it goes on from.
+    /// True if it predates this session, in the conversation that it continues.
     pub(crate) is_recorded: bool,
 }
 
-/// How things stood before something was taken back.
+/// The state before something was taken back.
 pub(crate) struct Discarded {
-    /// The conversation, if it went back.
+    /// The conversation, if it was taken back.
     pub(crate) conversation: Option<Known>,
-    /// The moment to which files are put back, if they went back.
+    /// The moment to restore files to, if files were taken back.
     pub(crate) files: Option<Mark>,
 }
 
-/// A conversation, with what the session knows beside it.
+/// A conversation, with what the session tracks along with it.
 pub(crate) struct Known {
-    /// Which of the session's it is.
+    /// Its number within the session.
     pub(crate) number: u64,
     pub(crate) earlier: Earlier,
     pub(crate) pins: Vec<Pin>,
     pub(crate) prompts: Vec<Prompted>,
-    /// The files that it speaks of are those of this moment.
+    /// The moment of the files that it refers to.
     pub(crate) mark: Mark,
 }

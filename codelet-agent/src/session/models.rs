@@ -1,4 +1,4 @@
-//! Which model a session asks: the one that the user has chosen, with the effort that the user has chosen, or the fallback.
+//! Selects the model that a session uses: the one that the user has chosen, with the chosen effort, or the fallback.
 
 use crate::model::effort::{CacheAfter, Effort};
 use crate::model::fallback::Fallback;
@@ -9,27 +9,28 @@ use crate::tool::event::{Event, Listen};
 use std::sync::Arc;
 
 impl Session {
-    /// Another model from here on. What the earlier one has said and done goes with it, and nothing that it thought or signed.
+    /// Switches to another model. It receives everything that the earlier one said and did, but none of its thinking or
+    /// signatures.
     pub fn change_model(&mut self, model: Box<dyn Model>) {
         self.exchange_model(model.into());
         self.trusts_model();
     }
 
-    /// The same; returns the earlier one.
+    /// Does the same; returns the earlier one.
     pub(crate) fn exchange_model(&mut self, model: Arc<dyn Model>) -> Arc<dyn Model> {
         let profile = model.profile();
         self.conversation.configure(config(profile, self.settings.compact_at));
         self.conversation
             .set_economics(economics(&*model, self.settings.economics));
         let earlier = std::mem::replace(&mut self.parts.model, model);
-        // Another model has a cache of its own.
+        // Another model has its own cache.
         (self.sent, self.asked) = (None, None);
         (self.unwritten, self.has_thought) = (0, false);
         earlier
     }
 
-    /// Asks the model for another thinking effort, or for its provider's default, from the next request on. Says what that
-    /// does to the prompt cache; where the model does not take the effort, nothing is changed.
+    /// Changes the thinking effort, or returns to the provider's default, from the next request on. Returns the effect
+    /// on the prompt cache; `None` if the model does not support the effort, in which case nothing changes.
     pub fn change_effort(&mut self, effort: Option<Effort>) -> Option<CacheAfter> {
         let model = self.parts.model.with_effort(effort)?;
         let after = self.parts.model.cache_after(effort);
@@ -40,25 +41,26 @@ impl Session {
         Some(after)
     }
 
-    /// Has another model asked where the provider stays overloaded.
+    /// Sets the model to use while the provider stays overloaded.
     pub fn falls_back_to(&mut self, fallback: Fallback) {
         self.fallback = Some(fallback);
     }
 
-    /// Whether this failure is enough to ask the fallback: the model was given up before, and has not answered since.
+    /// Returns whether this failure alone triggers the fallback: the model was given up before, and has not answered
+    /// since.
     fn is_enough(&self, error: &ModelError) -> bool {
         let is_doubted = self.fallback.as_ref().is_some_and(|it| it.is_doubted && !it.is_asked);
         is_doubted && matches!(error, ModelError::Busy { .. })
     }
 
-    /// The model has answered.
+    /// Records that the model has answered.
     pub(crate) fn trusts_model(&mut self) {
         if let Some(fallback) = self.fallback.as_mut().filter(|fallback| !fallback.is_asked) {
             fallback.is_doubted = false;
         }
     }
 
-    /// Asks the first model again, if the fallback was asked.
+    /// Returns to the first model, if the fallback is in use.
     pub(crate) fn returns_from_fallback(&mut self) {
         if self.fallback.as_ref().is_some_and(|fallback| fallback.is_asked) {
             self.swap_models();
@@ -78,8 +80,8 @@ impl Session {
     }
 }
 
-/// Takes a failure up: the run tries again, ends, or goes on with the fallback where the provider is overloaded and `on_error`, which tells
-/// the run, gives it up.
+/// Handles a failure: the run tries again or ends, or, if the provider is overloaded and `on_error`, which informs the
+/// run, makes it give up, continues with the fallback.
 pub(crate) fn on_error(
     session: &mut Session,
     run: &mut Run,

@@ -1,38 +1,38 @@
-//! Plan mode: a session only looks, and its answer is a plan that the user accepts, changes first, or leaves.
+//! Plan mode: a session only reads, and its answer is a plan that the user accepts, edits first, or leaves.
 
 use crate::session::Session;
 use codelet_context::message::{Part, Role};
 use codelet_context::pin::Pin;
 
-/// The sentence for the user once there may be a plan.
+/// Tells the user what to do once there may be a plan.
 pub const ANSWERED: &str = "Plan mode: /plan accept carries it out, /plan edit lets you change it first, /plan off leaves; or say what to change.";
-/// The sentence for words behind `/plan` that mean nothing.
+/// The usage of `/plan`.
 pub const USAGE: &str = "Usage: /plan, /plan accept, /plan edit or /plan off. Nothing was done.";
-/// The sentence for who accepts or leaves where no plan is made.
+/// The reply to accepting or leaving outside plan mode.
 pub const NOT_NOW: &str = "This is not plan mode; /plan enters it.";
-/// The sentence for who accepts what is not there.
+/// The reply to accepting a plan that does not exist.
 pub const NONE_YET: &str = "There is no plan yet: the last thing that was said is not an answer.";
-/// The prompt with which the last answer is accepted.
+/// The prompt that accepts the last answer.
 const ACCEPTED: &str = "I accept this plan. Carry it out.";
-/// The same of a plan that the user has written, which stands behind it.
+/// The start of the prompt that accepts a plan written by the user, which follows it.
 const CHANGED: &str = "Carry out this plan:";
 
-/// The deeds of `/plan`.
+/// The actions of `/plan`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted<'a> {
-    /// To enter plan mode.
+    /// Enter plan mode.
     Enter,
-    /// To carry out the last answer, or what the user has written in its place.
+    /// Carry out the last answer, or the user's text instead.
     Accept(&'a str),
-    /// To have the last answer before the user, to be changed.
+    /// Let the user edit the last answer.
     Edit,
-    /// To leave plan mode.
+    /// Leave plan mode.
     Leave,
-    /// Something else: the user is told the [usage](USAGE).
+    /// Anything else: show the [usage](USAGE).
     Unknown,
 }
 
-/// Reads what stands behind `/plan`.
+/// Parses the arguments of `/plan`.
 pub fn wanted(arguments: &str) -> Wanted<'_> {
     let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
     match (word.to_lowercase().as_str(), rest.trim()) {
@@ -44,7 +44,7 @@ pub fn wanted(arguments: &str) -> Wanted<'_> {
     }
 }
 
-/// The last answer, if nothing was said since: which message it is, and its words.
+/// Returns the index and the text of the last answer, if nothing followed it.
 pub fn proposed(session: &Session) -> Option<(usize, String)> {
     let messages = session.conversation().history().messages();
     let (at, last) = messages.iter().enumerate().next_back()?;
@@ -59,8 +59,8 @@ pub fn proposed(session: &Session) -> Option<(usize, String)> {
     (!words.trim().is_empty()).then(|| (at, words.trim().to_owned()))
 }
 
-/// What keeps a plan through every compaction, and the prompt that has it carried out: the last answer, unless the user has written
-/// another.
+/// Returns the pin that keeps a plan through every compaction, and the prompt that carries it out: for the last answer,
+/// unless the user has written another plan.
 pub fn accepted(answer: usize, written: &str) -> (Pin, String) {
     match written {
         "" => (Pin::Message(answer), ACCEPTED.to_owned()),
@@ -68,7 +68,7 @@ pub fn accepted(answer: usize, written: &str) -> (Pin, String) {
     }
 }
 
-/// What is written to have this plan carried out once it is changed.
+/// Returns the command that carries out this plan, for the user to edit.
 pub fn to_be_changed(plan: &str) -> String {
     format!("/plan accept\n{plan}")
 }

@@ -1,24 +1,24 @@
-//! What the user says.
+//! The user's input.
 
 use crate::permission::narrowed::Narrowed;
 use codelet_context::message::{Image, Origin, Part, Text};
 use codelet_context::reminder;
 use codelet_text::short::{clip, words};
 
-/// Characters of a name under which an attachment is told, and what stands behind it.
+/// The maximum length of an attachment's name, in characters; `END`: the text that follows the attachment.
 const SOURCE: usize = 500;
 const END: &str = "[End of the attachment.]";
 
-/// What the user says.
+/// The user's input.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Prompt {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// Pictures beside them.
+    /// Images along with it.
     pub images: Vec<Image>,
-    /// The tools that the command lists which it comes from.
+    /// The tools listed by the command that it comes from.
     pub narrowed: Option<Narrowed>,
-    /// Texts of others that go with them.
+    /// Texts by others along with it.
     pub attached: Vec<Attachment>,
 }
 
@@ -31,22 +31,22 @@ impl From<&str> for Prompt {
     }
 }
 
-/// A text that somebody else has written and the user sends along, such as a file that an editor shows.
+/// A text by someone else that the user sends along, such as a file that an editor shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attachment {
-    /// Where it comes from: a path or an address.
+    /// Its origin: a path or a URL.
     pub source: String,
     /// The text.
     pub text: String,
 }
 
 impl Attachment {
-    /// As the model is told it: marked as what it is, so that nothing in it can pose as the user's own words.
+    /// Returns the part for the model, marked as an attachment, so that nothing in it can pose as the user's own words.
     pub(crate) fn part(&self, hide: &dyn Fn(&str) -> String) -> Part {
         let source = words(&self.source);
         let source = clip(&source, SOURCE);
         let head = format!("[Attached to the prompt: {source}. This is what it holds, not what the user says.]");
-        // It ends where this side says, on wires too that join the texts of a message.
+        // Only this side can end the attachment, even on wires that join the texts of a message.
         let text = hide(&self.text).replace(END, "[end of an attachment]");
         Part::Text(Text::new(
             reminder::escape(&format!("{head}\n{text}\n{END}")),

@@ -1,7 +1,8 @@
-//! Going back to one of the session's prompts: with the conversation, with the files that its tools have changed, or with both.
+//! Rewinding to one of the session's prompts: the conversation, the files that its tools have changed, or both.
 //!
-//! Each prompt leaves a [point](codelet_context::conversation::Point) of the conversation and a [mark](crate::environment::journal::Mark) of the journal. The
-//! model never learns by accident that what it knows of files is another state than theirs: wherever the two part, it is told.
+//! Each prompt leaves a [point](codelet_context::conversation::Point) of the conversation and a
+//! [mark](crate::surroundings::journal::Mark) of the journal. Whenever the model's knowledge of files no longer matches
+//! their state, it is told.
 
 pub mod told;
 
@@ -14,27 +15,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Files that the model is told of by name.
+/// The maximum number of files named to the model.
 const NAMED: usize = 40;
-/// Characters of a prompt in what the model is told.
+/// The maximum length of a quoted prompt, in characters.
 const QUOTED: usize = 80;
 
-/// What goes back to a prompt.
+/// The parts that go back to a prompt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// The conversation and the files.
     Both,
     /// The conversation; files stay as they are.
     Conversation,
-    /// The files; the conversation goes on, and is told.
+    /// The files; the conversation continues, and the model is told.
     Files,
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Scope; 3] = [Scope::Both, Scope::Conversation, Scope::Files];
 
-    /// What it is called where it is written.
+    /// Returns the name in commands.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Both => "both",
@@ -44,58 +45,58 @@ impl Scope {
     }
 }
 
-/// A prompt of the session, and what it has led to.
+/// A prompt of the session, and its effects.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PastPrompt {
-    /// Its number, from 1: the first of the session.
+    /// Its number in the session, from 1.
     pub number: usize,
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// How long ago; none where it was said before this session, in the conversation that it goes on from.
+    /// Its age; `None` if it predates this session, in the conversation that it continues.
     pub ago: Option<Duration>,
-    /// The files that the tools have changed for it.
+    /// The files that the tools changed for it.
     pub files: Vec<ChangedFile>,
-    /// How many commands ran for it that may have changed files.
+    /// The number of commands run for it that may have changed files.
     pub commands: usize,
 }
 
-/// What going back to a prompt comes to.
+/// The effect of going back to a prompt.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Preview {
     /// The prompt.
     pub text: String,
-    /// Prompts that would go from the conversation, with this one.
+    /// The number of prompts that would be removed from the conversation, including this one.
     pub prompts: usize,
-    /// Answers of the model that would go.
+    /// The number of replies that would be removed.
     pub steps: usize,
-    /// Tool calls in them.
+    /// The number of tool calls in them.
     pub calls: usize,
-    /// The files that would be put back.
+    /// The files that would be restored.
     pub restores: Vec<Restore>,
-    /// Commands that ran since. What they have changed is not put back.
+    /// The commands run since. Their changes are not reverted.
     pub commands: Vec<String>,
-    /// It was said before this session, of which alone changes of files are known.
+    /// True if it predates this session, so that only later file changes are known.
     pub is_recorded: bool,
 }
 
-/// What has gone back.
+/// The result of a rewind.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Rewound {
-    /// The prompt that was gone back to; none where a rewind was undone.
+    /// The prompt that was rewound to; `None` if a rewind was undone.
     pub prompt: Option<String>,
-    /// Whether the conversation has gone back.
+    /// True if the conversation went back.
     pub conversation: bool,
-    /// What has come of each file, if files were to go back.
+    /// The result for each file, if files were to go back.
     pub files: Option<Vec<Restored>>,
 }
 
 impl Session {
-    /// Has what its tools change in files kept here, so that it can be put back.
+    /// Records the file changes of tools in this journal, so that they can be reverted.
     pub fn journalled_by(&mut self, journal: Arc<dyn Journal>) {
         self.journal = Some(journal);
     }
 
-    /// A command runs, of which nobody knows what it changes.
+    /// Records that a command runs, whose changes are unknown.
     pub(crate) fn note_command(&self, command: &str) {
         if let Some(journal) = &self.journal {
             journal.note_command(command);
@@ -106,7 +107,7 @@ impl Session {
         self.journal.as_ref().map_or(Mark::default(), |journal| journal.mark())
     }
 
-    /// The place before a prompt. Files of then are those at `mark`, if given.
+    /// Returns the checkpoint before a prompt. Its files are those at `mark`, if given, and otherwise the current ones.
     pub(crate) fn prompted(&self, mark: Option<Mark>) -> Prompted {
         let before = self.prompts.last().map(|prompted| &prompted.point);
         Prompted {
@@ -117,7 +118,7 @@ impl Session {
         }
     }
 
-    /// The same before a prompt of a conversation that is gone on from.
+    /// Returns the same before a prompt of the conversation that this session continues.
     pub(crate) fn prompted_before(&self) -> Prompted {
         Prompted {
             is_recorded: true,
@@ -125,15 +126,15 @@ impl Session {
         }
     }
 
-    /// What was said at a prompt.
+    /// Returns the text of a prompt.
     fn text_of(&self, prompted: &Prompted) -> String {
         let since = self.conversation.history().messages().get(prompted.point.said()..);
         let said = since.unwrap_or_default().iter().find(|message| message.is_prompt());
         said.map_or_else(String::new, |message| own_words(message))
     }
 
-    /// The prompts that can be gone back to, at most so many of the newest, oldest first: those that were said in this session and still are in
-    /// its conversation, and those of a conversation that it goes on from.
+    /// Returns the prompts that can be rewound to, at most this many of the newest, oldest first: those of this session
+    /// that are still in its conversation, and those of the conversation that it continues.
     pub fn past_prompts(&self, most: usize) -> Vec<PastPrompt> {
         let ends = self.prompts.iter().skip(1).map(|next| next.mark).chain([self.mark()]);
         let prompts = self.prompts.iter().zip(ends).enumerate();
@@ -159,7 +160,8 @@ impl Session {
         self.prompts.get(number.checked_sub(1)?)
     }
 
-    /// What going back to before the prompt of this number comes to; none where there is no such prompt. Nothing is changed.
+    /// Returns the effect of going back to before the prompt of this number, without changing anything; `None` if there
+    /// is no such prompt.
     pub async fn rewind_preview(&self, number: usize) -> Option<Preview> {
         let prompted = self.prompt_of_number(number)?;
         let since = self.conversation.history().messages().get(prompted.point.said()..)?;
@@ -181,9 +183,9 @@ impl Session {
         })
     }
 
-    /// Goes back to before the prompt of this number; none where there is no such prompt. Files that somebody else than the tools has changed
-    /// since are put back only if they are to be overwritten. What the model then does not know of files, it is told. [`undo`](Self::undo)
-    /// takes it back.
+    /// Goes back to before the prompt of this number; `None` if there is no such prompt. Files changed since by
+    /// anything other than the tools are restored only if `overwrite` is set. The model is told what it no longer knows
+    /// about files. [`undo`](Self::undo) reverts the rewind.
     pub async fn rewind(&mut self, number: usize, scope: Scope, overwrite: bool) -> Option<Rewound> {
         let prompted = self.prompt_of_number(number)?.clone();
         let text = self.text_of(&prompted);
@@ -234,8 +236,8 @@ impl Session {
         });
     }
 
-    /// Takes the last [`retry`](Self::retry), [`clear`](Self::clear) or [`rewind`](Self::rewind) back, with all that was said and changed
-    /// since; none where there is none. Once more, and that is back.
+    /// Reverts the last [`retry`](Self::retry), [`clear`](Self::clear) or [`rewind`](Self::rewind), with everything
+    /// said and changed since; `None` if there is none. A second call redoes it.
     pub async fn undo(&mut self) -> Option<Rewound> {
         let Discarded { conversation, files } = self.discarded.take()?;
         let before = self.mark();
@@ -266,7 +268,7 @@ impl Session {
         })
     }
 
-    /// The conversation is another one, which knows files as they were at this moment.
+    /// Continues with another conversation, which knows files as they were at this moment.
     fn goes_on_from(&mut self, mark: Mark) {
         (self.last, self.asked) = (None, None);
         self.beside.clear();
@@ -275,7 +277,7 @@ impl Session {
         if let Some(told) = self.taken_over.clone()
             && self.prompts.iter().all(|prompted| prompted.is_recorded)
         {
-            // It stood behind what was taken over.
+            // It followed what was taken over.
             self.tell(&told);
         }
         let Some(journal) = self.journal.clone() else { return };
@@ -302,7 +304,7 @@ impl Session {
         self.tell(&told);
     }
 
-    /// Tells the model which files were put back under its eyes.
+    /// Tells the model which files were restored.
     fn tell_restored(&mut self, files: &[Restored], when: &str) {
         let restored: Vec<&Restored> = files.iter().filter(|file| file.done.is_ok()).collect();
         if restored.is_empty() {
@@ -320,7 +322,7 @@ impl Session {
     }
 }
 
-/// Names, one a line, as many as are told.
+/// Returns the names, one per line, up to the maximum.
 fn list(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let mut list: String = names.take(NAMED).map(|name| format!("\n- {name}")).collect();
@@ -330,7 +332,7 @@ fn list(names: impl ExactSizeIterator<Item = String>) -> String {
     list
 }
 
-/// What the user has typed of a prompt.
+/// Returns the text of a prompt that the user typed.
 fn own_words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) if text.origin == Origin::Own => Some(text.body.as_str()),

@@ -1,4 +1,4 @@
-//! Looks at a session while it works: whoever wants one asks, and is let in as soon as the session waits for something.
+//! Glances at a session while it works: callers queue them, and they run as soon as the session waits for something.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -6,11 +6,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
-/// What is done with a look.
+/// The function to run on a glance.
 type Glance<T> = Box<dyn FnOnce(&T) + Send>;
 
-/// Where looks at a session, or whatever else one task holds while others want to see it, are asked for. Clones are of the same one.
-/// A session that works waits nearly all the time, for its model, its tools or the clock, and shows itself then as it stands.
+/// A queue of glances at a session, or at anything else that one task holds while others want to look at it. Clones
+/// share the same queue. A working session nearly always waits, for its model, its tools or the clock, and can be
+/// looked at then.
 pub struct Glances<T>(Arc<Waiting<T>>);
 
 struct Waiting<T> {
@@ -34,20 +35,20 @@ impl<T> Default for Glances<T> {
 }
 
 impl<T> Glances<T> {
-    /// Has this called once with what is held, in the order of asking. It delays whoever holds it for as long as it takes.
+    /// Queues a function to be called once with the held value, in order. It delays the holder for as long as it runs.
     pub fn ask(&self, glance: impl FnOnce(&T) + Send + 'static) {
         self.queue().push_back(Box::new(glance));
         self.0.bell.notify_one();
     }
 
-    /// Lets those look who have asked. For whoever holds a session while nothing runs.
+    /// Runs all queued glances. For the holder of an idle session.
     pub fn answer(&self, held: &T) {
         while let Some(glance) = self.next() {
             glance(held);
         }
     }
 
-    /// Lets all look who ask, for as long as this is polled. Giving it up loses nothing.
+    /// Runs glances as they arrive, for as long as this is polled. Cancelling it loses nothing.
     pub(crate) async fn given(&self, held: &T) -> Infallible {
         loop {
             self.answer(held);
@@ -55,7 +56,7 @@ impl<T> Glances<T> {
         }
     }
 
-    // A glance may ask for another one, so the queue is not held while one looks.
+    // A glance may queue another one, so the lock is not held while one runs.
     fn next(&self) -> Option<Glance<T>> {
         self.queue().pop_front()
     }
@@ -92,7 +93,7 @@ mod tests {
         ask(2);
         let asking = async {
             tokio::task::yield_now().await;
-            // Two come while it waits; the bell rings once for both.
+            // Two arrive while it waits; one wake-up covers both.
             ask(3);
             ask(4);
             for _ in 0..3 {
@@ -104,7 +105,7 @@ mod tests {
             never = glances.given(&held) => match never {},
             () = asking => {}
         }
-        // Given up with one unanswered: whoever holds it lets it in.
+        // Cancelled with one pending: the holder runs it.
         ask(5);
         glances.answer(&held);
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();

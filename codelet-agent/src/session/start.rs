@@ -1,4 +1,4 @@
-//! How a conversation of a session begins: behind what was said elsewhere, or anew.
+//! The start of a session's conversation: continuing from another one, or empty.
 
 use crate::session::{Session, weight};
 use codelet_context::conversation::Conversation;
@@ -7,15 +7,15 @@ use codelet_context::strategy;
 use codelet_context::view::View;
 
 impl Session {
-    /// Goes on from what was said elsewhere, as if it had been said here. Calls without an answer get one. `told` is what the model is to
-    /// know of that beside it; it may be nothing.
+    /// Continues a conversation from elsewhere, as if it had taken place here. Calls without a result get one. `told`
+    /// is a note to the model about it; it may be empty.
     pub fn take_over(&mut self, messages: Vec<Message>, told: &str) {
         let ends_with_reply = messages
             .last()
             .is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
         let mut view = View::new(messages);
         strategy::pair(&mut view);
-        // The next prompt stands behind the reply, so no words of ours need to.
+        // The next prompt follows the reply, so no filler text is needed.
         if ends_with_reply && view.messages.last().is_some_and(|last| last.role == Role::User) {
             view.messages.pop();
         }
@@ -34,8 +34,8 @@ impl Session {
         }
     }
 
-    /// Begins anew: nothing was said. [`undo`](Self::undo) takes that back. What was billed stays billed, the breaks of the cache stay on record beside it, and what
-    /// a provider has taught of its limit stays learned.
+    /// Starts over with an empty conversation. [`undo`](Self::undo) reverts that. The bill stays, as do the recorded
+    /// cache breaks and everything learned about a provider's limit.
     pub fn clear(&mut self) {
         let economics = self.conversation.economics().clone();
         let mut conversation = Conversation::new(*self.conversation.config(), weight(&self.specs)).under(economics);
@@ -60,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Another conversation than the one that was sent is the next to be sent.
+    /// Prepares for the next request to send a different conversation than the last.
     pub(crate) fn begin_anew(&mut self) {
         self.sent = None;
         self.broken.clear();

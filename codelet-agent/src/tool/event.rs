@@ -1,4 +1,4 @@
-//! What happens in a run, for every front end that listens.
+//! The events of a run, for every front end.
 
 use crate::model::Billed;
 use crate::model::bill::Bill;
@@ -13,17 +13,17 @@ use codelet_context::tokens::Tokens;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What an interruption makes of a call that has not ended.
+/// The effect of an interruption on a call that had not ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// It had begun: how far it came, nobody knows.
+    /// It had begun; how far it got is unknown.
     Interrupted,
     /// It was never begun.
     NotRun,
 }
 
 impl Stopped {
-    /// In words, for a person or a program.
+    /// Returns the name, for a person or a program.
     pub fn name(self) -> &'static str {
         match self {
             Stopped::Interrupted => "interrupted",
@@ -32,59 +32,59 @@ impl Stopped {
     }
 }
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Progress {
-    /// Answers of its model.
+    /// The number of replies of its model.
     pub steps: u32,
-    /// What it does now, in one line: the call under way, or what is waited for.
+    /// Its current activity, in one line: the running call, or what it waits for.
     pub doing: String,
-    /// What it has cost.
+    /// Its cost so far.
     pub bill: Bill,
 }
 
-/// Something that happened. Texts of the model and of tools are as they came: whoever shows them makes them harmless.
+/// An event of a run. Texts of the model and of tools are raw: front ends must sanitise them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
-    /// A request goes out.
+    /// A request is sent.
     Asking {
         /// The step, counted from 1 in each run.
         step: u32,
-        /// What the request is believed to occupy of the window.
+        /// The estimated occupancy of the context window.
         occupancy: Tokens,
-        /// What it may occupy.
+        /// The limit of the occupancy.
         limit: Tokens,
     },
-    /// More of the answer's words.
+    /// More text of the answer.
     Text(String),
-    /// More of the thinking.
+    /// More thinking.
     Thinking(String),
-    /// The model begins to call this tool.
+    /// The model begins a call of this tool.
     Calling {
         /// The tool.
         tool: String,
     },
     /// The answer so far is void: the request is made again.
     Void,
-    /// A request is through, or was interrupted: what it cost, in tokens and, where prices are known, dollars.
+    /// A request ended or was interrupted: its usage in tokens and, if prices are known, its cost in dollars.
     Billed {
-        /// The counts.
+        /// The usage.
         billed: Billed,
-        /// Dollars.
+        /// The cost in US dollars.
         cost: Option<f64>,
     },
-    /// The run waits before it asks again, or for a provider that says nothing; comes once a second.
+    /// The run waits before a retry, or for a silent provider; sent once a second.
     Waiting {
-        /// Why.
+        /// The reason.
         cause: String,
-        /// How much longer.
+        /// The remaining time.
         left: Duration,
-        /// Which try comes next, counted from 2; none where the provider is given up then.
+        /// The number of the next try, counted from 2; `None` if the run gives up instead.
         next_try: Option<u32>,
-        /// How long the first token of the answer has been waited for, where that is what is waited for.
+        /// The wait for the first token so far, if that is the reason.
         first_token: Option<Duration>,
     },
-    /// A tool begins.
+    /// A tool starts.
     ToolStarted {
         /// The call's id.
         id: Arc<str>,
@@ -92,70 +92,70 @@ pub enum Event {
         tool: Arc<str>,
         /// The call in one line.
         description: String,
-        /// What it does.
+        /// The call's action.
         action: Action,
     },
-    /// A tool that runs has printed this.
+    /// A running tool printed this.
     ToolPrinted {
         /// The call's id.
         id: Arc<str>,
-        /// The newest of it; some may have been left out.
+        /// The newest output; some may have been dropped.
         text: String,
     },
-    /// A call that works in a session of its own is as far as this. Some may have been left out.
+    /// The progress of a call that works in a session of its own. Some events may have been dropped.
     Task {
         /// The call's id.
         id: Arc<str>,
-        /// How far.
+        /// The progress.
         progress: Progress,
     },
-    /// A tool has answered.
+    /// A tool returned its output.
     ToolFinished {
         /// The call's id.
         id: Arc<str>,
         /// The tool.
         tool: Arc<str>,
-        /// Whether it did what it was asked to.
+        /// True if it succeeded.
         success: bool,
-        /// How much it printed, in bytes, before anything was cut.
+        /// The size of its output, in bytes, before any truncation.
         bytes: u64,
-        /// How long it took.
+        /// The time it took.
         elapsed: Duration,
-        /// What it printed, before it is bounded for the model.
+        /// Its output, before truncation for the model.
         printed: Body,
-        /// Bytes at its end that nothing has printed, but the tool says of it, such as a status.
+        /// The number of bytes at its end that were not printed but added by the tool, such as an exit status.
         remarks: usize,
-        /// What it changed, a unified diff; empty where it changed nothing or too much to compare.
+        /// Its changes as a unified diff; empty if it changed nothing or too much to compare.
         diff: Arc<str>,
-        /// What the user's interruption made of it; none if it ended by itself.
+        /// The effect of the user's interruption; `None` if the call ended on its own.
         stopped: Option<Stopped>,
     },
-    /// A call was not permitted, and the user was not asked or could not be; comes behind its [`Event::ToolFinished`].
+    /// A call was denied without asking the user; sent after its [`Event::ToolFinished`].
     Refused {
         /// The tool.
         tool: Arc<str>,
         /// The call in one line.
         description: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// The conversation was compacted, or there was nothing to compact.
     Compacted {
-        /// Why.
+        /// The reason.
         reason: Reason,
-        /// What came of it.
+        /// The result.
         notice: Notice,
     },
-    /// The model declined to answer the prompt, or the provider does not take what was said since: all of it has left the
-    /// conversation, so that the next prompt is answered. Of no use to who makes no next one.
+    /// The model declined the prompt, or the provider rejected something said since: all of it was removed from the
+    /// conversation, so that the next prompt gets an answer. Irrelevant if no prompt follows.
     TakenBack(Withdrawn),
-    /// Something that the user should know.
+    /// A notice for the user.
     Notice(String),
-    /// The run is over.
+    /// The run ended.
     Over(Ending),
 }
 
-/// Whoever listens.
+/// Receives events.
 pub trait Listen: Send {
     /// Takes an event. It must not block: the run waits for it.
     fn on(&mut self, event: Event);
@@ -167,17 +167,17 @@ impl<F: FnMut(Event) + Send> Listen for F {
     }
 }
 
-/// Whoever keeps figures of a session's requests, and so has to see the conversation as each of them holds it.
+/// Records figures of a session's requests, and sees the conversation as each of them contains it.
 pub trait Witness: Send + Sync {
-    /// A request goes out with the view as it stands.
+    /// A request is sent with the current view.
     fn sending(&mut self, conversation: &Conversation);
 
-    /// A request goes out that leaves nothing in the conversation: one for a summary, or an idle one.
+    /// A request is sent that leaves nothing in the conversation: one for a summary, or an idle one.
     fn sending_beside(&mut self, conversation: &Conversation);
 
-    /// The request under way was billed, at this price; none where nobody knows it.
+    /// The current request was billed at this price; `None` if it is unknown.
     fn billed(&mut self, billed: &Billed, price: Option<&PriceCard>);
 
-    /// The session begins anew.
+    /// The session was cleared.
     fn cleared(&mut self);
 }

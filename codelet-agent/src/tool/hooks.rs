@@ -1,8 +1,8 @@
-//! Hooks: programs that are told what happens in a session, and may object to it or add words for the model. The loop knows when
-//! to tell them and what their words mean; whoever implements [`Hooks`] knows which there are and runs them.
+//! Hooks: programs that receive events of a session, and may object to them or add text for the model. The loop decides
+//! when to call them and what their answers mean; implementations of [`Hooks`] know which hooks exist and run them.
 //!
-//! What a hook says never permits anything: it can refuse a call, or have a person asked about it, and no more. Its words are
-//! marked as a program's, so that the model does not take them for the user's.
+//! Hooks never grant permission: a hook can only deny a call, or have the user asked about it. Its text is marked as a
+//! program's, so that the model does not mistake it for the user's.
 
 use crate::interrupt::Interrupt;
 use crate::tool::output::Output;
@@ -11,73 +11,73 @@ use codelet_context::notice::Notice;
 use codelet_context::policy::Reason;
 use futures_util::future::BoxFuture;
 
-/// Something that hooks are told of.
+/// An event that hooks receive.
 #[derive(Clone, Copy, Debug)]
 pub enum Occasion<'a> {
     /// The first prompt of a conversation is about to be taken.
     SessionStart {
-        /// How it came about: `startup`, `resume`, `clear`, or `compact` for one that goes on behind a compaction.
+        /// The way it started: `startup`, `resume`, `clear`, or `compact` if it continues after a compaction.
         source: &'static str,
     },
     /// A prompt is about to be taken.
     UserPromptSubmit {
-        /// Its words, without keys.
+        /// Its text, without API keys.
         prompt: &'a str,
     },
-    /// A call is about to be made, if it is permitted.
+    /// A call is about to be made, if permitted.
     PreToolUse {
         /// The tool.
         tool: &'a str,
         /// The call's id.
         id: &'a str,
-        /// What it is called with.
+        /// The parameters.
         parameters: &'a Parameters,
     },
-    /// A call has done what it was asked to.
+    /// A call succeeded.
     PostToolUse {
         /// The tool.
         tool: &'a str,
         /// The call's id.
         id: &'a str,
-        /// What it was called with.
+        /// The parameters.
         parameters: &'a Parameters,
-        /// Its answer.
+        /// The output.
         output: &'a Output,
     },
     /// The conversation is about to be compacted.
     PreCompact {
-        /// Why.
+        /// The reason.
         reason: Reason,
-        /// What the user wants of the summary.
+        /// The user's instructions for the summary.
         instructions: Option<&'a str>,
     },
-    /// It was compacted.
+    /// The conversation was compacted.
     PostCompact {
-        /// Why.
+        /// The reason.
         reason: Reason,
         /// The figures.
         notice: &'a Notice,
-        /// The summary; empty where there is none.
+        /// The summary; empty if there is none.
         summary: &'a str,
-        /// The handle under which the summary can be read back later.
+        /// The handle to read the summary back later.
         handle: Option<&'a str>,
     },
-    /// The model has given its final answer.
+    /// The model gave its final answer.
     Stop {
         /// The answer.
         answer: &'a str,
-        /// The model has gone on once already because of a hook.
+        /// True if a hook has already made the model go on.
         is_held: bool,
     },
-    /// A person is asked.
+    /// The user is asked.
     Notification {
-        /// What about, in one line.
+        /// The subject, in one line.
         message: &'a str,
     },
 }
 
 impl Occasion<'_> {
-    /// The name in settings.
+    /// Returns the event's name in settings.
     pub fn name(&self) -> &'static str {
         match self {
             Occasion::SessionStart { .. } => "SessionStart",
@@ -92,31 +92,31 @@ impl Occasion<'_> {
     }
 }
 
-/// What a hook has against something.
+/// A hook's objection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Objection {
-    /// It must not be, for this reason.
+    /// Deny it, for this reason.
     Deny(String),
-    /// A person is to be asked, for this reason.
+    /// Ask the user, for this reason.
     Ask(String),
 }
 
-/// What hooks say of an occasion, all together.
+/// The combined answers of all hooks to an event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Said {
-    /// The strongest objection of one of them.
+    /// The strongest objection.
     pub objection: Option<Objection>,
-    /// Words for the model, bounded.
+    /// Text for the model, bounded.
     pub context: Vec<String>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
 }
 
-/// Whoever runs hooks.
+/// Runs hooks.
 pub trait Hooks: Send + Sync {
-    /// Tells those that want to know, and returns what they say once all have ended, or soon after `interrupt` is thrown.
+    /// Calls the hooks for this event. Returns their answers once all have ended, or soon after `interrupt` is thrown.
     fn tell<'a>(&'a self, occasion: Occasion<'a>, interrupt: &'a Interrupt) -> BoxFuture<'a, Said>;
 
-    /// Tells those that want to know, and waits for none.
+    /// Calls the hooks for this event without waiting for them.
     fn notify(&self, occasion: Occasion<'_>);
 }

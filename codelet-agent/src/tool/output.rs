@@ -1,4 +1,4 @@
-//! What a tool answers.
+//! The output of a tool.
 
 use crate::permission::narrowed::Narrowed;
 use crate::permission::need::Lack;
@@ -6,50 +6,50 @@ use codelet_context::body::Body;
 use codelet_context::message::Image;
 use codelet_context::refusal::Refusal;
 
-/// The most of one output that is kept in memory, in bytes.
+/// The maximum of one output kept in memory, in bytes.
 pub const MOST: usize = 10 * 1024 * 1024;
-/// The largest picture that is sent, in bytes of its base64: what Anthropic takes, and less than the others do.
+/// The largest image that is sent, in bytes of its base64: Anthropic's limit, which is lower than other providers'.
 pub const PICTURE: usize = 5 * 1024 * 1024;
 
-/// What a tool answers.
+/// The output of a tool.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
-    /// Whether it did what it was asked to.
+    /// True if the call succeeded.
     pub success: bool,
-    /// Exit statuses of the commands of the last pipeline, in their order, where a shell told them; else empty.
+    /// The exit statuses of the last pipeline's commands, in order, if the shell reported them; otherwise empty.
     pub pipe: Box<[u8]>,
-    /// It may have failed for want of time: the same call with a longer one may do better.
+    /// True if it may have failed because of its timeout: the same call with a longer one may succeed.
     pub lacked_time: bool,
-    /// Who has not let the call be made. The loop sets it; what a tool prints never counts as that.
+    /// The denial, if the call was denied. Set by the loop; nothing a tool prints counts as one.
     pub refusal: Option<Refusal>,
-    /// What it printed or found: as much as is worth keeping (at most [`MOST`] bytes). The loop shows the model a bounded
-    /// part of it and keeps the whole behind a handle.
+    /// The text that the tool printed or found, as far as worth keeping (at most [`MOST`] bytes). The loop shows the
+    /// model a bounded part of it and keeps the whole under a handle.
     pub text: Body,
-    /// Bytes at the end of `text` that nothing has printed: what the tool itself says of it, such as a status.
+    /// The number of bytes at the end of `text` that were not printed but added by the tool, such as an exit status.
     pub remarks: usize,
-    /// Bytes that were printed between the head and the tail of `text` and are lost.
+    /// The number of printed bytes lost between the head and the tail of `text`.
     pub lost: u64,
-    /// Pictures.
+    /// Images.
     pub images: Vec<Image>,
-    /// It was a command that failed, or a part of its last pipe did, and as far as the tool knows, because the sandbox does not give it
-    /// this.
+    /// Set if a command failed, or a part of its last pipeline did, presumably because the sandbox withholds this.
     pub lack: Option<Lack>,
-    /// What the user should know, whatever the model makes of it.
+    /// Notices for the user, whatever the model makes of the output.
     pub notices: Vec<String>,
-    /// Of a call that has worked in a session of its own: what was said there, as text. The loop keeps it behind a handle.
+    /// The transcript, as text, of a call that worked in a session of its own. The loop keeps it under a handle.
     pub transcript: Option<Body>,
-    /// The last thing that it wanted to do there, beyond looking, was not permitted.
+    /// True if the last thing that it tried to do there, beyond reading, was denied.
     pub is_held_up: bool,
-    /// What it holds later calls of the turn to, such as the tools that a skill lists.
+    /// Restrictions on later calls of the turn, such as the tools that a skill lists.
     pub narrowed: Option<Narrowed>,
-    /// It asks for a compaction before the next request, as the conversation has [granted](codelet_context::conversation::Conversation::wished).
+    /// True if it asks for a compaction before the next request, which the conversation has
+    /// [granted](codelet_context::conversation::Conversation::wished).
     pub wishes_compaction: bool,
-    /// What hooks say of it, for the model, marked as theirs. The loop sets it.
+    /// Text from hooks for the model, marked as theirs. Set by the loop.
     pub hooks: Vec<String>,
 }
 
 impl Output {
-    /// It worked.
+    /// Returns a successful output.
     pub fn success(text: impl Into<Body>) -> Self {
         Output {
             success: true,
@@ -70,7 +70,7 @@ impl Output {
         }
     }
 
-    /// It did not, for this reason.
+    /// Returns a failed output with this reason.
     pub fn failure(text: impl Into<Body>) -> Self {
         Output {
             success: false,

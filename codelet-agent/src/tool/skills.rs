@@ -1,5 +1,6 @@
-//! Skills: instructions for certain tasks, each in a folder of its own, in the form of <https://agentskills.io>. The model is told their names
-//! and what they are for, reads one by the tool `Skill` when a task fits it, and is told it again when a compaction has removed it.
+//! Skills: instructions for certain tasks, each in its own folder, in the format of <https://agentskills.io>. The model
+//! is told their names and purposes, reads one with the tool `Skill` when a task fits it, and receives it again when a
+//! compaction has removed it.
 
 use crate::environment::Surroundings;
 use crate::environment::definitions::{Author, Definition, Kind};
@@ -23,43 +24,43 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// How skills lie in their folder.
+/// The layout of skills in their folder.
 pub const KIND: Kind = Kind {
     folder: "skills",
     file: Some("SKILL.md"),
     required: &["description"],
 };
-/// The tool that reads one.
+/// The name of the tool that reads a skill.
 pub const TOOL: &str = "Skill";
 
-/// The list takes at most one part in so many of the window, and what is told again after a compaction one in so many.
+/// The share of the context window for the list, as a divisor; `RETOLD_SHARE`: for skills repeated after a compaction.
 const LIST_SHARE: Tokens = 50;
 const RETOLD_SHARE: Tokens = 20;
-/// How long descriptions are told, in characters: the first of these with which all have room.
+/// The lengths of descriptions, in characters: the first one at which all fit is used.
 const LENGTHS: [usize; 3] = [1_024, 250, 80];
-/// What is answered where one is read that stands in sight.
+/// The output for a skill that is already in the context.
 const STANDS: &str = "This skill stands above and has not changed.";
-/// Files beside a skill that are named.
+/// The maximum number of files listed with a skill.
 const FILES: usize = 40;
-/// Names that one notice to the user holds.
+/// The maximum number of names in one notice to the user.
 const NAMED: usize = 5;
 
-/// What the model is told of skills that it may read.
+/// The description of the available skills for the model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct List {
-    /// The text; empty where there are none.
+    /// The text; empty if there are none.
     pub(crate) text: String,
-    /// What the user should know: what was left out.
+    /// A notice for the user about skills that were left out.
     pub(crate) notice: Option<String>,
 }
 
-/// Those of them that the model may read unasked.
+/// Returns the skills that the model may read on its own initiative.
 pub(crate) fn for_the_model(skills: Vec<Definition>) -> Vec<Definition> {
     let is_hidden = |skill: &Definition| skill.front.is_set("disable-model-invocation");
     skills.into_iter().filter(|skill| !is_hidden(skill)).collect()
 }
 
-/// The list of skills for a window of this size.
+/// Returns the list of skills for a context window of this size.
 pub(crate) fn list(skills: &[Definition], window: Tokens) -> List {
     let most = bytes_in(window / LIST_SHARE);
     let tried = LENGTHS.map(|length| listed(skills, length, most));
@@ -89,7 +90,7 @@ pub(crate) fn list(skills: &[Definition], window: Tokens) -> List {
     }
 }
 
-/// The list with descriptions of this length, in so many bytes, and the names of those that have no room in it.
+/// Returns the list with descriptions of this length, in at most this many bytes, and the names that did not fit.
 fn listed(skills: &[Definition], length: usize, most: usize) -> (String, Vec<&str>) {
     if skills.is_empty() {
         return (String::new(), Vec::new());
@@ -112,7 +113,7 @@ fn listed(skills: &[Definition], length: usize, most: usize) -> (String, Vec<&st
             if !is_headed {
                 entry.insert_str(0, &format!("{heading}\n"));
             }
-            // A line at the end says what is left out.
+            // Room for a line at the end that counts the names left out.
             if text.len() + entry.len() + 80 > most {
                 left_out.push(&*skill.name);
                 continue;
@@ -128,7 +129,7 @@ fn listed(skills: &[Definition], length: usize, most: usize) -> (String, Vec<&st
     (text, left_out)
 }
 
-/// The tool.
+/// The `Skill` tool.
 pub(crate) struct Skill {
     spec: ToolSpec,
     world: Arc<dyn Surroundings>,
@@ -136,7 +137,7 @@ pub(crate) struct Skill {
 }
 
 impl Skill {
-    /// A tool that reads these.
+    /// Creates a tool that reads these skills.
     pub(crate) fn new(world: Arc<dyn Surroundings>, skills: Vec<Definition>) -> Self {
         let parameters = json!({
             "type": "object",
@@ -154,7 +155,7 @@ impl Skill {
         }
     }
 
-    /// The tools that a skill lists.
+    /// Returns the tools that a skill lists.
     fn narrowed(&self, name: &str) -> Option<Narrowed> {
         let skill = self.named(name)?;
         skill.front.narrowed(format!("the skill {}", skill.name))
@@ -164,7 +165,7 @@ impl Skill {
         self.skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name))
     }
 
-    /// What the model is told of one: whose it is, where its files lie, and its text.
+    /// Returns a skill as shown to the model: its author, the location of its files, and its text.
     fn told(&self, name: &str) -> Result<String, String> {
         let Some(skill) = self.named(name) else {
             let names = || self.skills.iter().map(|skill| &*skill.name);
@@ -177,7 +178,7 @@ impl Skill {
         text_of(skill, &*self.world)
     }
 
-    /// Tells the skills that were read before again where a compaction has removed them: from their files as they are now.
+    /// Repeats the skills read before that a compaction has removed, from their files as they are now.
     pub(crate) fn tell_again(&self, conversation: &mut Conversation) {
         let messages = conversation.history().messages();
         let view = &conversation.view().messages;
@@ -211,10 +212,10 @@ impl Skill {
     }
 }
 
-/// What is told of a skill: whose it is, where its files lie, and its text as it is now.
+/// Returns a skill as shown to the model: its author, the location of its files, and its text as it is now.
 ///
 /// # Errors
-/// Why it cannot be read, in a sentence.
+/// Says in a sentence why it cannot be read.
 pub(crate) fn text_of(skill: &Definition, world: &dyn Surroundings) -> Result<String, String> {
     let path = spell(skill.path.as_os_str());
     let body = skill.body(world).map_err(|why| format!("{path} {why}."))?;
@@ -229,14 +230,14 @@ pub(crate) fn text_of(skill: &Definition, world: &dyn Surroundings) -> Result<St
         files => format!(" Files there: {}.", files.join(", ")),
     };
     let folder = spell(folder.as_os_str());
-    // It stands where reminders do after a compaction, and must not look like one.
+    // After a compaction it appears in the position of reminders, and must not look like one.
     Ok(reminder::escape(&format!(
         "{whose}: {}. Its paths begin in {folder}.{files}\n\n{}",
         skill.name, body.text
     )))
 }
 
-/// The files beside a skill, in its folder and in those directly below.
+/// Returns the files next to a skill, in its folder and directly below.
 fn files(world: &dyn Surroundings, folder: &Path) -> Vec<String> {
     let Some(listing) = world.list(folder, FILES) else {
         return Vec::new();
@@ -298,7 +299,7 @@ impl Tool for Skill {
     }
 }
 
-/// Whether a text stands in these messages, from the user's side.
+/// Returns whether a text appears in these messages, on the user's side.
 fn is_in_sight(messages: &[Arc<Message>], told: &str) -> bool {
     let texts = |part: &Part| match part {
         Part::Text(text) => text.body.as_str().contains(told),
@@ -309,7 +310,7 @@ fn is_in_sight(messages: &[Arc<Message>], told: &str) -> bool {
     from_user.flat_map(|message| &message.parts).any(texts)
 }
 
-/// The skills that were read in a conversation, the newest first, each with what the model was told of it then.
+/// Returns the skills read in a conversation, newest first, each with the text the model received then.
 fn used(messages: &[Arc<Message>]) -> Vec<(&str, &str)> {
     let mut used: Vec<(&str, &str)> = Vec::new();
     let calls = messages.iter().rev().flat_map(|message| message.calls());

@@ -1,4 +1,4 @@
-//! The tasks that a session has handed on: what they have cost, and their conversations.
+//! The tasks that a session has delegated: their cost and their transcripts.
 
 use crate::model::bill::Bill;
 use codelet_context::body::Body;
@@ -7,45 +7,45 @@ use codelet_context::recall::Handle;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The tool that hands them on.
+/// The name of the tool that delegates them.
 pub(crate) const TOOL: &str = "Task";
-/// Bytes of conversations of tasks that are kept to be recalled, all together.
+/// The total size of task transcripts kept for recall, in bytes.
 const KEPT: usize = 16 * 1024 * 1024;
-/// Stands in the place of a conversation that is not kept any more.
+/// Replaces a transcript that is no longer kept.
 const FORGOTTEN: &str =
     "[the conversation of this task is not kept any more: those of newer tasks have taken its room]";
 
-/// Where the bill of a task is read while it works.
+/// A task's bill, shared so that it can be read while the task works.
 pub(crate) type Seat = Arc<Mutex<Bill>>;
 
-/// The bill as it stands.
+/// Returns the current bill.
 pub(crate) fn read(seat: &Seat) -> Bill {
     *seat.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tasks that a session has handed on.
+/// The tasks that a session has delegated.
 #[derive(Debug, Default)]
 pub struct Tasks {
     count: u32,
     bill: Bill,
-    /// Bills of those that are not on that one yet.
+    /// The bills of tasks not yet added to `bill`.
     tab: Mutex<Vec<Seat>>,
-    /// Their conversations that are kept, the oldest first, with their bytes.
+    /// The transcripts that are kept, oldest first, with their sizes in bytes.
     kept: VecDeque<(Handle, usize)>,
 }
 
 impl Tasks {
-    /// How many there were.
+    /// Returns the number of tasks.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The part of the session's bill that is theirs.
+    /// Returns the tasks' part of the session's bill.
     pub fn bill(&self) -> &Bill {
         &self.bill
     }
 
-    /// A bill for one task more.
+    /// Opens a bill for another task.
     pub(crate) fn seat(&self) -> Seat {
         let seat = Seat::default();
         self.tab
@@ -55,7 +55,7 @@ impl Tasks {
         seat
     }
 
-    /// Takes those off the tab that are over, and returns what each has cost.
+    /// Closes all open bills and returns the cost of each.
     pub(crate) fn settle(&mut self) -> Vec<Bill> {
         let tab = std::mem::take(self.tab.get_mut().unwrap_or_else(PoisonError::into_inner));
         let spent: Vec<Bill> = tab.iter().map(read).collect();
@@ -66,7 +66,8 @@ impl Tasks {
         spent
     }
 
-    /// Keeps the conversation of one, and lets go of the oldest ones where all of them take too much room. Returns where it is.
+    /// Keeps a transcript, and drops the oldest ones if all of them take too much room. Returns the line that says
+    /// where it is.
     pub(crate) fn keep(&mut self, transcript: &Body, conversation: &mut Conversation) -> String {
         let handle = conversation.keep(transcript, TOOL, "kept");
         self.kept.retain(|(kept, _)| *kept != handle);
@@ -83,7 +84,7 @@ impl Tasks {
     }
 }
 
-/// Where the whole conversation of a task is.
+/// Returns the line that says where a task's transcript is.
 pub(crate) fn kept(handle: &Handle) -> String {
     format!("[the whole conversation of this task · recall {handle}]")
 }

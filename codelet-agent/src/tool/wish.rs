@@ -1,4 +1,4 @@
-//! `Compact`: the model asks for a compaction, and gets it where it pays.
+//! `Compact`: the model asks for a compaction, which is granted if it pays.
 
 use crate::model::ToolSpec;
 use crate::permission::need::Need;
@@ -10,16 +10,16 @@ use serde_json::json;
 
 /// The tool's name.
 pub const NAME: &str = "Compact";
-/// Characters of a reason that a person is shown.
+/// The number of characters of a reason shown to the user.
 const SHOWN: usize = 100;
 
-/// The tool. It changes nothing by itself: the session compacts once all calls of the step are answered.
+/// The `Compact` tool. It changes nothing itself: the session compacts once all calls of the step have results.
 pub struct Compact {
     spec: ToolSpec,
 }
 
 impl Compact {
-    /// The tool.
+    /// Creates the tool.
     pub fn new() -> Self {
         Compact {
             spec: ToolSpec {

@@ -1,4 +1,4 @@
-//! Puts requests on the bill, and tells whoever keeps figures of them.
+//! Puts requests on the bill, and reports them to the witness.
 
 use crate::model::{Billed, Reply};
 use crate::session::Session;
@@ -7,8 +7,8 @@ use codelet_context::conversation::Report;
 use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::usage::Usage;
 
-/// Puts an answered request on the bill. Where the provider has not counted its prompt, which is estimated at so many tokens,
-/// the limits of the run hold by that estimate, and the user is told once.
+/// Puts an answered request on the bill. If the provider did not count its prompt, the run's limits use `prompt`, its
+/// estimate in tokens, and the user is told once.
 pub(crate) fn account_answer(session: &mut Session, reply: &Reply, prompt: Tokens, listener: &mut dyn Listen) {
     if reply.billed.usage.prompt() > 0 {
         return account(session, &reply.billed, listener);
@@ -21,8 +21,8 @@ pub(crate) fn account_answer(session: &mut Session, reply: &Reply, prompt: Token
     account_estimate(session, &reply.billed, estimate, listener);
 }
 
-/// Puts a request on the bill that has no whole answer. Many providers count with the end of an answer only: of what `came`,
-/// and of the prompt that was read for it, there is an estimate then.
+/// Puts a request without a complete answer on the bill. Many providers report usage only at the end of an answer: in
+/// that case, `came` and the prompt are estimated.
 pub(crate) fn account_part(
     session: &mut Session,
     billed: Option<Billed>,
@@ -40,13 +40,13 @@ pub(crate) fn account_part(
     }
 }
 
-/// Puts a request on the bill whose prompt the provider has read and not counted.
+/// Puts a request on the bill whose prompt the provider read but did not count.
 fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, listener: &mut dyn Listen) {
     let price = session.parts.model.profile().price.as_ref();
     session.bill.add_estimate(billed, estimate, price);
     session.put_on_tab();
     if let Some(witness) = &mut session.witness {
-        // No sum is given for it.
+        // It has no exact cost.
         witness.billed(billed, None);
     }
     if price.is_some() && !std::mem::replace(&mut session.has_told_of_estimate, true) {
@@ -71,7 +71,7 @@ fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
     listener.on(Event::Billed { billed: *billed, cost });
 }
 
-/// A request's counts, as the conversation takes them.
+/// Converts a request's usage for the conversation.
 pub(crate) fn report(billed: &Billed, is_whole: bool) -> Report {
     Report {
         usage: billed.usage,

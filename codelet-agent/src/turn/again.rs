@@ -1,4 +1,4 @@
-//! A command that the sandbox has stopped, run once more with what it lacked, if the user wants that.
+//! Reruns a command that the sandbox stopped with what it lacked, if the user agrees.
 
 use crate::interrupt::Interrupt;
 use crate::permission::need::{Lack, Need};
@@ -11,12 +11,14 @@ use codelet_context::message::ToolCall;
 use codelet_text::short::clip;
 use std::sync::atomic::Ordering;
 
-/// Questions of this kind, or notices, between two prompts: a command decides what it prints, and may print what looks like a refusal.
+/// The maximum number of such questions or notices between two prompts: a command controls its output, and can fake a
+/// sandbox failure.
 const MOST: usize = 3;
-/// Characters of a command in a notice.
+/// The maximum length of a command in a notice, in characters.
 const SHOWN: usize = 80;
 
-/// Asks whether a call is made again with this. Where nobody can be asked the user is told, and where the answer is no the model is.
+/// Asks whether to make a call again with this need. If nobody can be asked, the user is told; if the answer is no, the
+/// model is.
 pub(crate) async fn asked(
     session: &Session,
     call: &ToolCall,
@@ -56,7 +58,7 @@ pub(crate) async fn asked(
     verdict
 }
 
-/// What the user is told where nobody can be asked.
+/// Returns the notice to the user if nobody can be asked.
 fn unasked(command: &str, lack: &Lack) -> String {
     let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
     let command = clip(&command, SHOWN);
@@ -69,7 +71,7 @@ fn unasked(command: &str, lack: &Lack) -> String {
     format!("the sandbox may have stopped `{command}`: {what}")
 }
 
-/// What is said of two tries behind the output of the second.
+/// Returns the remark on both tries that follows the output of the second.
 pub(crate) fn repeated(need: &Need) -> String {
     let how = match need {
         Need::RunWith { lack, .. } => lack.named(),
@@ -78,7 +80,7 @@ pub(crate) fn repeated(need: &Need) -> String {
     format!("the first try failed in the sandbox; the user permitted this second one, with {how}")
 }
 
-/// Says something behind an output, in brackets on a line of its own.
+/// Appends a remark to an output, in brackets on its own line.
 pub(crate) fn remark(output: &mut Output, what: &str) {
     let text = output.text.as_str();
     let line = if text.is_empty() || text.ends_with('\n') {

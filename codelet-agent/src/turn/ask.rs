@@ -1,5 +1,4 @@
-//! One request: sends it, passes on what comes, counts the seconds in which nothing does, and notices when the user
-//! interrupts.
+//! One request: sends it, forwards the deltas, shows the seconds of silence, and reacts when the user interrupts.
 
 use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, ModelError, Reply, Request};
@@ -11,41 +10,42 @@ use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The seconds of a silent provider are shown once so large a part of its time has passed; before, it may be thinking.
+/// A silent provider's wait is shown after this fraction of its time limit, as a divisor; before that, it may be
+/// thinking.
 const SHOWN_FROM: u32 = 6;
-/// From so long a silence on they are shown, however long its limit is.
+/// The silence after which the wait is shown, however long the limit is.
 const SHOWN_AT_LAST: Duration = Duration::from_secs(10);
 const SECOND: Duration = Duration::from_secs(1);
-/// Nobody waits longer than this (136 years).
+/// Longer than any wait (136 years).
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// What came of a request.
+/// The outcome of a request.
 pub(crate) enum Asked {
-    /// The whole answer.
+    /// The complete answer.
     Answered(Box<Reply>),
     /// No answer.
     Failed {
-        /// Why.
+        /// The error.
         error: ModelError,
-        /// What was billed for it.
+        /// Its usage, if reported.
         billed: Option<Billed>,
-        /// How long nothing had come then.
+        /// The silence before the error.
         silence: Duration,
-        /// What had come of an answer.
+        /// The estimated size of the partial answer.
         came: Option<Tokens>,
     },
     /// The user interrupted.
     Interrupted {
-        /// The words until then.
+        /// The text so far.
         text: String,
-        /// What was reported.
+        /// Its usage, if reported.
         billed: Option<Billed>,
-        /// What had come of the answer.
+        /// The estimated size of the partial answer.
         came: Option<Tokens>,
     },
 }
 
-/// What has come of an answer, to be estimated: many providers count with its end only.
+/// The size of an answer so far, as an estimate: many providers report usage only at its end.
 #[derive(Default)]
 struct Come {
     has_begun: bool,
@@ -58,7 +58,7 @@ impl Come {
         self.bytes += bytes;
     }
 
-    /// None if nothing has.
+    /// Returns the estimate; `None` if nothing has arrived.
     fn tokens(&self) -> Option<Tokens> {
         self.has_begun.then(|| estimate_bytes(self.bytes))
     }
@@ -95,8 +95,8 @@ pub(crate) async fn ask(
     stream(session, request, bearing, interrupt, listener, true).await
 }
 
-/// Sends a request and reads its stream to the end. With `is_shown`, the listener sees the words. Once the first of them is
-/// there, and the model goes on writing, the engine looks ahead.
+/// Sends a request and reads its stream to the end. With `is_shown`, the listener receives the deltas. Glances at the
+/// session run meanwhile.
 pub(crate) async fn stream(
     session: &mut Session,
     request: Request,
@@ -168,22 +168,22 @@ pub(crate) async fn stream(
     }
 }
 
-/// How long nothing has come, and what is done about it.
+/// Tracks a provider's silence, and decides what to do about it.
 struct Quiet {
     bearing: Bearing,
-    /// The last sign of life; the request itself before there was one.
+    /// The last sign of life, or the time of the request before the first one.
     since: Instant,
     has_begun: bool,
-    /// The seconds are being shown, and nothing else was since.
+    /// True if the seconds are being shown, and nothing else was since.
     is_shown: bool,
-    /// When to look next.
+    /// The time of the next check.
     looks: Instant,
 }
 
 enum Noticed {
     /// Another second has passed.
     Waiting(Event),
-    /// No more of them are waited.
+    /// The limit is reached.
     Enough(ModelError),
 }
 
@@ -201,7 +201,7 @@ impl Quiet {
         quiet
     }
 
-    /// The time limit that holds now, and which try comes behind it.
+    /// Returns the current time limit, and the number of the try that follows it.
     fn limit(&self) -> Option<(Duration, Option<u32>)> {
         if self.has_begun {
             self.bearing.between
@@ -210,7 +210,7 @@ impl Quiet {
         }
     }
 
-    /// When the seconds begin to be shown: at once where the user waits already.
+    /// Returns when to start showing the seconds: at once if the user is already waiting.
     fn shown_from(&self) -> Duration {
         match self.limit() {
             _ if self.bearing.is_retry && !self.has_begun => SECOND,

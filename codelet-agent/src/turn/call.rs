@@ -1,4 +1,4 @@
-//! One call, from the question whether it may be made to its answer.
+//! One call, from the permission check to its output.
 
 use crate::interrupt::Interrupt;
 use crate::permission::need::{Looking, Need};
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A call that has its answer.
+/// A finished call.
 pub(crate) struct Made {
     pub(crate) output: Output,
-    /// What it changed.
+    /// The diff of its changes.
     pub(crate) diff: Arc<str>,
-    /// Files in the workspace that it has read or changed.
+    /// Files in the workspace that it read or changed.
     pub(crate) files: Vec<PathBuf>,
-    /// How long it waited to be permitted: that is a person's time, not the tool's.
+    /// The time it waited for permission: that is the user's, not the tool's.
     pub(crate) waited: Duration,
-    /// The tool itself has answered.
+    /// True if the tool itself answered.
     pub(crate) was_made: bool,
 }
 
@@ -44,8 +44,7 @@ impl Made {
     }
 }
 
-/// One call, from the question whether it may be made to its answer. None if the user interrupted before anybody had
-/// permitted it.
+/// Makes one call, from the permission check to its output. `None` if the user interrupted before it was permitted.
 pub(crate) async fn call_one(
     session: &Session,
     call: &ToolCall,
@@ -67,7 +66,7 @@ pub(crate) async fn call_one(
     };
     let mut said = told(session, before(call, &taken), &interrupt).await;
     if session.hooks.is_some() && interrupt.is_thrown() {
-        // Whoever was interrupted may have had an objection.
+        // The interrupted hooks might have objected.
         return None;
     }
     let wary = match said.objection.take() {
@@ -77,7 +76,7 @@ pub(crate) async fn call_one(
             return Some(made);
         }
         Some(Objection::Ask(why)) => Some(format!("a {PRE} hook wants you to be asked: {}", why.trim())),
-        // What the rules do not permit is asked about as ever.
+        // Calls that the rules do not permit are asked about as usual.
         None => session.narrowed().find_map(|list| list.objection(&call.tool, &needs)),
     };
     let asked = Asked {
@@ -113,7 +112,7 @@ pub(crate) async fn call_one(
                 interrupt,
                 lent: Some(session.lend(share)),
             };
-            // A tool that panics must neither take the session with it nor leave its call open.
+            // A panic in a tool must neither end the session nor leave the call without a result.
             let made = future::lazy(|_| tool.call(call)).then(|made| made);
             AssertUnwindSafe(made).catch_unwind().await
         }
@@ -132,7 +131,7 @@ pub(crate) async fn call_one(
             made = make([permitted, vec![need]].concat()).await;
             if let Ok(output) = &mut made {
                 again::remark(output, &told);
-                // What the first try has done is done, and so is what was noticed of it.
+                // The effects of the first try remain, and so do its notices.
                 notices.append(&mut output.notices);
                 output.notices = notices;
             }
@@ -160,7 +159,7 @@ pub(crate) async fn call_one(
     })
 }
 
-/// The tool of a call and what the call needs, or why it cannot be made.
+/// Returns the tool and the needs of a call, or why it cannot be made.
 fn understood<'a>(
     parts: &'a Parts,
     call: &ToolCall,
@@ -186,7 +185,7 @@ fn understood<'a>(
     Ok((tool, tool.needs(&call.parameters)?))
 }
 
-/// A call that may change files of which nothing is known, in a few words.
+/// Returns a short description of a call that may change files in unknown ways.
 fn changes_unseen(needs: &[Need], tool: &str, description: &str) -> Option<String> {
     needs.iter().find_map(|need| match need {
         Need::Run {
@@ -206,7 +205,7 @@ fn not_permitted(why: &str, waited: Duration) -> Made {
     made
 }
 
-/// What it takes to make a call again that the sandbox has stopped; none where nothing speaks for that.
+/// Returns the need for repeating a call that the sandbox stopped; `None` if nothing suggests that it did.
 fn run_with(output: &mut Output, needs: &[Need]) -> Option<Need> {
     let lack = output.lack.take()?;
     let [Need::Run { command, folder, .. }] = needs else {
@@ -219,7 +218,7 @@ fn run_with(output: &mut Output, needs: &[Need]) -> Option<Need> {
     })
 }
 
-/// What a call was permitted to change, and did.
+/// Returns the changes that a call was permitted to make.
 fn diff_of(needs: &[Need]) -> Arc<str> {
     let diffs = needs.iter().filter_map(|need| match need {
         Need::Change { diff, .. } => Some(diff.as_str()),
@@ -228,7 +227,7 @@ fn diff_of(needs: &[Need]) -> Arc<str> {
     Arc::from(diffs.collect::<String>())
 }
 
-/// The files of the workspace that a call was permitted to read or change.
+/// Returns the files of the workspace that a call was permitted to read or change.
 fn files_of(needs: Vec<Need>) -> Vec<PathBuf> {
     let files = needs.into_iter().filter_map(|need| match need {
         Need::Read {

@@ -1,4 +1,4 @@
-//! What hooks are told of a call, and what their words become: before it, where a person is asked about it, and after it.
+//! Hooks around a call: before it, when the user is asked about it, and after it.
 
 use crate::interrupt::Interrupt;
 use crate::model::ToolSpec;
@@ -14,15 +14,16 @@ use codelet_context::refusal;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-/// What stands before an output that begins as our own answer to a call that was not permitted.
+/// Precedes an output that begins like our own answer to a denied call.
 const PRINTED: &str = "The tool failed and printed:\n";
 pub(crate) const PRE: &str = "PreToolUse";
 const POST: &str = "PostToolUse";
-/// What a file is called among the parameters of a tool, and what some models call it.
+/// The usual name of a tool's file parameter; `OTHER_FILE`: the name that some models use.
 const FILE: &str = "file_path";
 const OTHER_FILE: &str = "path";
 
-/// The parameters of a call as hooks read them: a file has its whole name, however the model has written it, since hooks decide by it.
+/// Returns a call's parameters for hooks: the file has its full path, however the model wrote it, since hooks decide by
+/// it.
 pub(crate) fn as_taken(tool: &ToolSpec, call: &ToolCall, needs: &[Need]) -> Parameters {
     let path = needs.iter().find_map(|need| match need {
         Need::Change { path, .. } | Need::Read { path, .. } => Some(path),
@@ -40,7 +41,7 @@ pub(crate) fn as_taken(tool: &ToolSpec, call: &ToolCall, needs: &[Need]) -> Para
     }
 }
 
-/// What hooks say of a call; nothing where there are none.
+/// Returns the answer of hooks to an event of a call; an empty one without hooks.
 pub(crate) async fn told(session: &Session, occasion: Occasion<'_>, interrupt: &Interrupt) -> Said {
     match &session.hooks {
         Some(hooks) => hooks.tell(occasion, interrupt).await,
@@ -56,10 +57,10 @@ pub(crate) fn before<'a>(call: &'a ToolCall, parameters: &'a Parameters) -> Occa
     }
 }
 
-/// Whether a call may be made. Hooks are told where a person is asked.
+/// Judges a call, notifying hooks when the user is asked.
 pub(crate) async fn judged(session: &Session, asked: Asked<'_>) -> Verdict {
     let mut judged = session.parts.gate.judge(asked);
-    // Who decides by rules does so at once; who does not is asking somebody.
+    // A gate that decides by rules is ready at once; otherwise it is asking the user.
     if let Some(verdict) = (&mut judged).now_or_never() {
         return verdict;
     }
@@ -70,7 +71,7 @@ pub(crate) async fn judged(session: &Session, asked: Asked<'_>) -> Verdict {
     judged.await
 }
 
-/// What a call came to, with what hooks said before it and say after it.
+/// Returns a call's output with the texts of hooks from before and after it.
 pub(crate) async fn with_hooks(
     session: &Session,
     (call, taken): (&ToolCall, &Parameters),
@@ -78,7 +79,7 @@ pub(crate) async fn with_hooks(
     before: Said,
     interrupt: &Interrupt,
 ) -> Output {
-    // Nothing that a tool prints may stand in a summary as words of the user.
+    // Tool output must not appear in a summary as the user's words.
     if !output.success && refusal::is_posed(output.text.as_str()) {
         output.text = Body::from(format!("{PRINTED}{}", output.text.as_str()));
     }
@@ -102,7 +103,7 @@ fn after<'a>(call: &'a ToolCall, parameters: &'a Parameters, output: &'a Output)
     }
 }
 
-/// What the model is told of what hooks have said. The call is made: an objection is no more than words then.
+/// Returns the texts of hooks for the model. After the call, an objection is just text.
 fn words(name: &str, context: Vec<String>, objection: Option<Objection>) -> Vec<String> {
     let objection = objection.map(|objection| match objection {
         Objection::Deny(why) | Objection::Ask(why) => why,

@@ -1,7 +1,8 @@
-//! The message that the model proposes for a commit that the user wants.
+//! The message that the model proposes for a commit by the user.
 //!
-//! The message is asked for beside the conversation, as a summary is: the request extends what the session has sent, so that it is read
-//! from the provider's cache, and neither it nor its answer becomes part of what is said. So the next prompt extends what went before it.
+//! Like a summary, it is requested outside the conversation: the request extends what the session has sent, so that it
+//! is read from the provider's cache, and neither it nor its answer becomes part of the conversation. The next prompt
+//! therefore extends the previous request.
 
 use crate::environment::commit::{Committable, Made};
 use crate::interrupt::Interrupt;
@@ -20,18 +21,18 @@ use codelet_text::unseen::hides;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// The longest message that is proposed, in bytes.
+/// The longest proposed message, in bytes.
 const LONGEST: usize = 8 * 1024;
-/// What the words of the user are at most, in bytes.
+/// The maximum length of the user's instructions, in bytes.
 const WORDS: usize = 4 * 1024;
-/// The most that an answer is asked to be, in tokens, where it does not think.
+/// The output limit in tokens for a model that does not think.
 const MOST_OUTPUT: u64 = 1_024;
-/// Files that the model is told of by name.
+/// The maximum number of files named in the request.
 const NAMED: usize = 200;
-/// Files that it is told of once they are committed.
+/// The maximum number of files named after the commit.
 const TOLD: usize = 20;
 
-/// The system prompt where the request is one of its own.
+/// The system prompt of a request outside the conversation's context.
 const SYSTEM: &str = "You write commit messages.";
 const INSTRUCTION: &str = "[Beside the conversation: the user is about to commit the changes that are attached.] Write the message of \
 that commit: a subject of at most 72 characters in the imperative; then, only if the change needs it, an empty line and a body, wrapped at \
@@ -39,11 +40,11 @@ that commit: a subject of at most 72 characters in the imperative; then, only if
 trailers, no Markdown, no quotes around it. Answer with the message alone, and call no tool.";
 
 impl Session {
-    /// Asks the model for the message of this commit; the user may have said what it is to say. It is billed, and leaves nothing in the
-    /// conversation.
+    /// Asks the model for the message of this commit, with the user's optional instructions in `said`. It is billed,
+    /// and leaves nothing in the conversation.
     ///
     /// # Errors
-    /// Says why there is none, in a fragment.
+    /// Says in a fragment why there is none.
     pub async fn propose_message(
         &mut self,
         commit: &Committable,
@@ -61,7 +62,8 @@ impl Session {
         };
         let current = self.conversation.state("", 0).current;
         let has_room = current.saturating_add(weight).saturating_add(most_output) < window;
-        // Where nothing of it is in the provider's cache any more, or it has no room, the changes have to speak for themselves.
+        // If the conversation is no longer in the provider's cache, or leaves no room, the changes are sent on their
+        // own.
         let is_beside = self.sent.is_some() && !self.is_cold() && has_room;
         let (messages, tools, prompt) = match is_beside {
             true => {
@@ -121,7 +123,7 @@ impl Session {
         Err(message)
     }
 
-    /// What is asked: the instruction, the user's words, and the changes as what they are, a text of others.
+    /// Returns the request: the instruction, the user's text, and the changes as an attachment.
     fn asked_of(&self, commit: &Committable, said: &str) -> Message {
         let said = self.hidden(said);
         let mut parts = vec![Part::text(INSTRUCTION)];
@@ -137,7 +139,7 @@ impl Session {
         Message::new(Role::User, parts)
     }
 
-    /// Tells the model of a commit that the user has made, with the next request.
+    /// Tells the model, with the next request, of a commit that the user has made.
     pub fn tell_commit(&mut self, made: &Made) {
         let subject: String = on_one_line(&made.subject).collect();
         let files: Vec<&str> = made.files.iter().take(TOLD).map(String::as_str).collect();
@@ -155,7 +157,7 @@ impl Session {
 }
 
 impl Committable {
-    /// As the model is told it.
+    /// Returns the description of the changes for the model.
     fn told(&self) -> String {
         let mut out = String::new();
         if !self.subjects.is_empty() {
@@ -178,14 +180,14 @@ impl Committable {
     }
 }
 
-/// The message in an answer, without a fence around it; none where it says nothing.
+/// Returns the message in an answer, without a code fence; `None` if it is empty.
 fn message(answer: &str) -> Option<String> {
     let answer = answer.trim();
     let fenced = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    // What stands behind the opening is the name of a language.
+    // The rest of the opening line is the name of a language.
     let fenced = fenced.and_then(|rest| rest.split_once('\n')).map(|(_, inner)| inner);
     let inner = fenced.filter(|inner| !inner.contains("```")).unwrap_or(answer);
-    // Nobody would see in the message what is left out here.
+    // Invisible characters in a message would go unnoticed.
     let visible: String = codes::without(inner)
         .chars()
         .map(|c| if c == '\t' { ' ' } else { c })

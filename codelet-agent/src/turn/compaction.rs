@@ -1,4 +1,4 @@
-//! A compaction between two requests, with the engine's summary or with one that the model writes.
+//! A compaction between two requests, with the engine's summary or the model's.
 
 use crate::interrupt::Interrupt;
 use crate::model::{ModelError, Request, Stop};
@@ -18,11 +18,11 @@ use codelet_context::tokens::{Tokens, estimate_bytes};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// After so many compactions in a row for which the model gave no summary, it is not asked for another: each try sends, and
-/// bills, the whole prompt.
+/// The number of consecutive compactions without a summary by the model, after which it is no longer asked for one:
+/// each try sends the whole prompt and is billed.
 const GIVEN_UP: u32 = 2;
 
-/// Makes the edit that is due, unless a hook objects, and tells the listener and the hooks what came of it.
+/// Makes the edit that is due, unless a hook objects, and reports the outcome to the listener and the hooks.
 pub(crate) async fn compact(
     session: &mut Session,
     due: Due,
@@ -32,7 +32,7 @@ pub(crate) async fn compact(
     told(session, due, None, interrupt, listener).await
 }
 
-/// The same, where the user may have said what the summary is to hold.
+/// Does the same, with the user's optional instructions for the summary.
 async fn told(
     session: &mut Session,
     due: Due,
@@ -56,8 +56,8 @@ async fn told(
     Ok(())
 }
 
-/// Makes the edit that is due, and tells the listener what came of it; returns the figures where it was made. Where that fails, the conversation stands as it was; what
-/// ends the run by that is for the caller to tell.
+/// Makes the edit that is due, and reports the outcome to the listener; returns the figures if it was made. If it
+/// fails, the conversation is unchanged; the caller reports failures that end the run.
 async fn edit(
     session: &mut Session,
     due: Due,
@@ -67,11 +67,11 @@ async fn edit(
     let before = session.unwritten;
     let answer = match session.settings.summary {
         SummaryBy::Template => None,
-        // Markers in place of outputs leave nothing to summarise.
+        // A light edit leaves nothing to summarise.
         SummaryBy::Model if due.kind() == EditKind::Light => None,
-        // Who asks for a compaction waits for it, and may know that the model has come to itself.
+        // A user who asks for a compaction waits for it, and may know that the model has recovered.
         SummaryBy::Model if session.unwritten >= GIVEN_UP && due.reason() != Reason::Asked => None,
-        // The request would be refused as the last one was.
+        // The request would be refused like the last one.
         SummaryBy::Model if due.reason() == Reason::Refused => Some(Answer::TooLong),
         SummaryBy::Model => Some(written(session, due.reason(), interrupt, listener).await),
     };
@@ -100,7 +100,7 @@ async fn edit(
             Ok(Some(notice))
         }
         Err(refusal) => {
-            // Where the run cannot go on, it ends with the same words.
+            // If the run cannot continue, its ending says the same.
             if !due.reason().is_forced() {
                 listener.on(Event::Notice(refusal.to_string()));
             }
@@ -115,7 +115,7 @@ async fn edit(
     came
 }
 
-/// Compacts at the user's wish, with instructions for the summary.
+/// Compacts at the user's request, with instructions for the summary.
 pub(crate) async fn compact_as_asked(
     session: &mut Session,
     instructions: Option<&str>,
@@ -124,7 +124,7 @@ pub(crate) async fn compact_as_asked(
 ) -> Result<(), Refusal> {
     let pinned = instruct(&mut session.conversation, instructions);
     let came = told(session, Due::whole(Reason::Asked), instructions, interrupt, listener).await;
-    // The instructions are of this summary; the next one is built without them.
+    // The instructions apply to this summary only.
     session.conversation.attend_to(None);
     if let Some(pin) = pinned {
         session.conversation.unpin(&pin);
@@ -132,8 +132,8 @@ pub(crate) async fn compact_as_asked(
     came
 }
 
-/// Lets the instructions stand at the head of the next summary, and what they name be quoted in it before other things.
-/// Returns what was pinned for that.
+/// Puts the instructions at the start of the next summary, and prefers quotes of what they name. Returns the pin made
+/// for that.
 pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&str>) -> Option<Pin> {
     let instructions = instructions.map(str::trim).filter(|words| !words.is_empty())?;
     conversation.attend_to(Some(instructions));
@@ -146,7 +146,7 @@ pub(crate) fn instruct(conversation: &mut Conversation, instructions: Option<&st
 async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, listener: &mut dyn Listen) -> Answer {
     let mut tries = Tries::new();
     let mut last = Answer::Interrupted;
-    // A provider that says nothing is waited for no longer than for an answer; the engine's own summary is at hand.
+    // The wait for a silent provider is limited as for an answer; the engine's own summary is the fallback.
     let patience = session.settings.limits.patience;
     let mut left = patience.total;
     let prompt = session.conversation.state("", 0).current;
@@ -178,7 +178,7 @@ async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, l
             Err(failure) => tries.failed(&failure),
         }
         left = left.saturating_sub(silence);
-        // Whoever asks for a compaction does so beside a run, whose limit this is.
+        // A compaction by the user is not part of a run, so the run's cost limit does not apply.
         if left.is_zero() || session.is_spent() && reason != Reason::Asked {
             break;
         }
@@ -189,10 +189,10 @@ async fn written(session: &mut Session, reason: Reason, interrupt: &Interrupt, l
     last
 }
 
-/// The limit of the answer. Where thinking shares it with the words, it is that of any other answer, as far as the window has
-/// room: of that only half is counted on, since what was appended last is estimated.
+/// Returns the output limit of a summary. If thinking shares it with the text, it is that of any other answer, as far
+/// as there is room in the context window; only half of that room is used, since the latest messages are estimated.
 fn most_output(session: &Session, summary: &SummaryRequest) -> Tokens {
-    // No more than the model gives, where that is known.
+    // No more than the model supports, if known.
     let most = session.conversation.config().reserved_output.max(1);
     let wanted = summary.max_output.min(most);
     if !session.parts.model.thinks() && !session.has_thought {
@@ -203,7 +203,7 @@ fn most_output(session: &Session, summary: &SummaryRequest) -> Tokens {
     session.most_output().min(left / 2).max(wanted)
 }
 
-/// What came of one try, and how long nothing had come when it failed.
+/// Returns the outcome of one try, and how long nothing had arrived when it failed.
 async fn once(
     session: &mut Session,
     bearing: Bearing,

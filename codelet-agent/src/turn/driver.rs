@@ -1,4 +1,4 @@
-//! The driver: does what the run says comes next, waits for it, and tells the run and the listener what came of it.
+//! The driver: does what the run says comes next, waits for it, and reports the outcome to the run and the listener.
 
 use crate::environment::instructions::Nearer;
 use crate::interrupt::{self, Interrupt};
@@ -22,14 +22,13 @@ use codelet_context::tokens::Tokens;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What the user's side says when the end of an answer is missing.
+/// The notice from the user's side when the end of an answer is missing.
 const GO_ON: &str = "The answer above was cut at the output limit. Go on exactly where it ends; repeat nothing.";
-/// The same where the window was full: by then it has room, and a summary stands behind that answer.
+/// The same when the window was full: by then there is room, and a summary follows that answer.
 const GO_ON_WITH_ROOM: &str = "Your last answer was cut because the context window was full; now there is room. Go on exactly where \
     that answer ends; repeat nothing.";
 
-/// Carries a prompt that was appended to its end.
-/// `before` is how the conversation was before it: what is refused goes back to that.
+/// Carries an appended prompt to its end. `before` is the conversation before it, to return to if it is refused.
 pub(crate) async fn drive(
     session: &mut Session,
     before: &Earlier,
@@ -53,7 +52,7 @@ pub(crate) async fn drive(
             Step::Compact(due) => {
                 let came = compaction::compact(session, due, interrupt, listener).await;
                 run.on_compacted(due.reason(), came.as_ref().map(|_| ()));
-                // What was told of folders may have left with it.
+                // The compaction may have removed the instructions of folders.
                 session.nearer = Nearer::default();
             }
             Step::Wait { cause, wait, next_try } => {
@@ -63,8 +62,8 @@ pub(crate) async fn drive(
                 run.on_waited();
             }
             Step::Ask => {
-                // Behind whatever a compaction has left of it, or the model would not know that its answer was cut; and once
-                // more where the request was refused, and compacting for that took the words away.
+                // This follows whatever a compaction has left of the answer, or the model would not know that it was
+                // cut. It is repeated if the request was refused and the compaction after that removed it.
                 if let Some(words) = owed.as_deref().filter(|words| !is_told(session, words)) {
                     let words = Part::text_from(Origin::Notice, words);
                     session.conversation.append(Message::new(Role::User, vec![words]));
@@ -114,7 +113,7 @@ pub(crate) async fn drive(
     };
     session.returns_from_fallback();
     session.unfinished = match ending {
-        // Whoever interrupts has had enough of it.
+        // A user who interrupts does not want the partial answer.
         Ending::Answered(_) | Ending::Interrupted => String::new(),
         _ => run.begun().to_owned(),
     };
@@ -126,7 +125,7 @@ pub(crate) async fn drive(
     ending
 }
 
-/// What the clock says of the cache, and what the last step's calls have asked for.
+/// Returns whether the cache has expired, and what the last step's calls have asked for.
 fn signals(session: &mut Session) -> Signals {
     Signals {
         is_cold: session.is_cold(),
@@ -135,7 +134,7 @@ fn signals(session: &mut Session) -> Signals {
     }
 }
 
-/// What becomes of a conversation that does not fit.
+/// Returns the measure for a conversation that does not fit.
 fn fit(session: &Session) -> &'static str {
     match session.settings.compact_at {
         CompactAt::Never => "it has to fit",
@@ -143,7 +142,7 @@ fn fit(session: &Session) -> &'static str {
     }
 }
 
-/// Whether the user's side says this notice behind the model's last words.
+/// Returns whether this notice follows the model's last message.
 fn is_told(session: &Session, words: &str) -> bool {
     let messages = session.conversation.view().messages.iter().rev();
     let mut behind = messages.take_while(|message| message.role != Role::Assistant);
@@ -152,7 +151,7 @@ fn is_told(session: &Session, words: &str) -> bool {
     behind.any(|message| message.parts.iter().any(says))
 }
 
-/// Appends an answer with what it cost; returns what the user's side owes the model with the next request.
+/// Appends an answer with its usage; returns the notice to send with the next request.
 async fn take(
     session: &mut Session,
     run: &mut Run,
@@ -173,7 +172,7 @@ async fn take(
     let check = session.answer_check.clone();
     let said = words(&reply.message);
     let is_call = is_answer && text_tool_calls::is_call(&said, &session.specs);
-    // JSON that is wanted may look like a call.
+    // Requested JSON may look like a call.
     let is_wanted = match &check {
         Some(check) if is_call => !matches!(answer::check(check, &said, interrupt).await, Some(Verdict::Unfit(_))),
         _ => false,
@@ -198,7 +197,7 @@ async fn take(
     }
     match taken {
         Taken::Append => session.conversation.replied(reply.message, report),
-        // Thinking and fields beside them may be bound to the calls.
+        // Thinking and other fields of the message may be tied to its calls.
         Taken::AppendWords => {
             let said = Message::assistant(words(&reply.message));
             session.conversation.replied(said, report);
@@ -223,7 +222,7 @@ async fn take(
         }
     }
     if reply.stop == Stop::WindowFull && !run.is_over() {
-        // What is sent next holds more than what was just too much; how much that is, is the window.
+        // The next request is longer than the one that was just too long; the window is its size.
         let window = session.conversation.config().window();
         let window = session.conversation.state("", 0).current.min(window);
         session.conversation.refused(Some(window));
@@ -237,7 +236,7 @@ async fn take(
     owed
 }
 
-/// What the user's side says of an answer that was broken off.
+/// Returns the notice from the user's side about an answer that was broken off.
 fn broken_off(stop: &Stop) -> String {
     let why = match stop {
         Stop::WroteCall => {
@@ -254,7 +253,7 @@ fn broken_off(stop: &Stop) -> String {
     )
 }
 
-/// Tells the user, once, that the provider's counts are not believed.
+/// Tells the user, once, that the provider's counts are not trusted.
 fn tell_of_doubt(session: &mut Session, listener: &mut dyn Listen) {
     if let Some((reported, estimate)) = session.conversation.doubted()
         && !std::mem::replace(&mut session.has_told_of_doubt, true)
@@ -291,7 +290,7 @@ fn fail(
         }));
     }
     if let ModelError::OutputLimit { limit, said } = &mut error {
-        // No more is asked for from here on.
+        // Later requests ask for no more than this.
         *limit = limit.filter(|&limit| session.conversation.replies_have_at_most(limit));
         if limit.is_none() {
             let name = &session.parts.model.profile().name;
@@ -311,7 +310,7 @@ fn fail(
     });
 }
 
-/// The words that the user saw stay; what was begun beside them does not.
+/// Keeps the text that the user saw; drops everything else that was begun.
 fn keep_what_was_said(
     session: &mut Session,
     text: String,
@@ -329,7 +328,7 @@ fn keep_what_was_said(
     }
 }
 
-/// Waits, telling how much longer once a second; says no when the user interrupts.
+/// Waits, reporting the remaining time once a second; returns false when the user interrupts.
 async fn wait_for(
     session: &Session,
     cause: &str,

@@ -1,4 +1,4 @@
-//! Idle requests that keep the provider's cache from expiring while the user thinks: only if wanted, and only so many.
+//! Idle requests that keep the provider's cache from expiring while the user thinks: opt-in, and limited in number.
 
 use crate::interrupt::Interrupt;
 use crate::model::{Billed, Delta, Request};
@@ -11,20 +11,21 @@ use futures_util::StreamExt as _;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The share of the cache's lifetime after which an idle request is due: late enough to be rare, early enough to arrive.
+/// The share of the cache's lifetime after which an idle request is due: late enough to be rare, early enough to
+/// arrive.
 const SHARE: f64 = 0.9;
-/// After so many pieces of an answer that nobody reads, its counts are waited for no longer: a server that was asked for
-/// a short one would have ended it.
+/// The number of deltas of an unneeded answer after which its usage is no longer awaited: a server that honours a short
+/// output limit would have ended by then.
 const MOST_PIECES: Tokens = 64;
 
 impl Session {
-    /// How long from now until an idle request is due that keeps the cache from expiring. None where the user does not
-    /// want any, where so many as were wanted have been made since the last answer, and where one would save nothing:
-    /// nothing was sent, the cache has expired, writing to it costs no more than reading, or what the last run and the idle
-    /// requests behind it have cost has reached the [limit](crate::run::Limits::max_cost) of a run.
+    /// Returns the time until an idle request is due that keeps the cache from expiring. `None` if the user has not
+    /// enabled them, if the configured number has been made since the last answer, or if one would save nothing:
+    /// nothing was sent, the cache has expired, writing to it costs no more than reading, or the cost of the last run
+    /// and the idle requests after it has reached the [limit](crate::run::Limits::max_cost) of a run.
     ///
-    /// An idle request reads the whole prompt, and saves a writing of it in place of a reading; it pays where the user goes
-    /// on within the next lifetime more often than once in `write / read - 1` times.
+    /// An idle request reads the whole prompt, and saves the difference between writing and reading it later; it pays
+    /// off if the user continues within the next lifetime more often than once in `write / read - 1` times.
     pub fn keep_alive_after(&self) -> Option<Duration> {
         let card = &self.conversation().economics().card;
         let due = card.expires_after().mul_f64(SHARE);
@@ -36,9 +37,9 @@ impl Session {
         Some(due.saturating_sub(asked.elapsed()))
     }
 
-    /// Makes an idle request: the last one again, whose answer is read only until it is known what the prompt has cost. It is
-    /// billed like any other, by an estimate where the provider counts nothing, and leaves nothing in the conversation. Says
-    /// no where none is [wanted](Self::keep_alive_after), or it failed.
+    /// Makes an idle request: repeats the last one, reading the answer only until the prompt's cost is known. It is
+    /// billed like any other, by an estimate if the provider reports no usage, and leaves nothing in the conversation.
+    /// Returns false if none is [due](Self::keep_alive_after), or it failed.
     pub async fn keep_alive(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> bool {
         let Some(held) = self.keep_alive_after().and_then(|_| self.idle_messages()) else {
             return false;
@@ -58,7 +59,7 @@ impl Session {
         }
         let mut stream = self.parts.model.stream(request);
         let mut billed: Option<Billed> = None;
-        // The first word shows that the prompt was read.
+        // The first delta shows that the prompt was read.
         let mut pieces = 0;
         let was_interrupted = loop {
             let next = tokio::select! {
@@ -77,7 +78,7 @@ impl Session {
                 Some(Ok(_)) => pieces += 1,
                 Some(Err(_)) | None => break false,
             }
-            // Most wires count at the end only; closing the stream before would lose what the request has cost.
+            // Most wires report usage only at the end; closing the stream earlier would lose the cost of the request.
             let is_counted = billed.is_some_and(|billed| billed.usage.prompt() > 0);
             if pieces >= MOST_PIECES || (pieces > 0 && is_counted) {
                 break false;
@@ -94,7 +95,7 @@ impl Session {
         has_answered
     }
 
-    /// How many messages the last request held, if they still stand as they were and end with the user's side.
+    /// Returns the number of messages in the last request, if they are unchanged and end with the user's side.
     fn idle_messages(&self) -> Option<usize> {
         let messages = &self.conversation.view().messages;
         let held = self.conversation.readable_edges().last?;

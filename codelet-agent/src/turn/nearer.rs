@@ -1,4 +1,4 @@
-//! Instructions of folders below the working directory, which the model is told when it first reads or changes a file there.
+//! Instructions of folders below the working directory, sent when the model first reads or changes a file there.
 
 use crate::environment::instructions;
 use crate::session::Session;
@@ -9,8 +9,8 @@ use codelet_context::reminder;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Tells the instructions of the folders that these files lie in, behind the results of the calls that have read or changed them. What
-/// the model has in sight is not told again.
+/// Sends the instructions of the folders that contain these files, after the results of the calls that read or changed
+/// them. Instructions still in the context are not repeated.
 pub(crate) fn tell(session: &mut Session, files: &[PathBuf], listener: &mut dyn Listen) {
     if files.is_empty() {
         return;
@@ -22,14 +22,14 @@ pub(crate) fn tell(session: &mut Session, files: &[PathBuf], listener: &mut dyn 
         .flat_map(|file| instructions::folders_below(&places, file))
         .filter(|folder| session.nearer.folders.insert(folder.clone()))
         .collect();
-    // Calls that only look end in any order.
+    // Parallel calls end in any order.
     folders.sort();
     let mut parts = Vec::new();
     for found in instructions::gather_below(&*world, &folders, session.nearer.taken) {
         for notice in found.notices {
             session.notice(notice, listener);
         }
-        // It stands where reminders do, and must not look like one.
+        // Reminders appear in the same position, and this must not look like one.
         let body = Body::from(reminder::escape(&found.text));
         if !body.is_blank() && !is_in_sight(session, &body) {
             session.nearer.taken += body.len();

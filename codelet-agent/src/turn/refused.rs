@@ -1,4 +1,4 @@
-//! What a provider does not take leaves the conversation, so that the next request is answered.
+//! Removes what a provider rejects from the conversation, so that the next request is answered.
 
 use crate::model::Suspects;
 use crate::model::picture;
@@ -8,8 +8,8 @@ use crate::tool::event::{Event, Listen};
 use codelet_context::conversation::{Earlier, Place, Withdrawn};
 use codelet_context::message::{Image, Part, Role};
 
-/// Takes out of the conversation what the provider has refused, and tells the user. Says no where nothing can be found that
-/// has not been tried: then the request is not made again.
+/// Removes what the provider has rejected from the conversation, and tells the user. Returns false if nothing is left
+/// to try; then the request is not repeated.
 pub(crate) fn leave_out(
     session: &mut Session,
     run: &mut Run,
@@ -24,7 +24,7 @@ pub(crate) fn leave_out(
     let places = match suspects {
         Suspects::Unknown => Vec::new(),
         Suspects::Parts(places) => places.clone(),
-        // What was meant is not known, and one of them was refused again.
+        // The rejected part is unknown, and an earlier guess was wrong.
         _ if is_last => pictures(session, |_, _| true),
         Suspects::AllPictures => pictures(session, |_, _| true),
         Suspects::PicturesAbove(most) => {
@@ -48,15 +48,15 @@ pub(crate) fn leave_out(
     true
 }
 
-/// Takes the turn that a provider has refused out of the conversation, and tells the user: every later request would be
-/// refused with it.
+/// Removes the turn that a provider has refused from the conversation, and tells the user: every later request with it
+/// would be refused.
 pub(crate) fn take_turn_back(session: &mut Session, before: &Earlier, listener: &mut dyn Listen) {
     if let Some(turn) = session.conversation.withdraw_since(before) {
         listener.on(Event::TakenBack(turn));
     }
 }
 
-/// The pictures behind the last answer, which no request has been answered with; all of them where there are none.
+/// Returns the images after the last answer, which are in no answered request; all images if there are none.
 fn newest(session: &Session) -> Vec<Place> {
     let messages = &session.conversation.view().messages;
     let answered = messages.iter().rposition(|message| message.role == Role::Assistant);
@@ -68,7 +68,7 @@ fn newest(session: &Session) -> Vec<Place> {
     }
 }
 
-/// The pictures of the view that are meant, by message.
+/// Returns the images of the view that satisfy the predicate.
 fn pictures(session: &Session, is_meant: impl Fn(usize, &Image) -> bool) -> Vec<Place> {
     let mut places = Vec::new();
     for (message, said) in session.conversation.view().messages.iter().enumerate() {
@@ -93,7 +93,7 @@ fn pictures(session: &Session, is_meant: impl Fn(usize, &Image) -> bool) -> Vec<
     places
 }
 
-/// What has left, in words.
+/// Describes what was removed.
 fn count(left: &[Withdrawn]) -> String {
     match left {
         [one] => format!("the {}", one.label),
@@ -102,7 +102,7 @@ fn count(left: &[Withdrawn]) -> String {
     }
 }
 
-/// So many handles are named.
+/// The maximum number of handles listed.
 const NAMED: usize = 3;
 
 fn handles(left: &[Withdrawn]) -> String {

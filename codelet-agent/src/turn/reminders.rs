@@ -1,4 +1,4 @@
-//! What the model is told before a prompt beside the conversation: tools, skills, instructions, the machine, the repository.
+//! The reminders in front of a prompt: tools, skills, instructions, the machine, the repository.
 
 use crate::environment::definitions;
 use crate::environment::instructions::{self, Nearer};
@@ -13,16 +13,15 @@ use codelet_context::tokens::{Tokens, estimate_message};
 use codelet_context::tracker::TokenState;
 use std::sync::Arc;
 
-/// What the model is told where there was something of a kind and is nothing any more: silence would leave the last word in
-/// force.
+/// Texts for content of a kind that is gone: without them, the last reminder would remain in force.
 const NO_INSTRUCTIONS: &str =
     "There are no such instructions any more. What an earlier reminder of this type says is void.";
 const NO_SKILLS: &str = "There are no skills any more.";
 const NO_REPOSITORY: &str = "There is no repository here any more, or nothing can be told of it.";
 
 impl Session {
-    /// Asks the source for its tools before a prompt, and never within one: a request in the middle of a run extends the one
-    /// before it, which the provider has in its cache.
+    /// Refreshes the source's tools before a prompt, and never within one: a request in the middle of a run extends the
+    /// previous one, which is in the provider's cache.
     pub(crate) async fn refresh_tools(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) {
         let refreshed = match self.source.clone() {
             None => Refreshed::default(),
@@ -46,12 +45,12 @@ impl Session {
         let tools = refreshed.tools.unwrap_or_else(served);
         let is_changed = self.take_tools(tools);
         if is_changed && self.sent.is_some() {
-            // What is sent next begins otherwise than what was sent. What that costs is told with the other costs.
+            // The next request shares no prefix with the last. That cost is reported along with the others.
             (self.sent, self.asked) = (None, None);
         }
     }
 
-    /// Finds the skills as they are before a prompt. Returns what the model is told of them.
+    /// Finds the skills as they are before a prompt. Returns their list for the model.
     pub(crate) fn find_skills(&mut self, listener: &mut dyn Listen) -> String {
         if !self.settings.skills {
             return String::new();
@@ -66,8 +65,8 @@ impl Session {
         list.text
     }
 
-    /// Gathers what the model is to know beside the conversation, before a prompt of this estimate. What is as it was changes
-    /// no byte, and an interruption leaves all of it as it was.
+    /// Appends the reminders in front of a prompt of this estimated size. Unchanged content changes no byte, and an
+    /// interruption leaves everything unchanged.
     pub(crate) async fn remind(
         &mut self,
         prompt: Tokens,
@@ -109,7 +108,7 @@ impl Session {
             .into_iter()
             .filter_map(|(kind, content)| Some((kind, content?)))
             .collect();
-        // The model reads the figures in a request that holds the prompt and these reminders as well.
+        // The model reads the figures in a request that includes the prompt and these reminders.
         let others = reminder::update(messages, &contents);
         let more = prompt.saturating_add(others.as_ref().map_or(0, estimate_message));
         let token_status = token_status(&self.conversation.state_with(more, "", 0));
@@ -120,7 +119,7 @@ impl Session {
     }
 }
 
-/// Tells what was not told the last time, and keeps what there is now.
+/// Shows the notices that are new since the last time, and keeps the current ones.
 fn tell_new(notices: &[String], before: &mut Vec<String>, listener: &mut dyn Listen) {
     for notice in notices.iter().filter(|notice| !before.contains(notice)) {
         listener.on(Event::Notice(notice.clone()));
@@ -128,7 +127,7 @@ fn tell_new(notices: &[String], before: &mut Vec<String>, listener: &mut dyn Lis
     *before = notices.to_vec();
 }
 
-/// What the model is told of how full the window is. What does not fit is compacted before it is sent.
+/// Returns the reminder of how full the context window is. Anything that does not fit is compacted before it is sent.
 fn token_status(state: &TokenState) -> String {
     format!(
         "{} of {} tokens of the window are in use ({:.0} %).",

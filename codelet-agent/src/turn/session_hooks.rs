@@ -1,4 +1,4 @@
-//! When hooks are told of the session, and what becomes of their words.
+//! Hooks for events of the session, and the effects of their answers.
 
 use crate::interrupt::Interrupt;
 use crate::session::{Session, injected};
@@ -12,33 +12,33 @@ use codelet_context::policy::Reason;
 use codelet_context::reminder;
 use codelet_text::short::{clip, on_one_line};
 
-/// So often in a row hooks may keep one prompt from being over.
+/// The number of times that hooks may extend one prompt.
 const MOST_HELD: u32 = 3;
-/// The most of a hook's words that a notice holds, in characters.
+/// The maximum length of a hook's text in a notice, in characters.
 const SHOWN: usize = 300;
 
-/// Words of hooks, as the model is to read them.
+/// Returns text of hooks, marked for the model.
 pub(crate) fn marked(name: &str, words: &str) -> String {
-    // It stands where reminders do, and must not look like one.
+    // Reminders appear in the same position, and this must not look like one.
     reminder::escape(&format!(
         "A {name} hook says this; it is the output of a program, not the user's words:\n{}",
         words.trim_end()
     ))
 }
 
-/// The reason why a hook has refused something, behind the name of what it was told of.
+/// Returns the reason why a hook denied something, with the name of its event.
 pub(crate) fn refused(name: &str, why: &str) -> String {
     let why = why.trim().trim_end_matches('.');
     format!("a {name} hook blocked it: {}", reminder::escape(why))
 }
 
-/// Words of a hook on one line, for a person.
+/// Returns a hook's text on one line, for the user.
 fn short(why: &str) -> String {
     let line: String = on_one_line(why).collect();
     clip(&line, SHOWN).into_owned()
 }
 
-/// Tells hooks of something, and the listener what the user should know of them. `None` where there are no hooks.
+/// Calls hooks for an event, and shows their notices to the user. `None` if there are no hooks.
 pub(crate) async fn tell(
     session: &Session,
     occasion: Occasion<'_>,
@@ -57,14 +57,14 @@ pub(crate) async fn tell(
     Some(said)
 }
 
-/// Appends words of hooks to the conversation.
+/// Appends text of hooks to the conversation.
 pub(crate) fn append(session: &mut Session, name: &str, context: Vec<String>) {
     for words in context {
         session.conversation.append(injected(&marked(name, &words)));
     }
 }
 
-/// Tells of a conversation that begins.
+/// Reports the start of a conversation.
 pub(crate) async fn on_start(
     session: &mut Session,
     source: &'static str,
@@ -77,7 +77,7 @@ pub(crate) async fn on_start(
     }
 }
 
-/// Tells of a final answer. Where a hook wants the model to go on, returns what it is told; `held` counts how often that was.
+/// Reports a final answer. If a hook makes the model go on, returns its text; `held` counts these.
 pub(crate) async fn on_stop(
     session: &Session,
     answer: &str,
@@ -111,7 +111,7 @@ pub(crate) async fn on_stop(
     Some(marked(occasion.name(), &why))
 }
 
-/// Tells of a compaction that is about to be made. Returns why it is not to be made; one that the session cannot go on without is.
+/// Reports an imminent compaction. Returns an objection, unless the session cannot go on without the compaction.
 pub(crate) async fn on_compacting(
     session: &Session,
     reason: Reason,
@@ -134,7 +134,7 @@ pub(crate) async fn on_compacting(
     Some(short(&why))
 }
 
-/// Tells of a compaction that was made.
+/// Reports a finished compaction.
 pub(crate) async fn on_compacted(
     session: &mut Session,
     reason: Reason,
@@ -160,7 +160,7 @@ pub(crate) async fn on_compacted(
     on_start(session, "compact", interrupt, listener).await;
 }
 
-/// The summary in the view.
+/// Returns the summary in the view.
 fn summary(session: &Session) -> String {
     let messages = session.conversation.view().messages.iter();
     let parts = messages.flat_map(|message| &message.parts);
@@ -171,7 +171,7 @@ fn summary(session: &Session) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether hooks are told of an edit of this kind: markers in place of outputs leave all words as they were.
+/// Returns whether hooks are told of an edit of this kind: a light edit changes no text of the user or the model.
 pub(crate) fn tells_of(kind: EditKind) -> bool {
     kind != EditKind::Light
 }

@@ -1,4 +1,4 @@
-//! The tools of one step: permitted, run, bounded and answered in the order of the calls.
+//! The tool calls of one step: permitted, run, truncated and answered in order.
 
 use crate::interrupt::{self, Interrupt};
 use crate::model::Reply;
@@ -23,10 +23,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Glimpses of running tools that wait to be shown.
+/// The number of glimpses of running tools that may wait to be shown.
 const GLIMPSES: usize = 64;
 
-/// Gives each call the engine's notion of what it does, and an id of its own where the provider reuses one.
+/// Classifies each call in the engine's terms, and replaces ids that the provider reuses.
 pub(crate) fn prepare_calls(session: &mut Session, reply: &mut Reply) {
     for part in &mut reply.message.parts {
         let Part::ToolCall(call) = part else { continue };
@@ -55,7 +55,7 @@ fn fresh_id(from: usize, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
     }
 }
 
-/// Runs the tools and appends their answers. Says no if the user interrupted; every call has its answer all the same.
+/// Runs the calls and appends their results. Returns false if the user interrupted; even then, every call has a result.
 pub(crate) async fn call_tools(
     session: &mut Session,
     run: &mut Run,
@@ -89,7 +89,7 @@ pub(crate) async fn call_tools(
             true => Output::failure(refusal::NOT_RUN),
             false => Output::failure(interrupt::MARK),
         });
-        // A later call of the same reply may have put what this one has printed where keys are taken from.
+        // A later call of the same reply may have stored what this one printed where secrets are collected from.
         let hidden = session.hidden(output.text.as_str());
         if hidden != output.text.as_str() {
             output.text = hidden.into();
@@ -114,7 +114,7 @@ pub(crate) async fn call_tools(
             (false, true) => Went::OutOfTime,
             (false, false) => Went::Wrong,
         };
-        // The same call twice in one reply is one try: the model has not seen yet how it goes.
+        // Equal calls in one reply count as one try: the model has not yet seen the outcome.
         let is_first = tried.insert(loop_guard::key(call, call_key, went));
         let note = if was_run && (output.success || is_first) {
             let shown = is_first.then(|| output.text.hash());
@@ -139,7 +139,7 @@ pub(crate) async fn call_tools(
     !interrupt.is_thrown()
 }
 
-/// How many calls run at once: those that only look, or that work apart, as far as the next one that does not.
+/// Returns the number of leading calls to run at once: those that only read, or those in sessions of their own.
 fn batch(session: &Session, calls: &[ToolCall]) -> usize {
     let apart = calls.iter().take_while(|call| works_apart(session, call)).count();
     if apart > 0 {
@@ -153,7 +153,7 @@ fn works_apart(session: &Session, call: &ToolCall) -> bool {
     session.parts.tool(&call.tool).is_some_and(|tool| tool.works_apart())
 }
 
-/// Whether a call needs nothing but to look, as some commands do.
+/// Returns whether a call only needs to read, as some commands do.
 fn only_looks(session: &Session, call: &ToolCall) -> bool {
     let needs = session
         .parts
@@ -162,7 +162,7 @@ fn only_looks(session: &Session, call: &ToolCall) -> bool {
     needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
-/// Tells that a call is taken up.
+/// Returns the event for a call that starts.
 fn started(session: &Session, call: &ToolCall) -> Event {
     let tool = session.parts.tool(&call.tool);
     Event::ToolStarted {
@@ -173,7 +173,7 @@ fn started(session: &Session, call: &ToolCall) -> Event {
     }
 }
 
-/// Tells how a call ended after so long, with what it has printed and changed.
+/// Returns the event for a call that ended after this time, with its output and changes.
 fn finished(call: &ToolCall, output: &Output, elapsed: Duration, diff: Arc<str>, stopped: Option<Stopped>) -> Event {
     Event::ToolFinished {
         id: call.id.clone(),
@@ -188,14 +188,14 @@ fn finished(call: &ToolCall, output: &Output, elapsed: Duration, diff: Arc<str>,
     }
 }
 
-/// Tells that an interruption came before a call was begun.
+/// Returns the event for a call that was interrupted before it began.
 fn not_run(call: &ToolCall) -> Event {
     let nothing = Output::failure("");
     finished(call, &nothing, Duration::ZERO, Arc::from(""), Some(Stopped::NotRun))
 }
 
-/// Runs calls at once, and puts each output in its place and the files that were read or changed behind the others. Says which of them an interruption has kept from being begun; any
-/// other without an output was still under way.
+/// Runs calls at once, storing each output by position and appending the files that were read or changed. Returns the
+/// ids of those that an interruption kept from starting; any other without an output was still running.
 async fn run_batch(
     session: &Session,
     calls: &[ToolCall],
@@ -229,12 +229,12 @@ async fn run_batch(
             biased;
             Some(event) = shown.recv() => show(event, calls, &mut printed, listener),
             next = running.next() => {
-                // What was shown until then belongs before the answer.
+                // Everything shown before the output belongs in front of it.
                 while let Ok(event) = shown.try_recv() {
                     show(event, calls, &mut printed, listener);
                 }
                 let Some((at, began, came)) = next else { return unbegun };
-                // A call that was interrupted before it was permitted was not made.
+                // A call interrupted before it was permitted was not made.
                 let Some(made) = came else {
                     listener.on(not_run(&calls[at]));
                     unbegun.push(calls[at].id.clone());
@@ -260,7 +260,7 @@ async fn run_batch(
     }
 }
 
-/// Shows what a running call has to show, and keeps what it has printed.
+/// Shows an event of a running call, and keeps what it printed.
 fn show(event: Event, calls: &[ToolCall], printed: &mut [(Instant, String)], listener: &mut dyn Listen) {
     if let Event::ToolPrinted { id, text } = &event
         && let Some(at) = calls.iter().position(|call| call.id == *id)
@@ -270,7 +270,7 @@ fn show(event: Event, calls: &[ToolCall], printed: &mut [(Instant, String)], lis
     listener.on(event);
 }
 
-/// Answers calls that an interruption has ended with what they had printed until then.
+/// Answers interrupted calls with what they had printed until then.
 fn keep_what_was_printed(
     calls: &[ToolCall],
     outputs: &mut [Option<Output>],
@@ -287,7 +287,7 @@ fn keep_what_was_printed(
     }
 }
 
-/// Adds what a tool has printed just now to what is kept of it until its answer is there: the end, where it is long.
+/// Appends what a tool just printed to the text kept until its output arrives: only the end, if it is long.
 fn keep_end(kept: &mut String, text: &str) {
     kept.push_str(text);
     if kept.len() > 2 * SHOWN {

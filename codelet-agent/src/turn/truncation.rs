@@ -1,4 +1,4 @@
-//! How much of the outputs of a step the model is shown; the whole is kept behind handles.
+//! Decides how much of a step's outputs the model sees; the whole is kept under handles.
 
 use crate::model::picture;
 use crate::tool::Output;
@@ -7,25 +7,25 @@ use codelet_context::conversation::Conversation;
 use codelet_context::message::{Origin, Part, Text, ToolCall, ToolResult};
 use codelet_context::tokens::{self, Tokens};
 
-/// The most of one output that the model is shown, in bytes; the whole is kept behind a handle.
+/// The maximum of one output shown to the model, in bytes; the whole is kept under a handle.
 pub(crate) const SHOWN: usize = 50 * 1024;
-/// One output takes at most one part in so many of the window, and all of a step together one in [`STEP_SHARE`].
+/// The share of the context window for one output, as a divisor; [`STEP_SHARE`]: for all outputs of a step together.
 const OUTPUT_SHARE: usize = 8;
 const STEP_SHARE: usize = 4;
-/// No output is shown in less than this, in bytes.
+/// The minimum size in which an output is shown, in bytes.
 const LEAST_SHOWN: usize = 1024;
 
-/// The window that outputs are bounded by, in estimated tokens: a smaller one where the session's text was found to weigh more
-/// than twice its estimate, as digits and some scripts do, or each step would fill the window by itself.
+/// Returns the window that outputs are sized for, in estimated tokens: smaller if the session's text was found to weigh
+/// more than twice its estimate, as digits and some scripts do; otherwise each step would fill the window by itself.
 pub(crate) fn room(window: Tokens, density: f64) -> Tokens {
     (window as f64 / (density / 2.0).max(1.0)) as Tokens
 }
 
-/// The most bytes that one output of a step is shown in.
+/// Returns the maximum size in which one output of a step is shown, in bytes.
 pub(crate) fn bound(window: Tokens, outputs: &[Option<Output>]) -> usize {
     let bytes = tokens::bytes_in(window);
     let one = SHOWN.min(bytes / OUTPUT_SHARE);
-    // Many long outputs share what a step may take; short ones leave their part to the others.
+    // Many long outputs share the limit of a step; short ones leave their share to the others.
     let mut sizes: Vec<usize> = outputs
         .iter()
         .flatten()
@@ -45,7 +45,7 @@ pub(crate) fn bound(window: Tokens, outputs: &[Option<Output>]) -> usize {
     bound.max(LEAST_SHOWN)
 }
 
-/// The answer to a call, with its output in at most so many bytes and these notes behind it.
+/// Returns the result of a call, with its output in at most `bound` bytes, followed by these notes.
 pub(crate) fn answer(
     conversation: &mut Conversation,
     call: &ToolCall,
@@ -54,7 +54,7 @@ pub(crate) fn answer(
     notes: Vec<String>,
 ) -> ToolResult {
     let whole = if output.text.is_blank() && output.images.is_empty() {
-        // Vendors refuse blank text, and a model reads silence as a fault.
+        // Providers reject blank text, and a model reads silence as a fault.
         Body::new("(no output)")
     } else {
         output.text

@@ -1,4 +1,4 @@
-//! What the user asks of a session: a prompt, the same once more, a compaction, a command of their own.
+//! The user's requests to a session: a prompt, a retry, a compaction, a command of their own.
 
 use crate::environment::journal::Mark;
 use crate::interrupt::Interrupt;
@@ -23,12 +23,12 @@ use codelet_context::tokens::estimate_message;
 const SUBMIT: &str = "UserPromptSubmit";
 
 impl Session {
-    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. A key in it goes to nobody.
+    /// Takes a prompt and carries it to its end, or until `interrupt` is thrown. API keys in it are sent to nobody.
     pub async fn prompt(&mut self, prompt: Prompt, interrupt: &Interrupt, listener: &mut dyn Listen) -> Ending {
         self.carry(prompt, None, interrupt, listener).await
     }
 
-    /// The same. Files are to be put back to how they were at `mark` by whoever goes back to this prompt; at none, to how they are now.
+    /// Does the same. A rewind to this prompt restores files to `mark`, or to their current contents if it is `None`.
     async fn carry(
         &mut self,
         mut prompt: Prompt,
@@ -59,7 +59,7 @@ impl Session {
         let context = match self.submit(&prompt.text, interrupt, listener).await {
             Ok(context) => context,
             Err(ending) => {
-                // It has led to nothing, and what the one before it led to is not what would be tried again.
+                // It had no effect, and the previous prompt is no longer the one to retry.
                 self.last = None;
                 self.unfinished.clear();
                 return ending;
@@ -79,10 +79,10 @@ impl Session {
         ending
     }
 
-    /// Tells hooks of a prompt, and returns what they say to the model.
+    /// Calls hooks for a prompt, and returns their text for the model.
     ///
     /// # Errors
-    /// When one of them has refused it, or the user has interrupted.
+    /// If one of them denied it, or the user interrupted.
     async fn submit(
         &mut self,
         prompt: &str,
@@ -94,7 +94,7 @@ impl Session {
             return Ok(Vec::new());
         };
         let ending = match said.objection {
-            // The prompt stands where it was typed; a model that never saw it needs no word of it.
+            // The user still has the prompt; a model that never saw it needs no mention of it.
             Some(Objection::Deny(why)) => Ending::Blocked(why),
             _ if interrupt.is_thrown() => Ending::Interrupted,
             _ => return Ok(said.context),
@@ -103,15 +103,15 @@ impl Session {
         Err(ending)
     }
 
-    /// Discards what the last prompt has led to and sends that prompt again, behind what the user has added since; `None` where
-    /// nothing was said. What tools have changed stays as it is, and so does what the user has refused: the model is told of it.
-    /// [`undo`](Self::undo) takes it back.
+    /// Discards the effects of the last prompt on the conversation and sends it again, after what the user has added
+    /// since; `None` if there was none. Changes by tools remain, and so do the user's refusals: the model is told of
+    /// them. [`undo`](Self::undo) reverts this.
     pub async fn retry(&mut self, interrupt: &Interrupt, listener: &mut dyn Listen) -> Option<Ending> {
         let (prompt, before, messages) = self.last.take()?;
         let refused = self.refused_since(messages);
         self.discard();
         self.conversation.restore(before);
-        // What its first try has changed belongs to it.
+        // The changes of its first try belong to it.
         let mark = self.prompts.pop().map(|prompted| prompted.mark);
         let beside = std::mem::take(&mut self.beside);
         for message in beside.into_iter().chain(refused) {
@@ -121,7 +121,8 @@ impl Session {
         Some(self.carry(prompt, mark, interrupt, listener).await)
     }
 
-    /// What the user has refused from this message on, as the model is told of it where the calls are gone.
+    /// Returns the calls that the user has refused from this message on, described for a model that no longer sees
+    /// them.
     fn refused_since(&self, first: usize) -> Option<Message> {
         let since = self.conversation.history().messages().get(first..)?;
         let call = |id: &str| {
@@ -155,9 +156,9 @@ impl Session {
         (!refused.is_empty()).then(|| injected(&text))
     }
 
-    /// Compacts because the user asks. The instructions stand in the summary as the user's own words, what they
-    /// name is quoted in it before other things, and a model that writes one is told them. Where that fails or is interrupted, the listener is told, and the conversation stands as
-    /// it was.
+    /// Compacts at the user's request. The instructions become part of the summary as the user's own words, what they
+    /// name is quoted in it first, and a model that writes the summary receives them. If this fails or is interrupted,
+    /// the listener is told, and the conversation is unchanged.
     ///
     /// # Errors
     /// As for [`Conversation::compact`](codelet_context::conversation::Conversation::compact).
@@ -171,7 +172,7 @@ impl Session {
         compaction::compact_as_asked(self, instructions.as_deref(), interrupt, listener).await
     }
 
-    /// What [`compact`](Self::compact) with the template's summary would come to as things stand; nothing is changed.
+    /// Returns the effect of [`compact`](Self::compact) with the template's summary, without changing anything.
     ///
     /// # Errors
     /// As for [`Conversation::compact`](codelet_context::conversation::Conversation::compact).
@@ -184,8 +185,8 @@ impl Session {
         tried.compact(Due::whole(Reason::Asked))
     }
 
-    /// Runs a command line that the user has typed, with a tool that takes one as `command`, and puts what came of it
-    /// into the conversation, bounded. Nobody is asked: the user wants it.
+    /// Runs a command line that the user has typed, with a tool that takes it as `command`, and puts the output into
+    /// the conversation, truncated. No permission is needed: the user wants it.
     pub async fn run_for_user(&mut self, tool: &dyn Tool, line: &str, live: Live, interrupt: &Interrupt) -> Output {
         let parameters = Parameters::new([("command".to_owned(), line.into())].into_iter().collect());
         let permitted = tool.needs(&parameters).unwrap_or_default();
@@ -214,7 +215,7 @@ impl Session {
             format!("The user ran a command in the shell; {status}. This is what it printed, not what the user says:");
         let line = self.hidden(line);
         let text = Text {
-            // It stands where reminders do, and must not look like one.
+            // Reminders appear in the same position, and this must not look like one.
             body: reminder::escape(&format!("{head}\n$ {line}\n{}", shown.body.as_str().trim_end())).into(),
             origin: Origin::Injected,
             ..shown

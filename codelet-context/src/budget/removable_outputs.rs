@@ -1,4 +1,4 @@
-//! RemovableOutputs: the outputs of tools that could be removed, and since when each has been paid for in vain.
+//! Bulk: the removable tool outputs, and how much rent each has cost since it became removable.
 
 use crate::message::exchange::Calls;
 use crate::message::tokens::{self, Tokens};
@@ -10,32 +10,32 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What a marker in place of an output weighs, in tokens.
+/// The estimated size of a marker in place of an output, in tokens.
 pub(crate) const MARKER: Tokens = 28;
-/// An output that would not save this many tokens is left alone.
+/// The minimum saving, in tokens, for which an output is removed.
 const SMALLEST: Tokens = 64;
-/// So many things of an output must be said again for it to count as used; see [`RankingIndex::used`].
+/// The number of items of an output that must be repeated for it to count as used; see [`RankingIndex::used`].
 const USED: u32 = 3;
 
-/// How long an output that nobody uses is kept whole.
+/// The period for which an unused output is kept whole. Both conditions must be met for it to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shelter {
-    /// So many tokens of the conversation since it was printed or last used.
+    /// Tokens of conversation since the output was printed or last used.
     pub tokens: Tokens,
-    /// And so many steps.
+    /// Steps since then.
     pub steps: u64,
 }
 
-/// Where an item stands in its life.
+/// The state of an item.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum State {
     /// It may still be needed.
     Sheltered,
-    /// It could go; this is what the clock showed when that began.
+    /// It can be removed; holds the clock reading at which it became removable.
     Removable(f64),
-    /// It was removed.
+    /// It has been removed.
     Removed,
-    /// It stays, because the user took its removal back.
+    /// It stays, because the user undid its removal or its call id is ambiguous.
     Exempt,
 }
 
@@ -44,36 +44,36 @@ enum State {
 struct Item {
     /// Its place in the history.
     place: Place,
-    /// Its part of its message in the view.
+    /// The index of its part in its message of the view.
     part: u32,
-    /// Its message in the view, if it is shown.
+    /// The index of its message in the view, if it is shown.
     at: Option<u32>,
-    /// What removing it saves, as an estimate.
+    /// The estimated tokens saved by removing it.
     saves: Tokens,
-    /// Where the conversation was when it was printed or last used, in tokens and in steps.
+    /// The position of the conversation, in tokens and in steps, at which it was printed or last used.
     used: (Tokens, u64),
     state: State,
-    /// The call, to find the output again in a view that was rebuilt.
+    /// The call id, for finding the output again in a rebuilt view.
     call: Arc<str>,
     tool: Arc<str>,
 }
 
-/// The outputs of a conversation.
+/// The tool outputs of a conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemovableOutputs {
     items: Vec<Item>,
     by_place: QuickMap<Place, u32>,
     by_call: QuickMap<Arc<str>, u32>,
-    /// Calls that have no answer yet: what they do.
+    /// Calls without a result so far, and their actions.
     open: Calls<Arc<str>, Asked>,
-    /// For each file: the answers that show it.
+    /// For each file, the results that show it.
     shows: ByHash<Vec<u32>>,
-    /// Sheltered items by the position in tokens at which their shelter may end.
+    /// Sheltered items, ordered by the position in tokens at which their shelter may end.
     waiting: BinaryHeap<Reverse<(Tokens, u32)>>,
     /// Tokens and steps of the conversation so far.
     position: Tokens,
     steps: u64,
-    /// What all removable items would save together.
+    /// The estimated tokens saved by removing all removable items.
     removable: Tokens,
 }
 
@@ -81,25 +81,25 @@ pub(crate) struct RemovableOutputs {
 struct Asked {
     tool: Arc<str>,
     kind: ActionKind,
-    /// The file that it reads with a tool for that, or 0.
+    /// The hash of the file that the call reads with a file-reading tool, or 0.
     reads: u64,
 }
 
-/// An item that could be removed now.
+/// An item that can be removed now.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Candidate {
     pub item: u32,
-    /// Its message in the view.
+    /// The index of its message in the view.
     pub at: usize,
-    /// What removing it saves, as an estimate.
+    /// The estimated tokens saved by removing it.
     pub saves: Tokens,
-    /// What the clock showed when it became removable.
+    /// The clock reading at which it became removable.
     pub since: f64,
 }
 
 impl RemovableOutputs {
-    /// Takes in the next message, which stands at `at` in the view; `clock` is the price that a token has paid so far.
-    /// Returns what became removable with it, in estimated tokens.
+    /// Adds the next message, at index `at` in the view; `clock` is the price that a token in the prefix has paid so
+    /// far. Returns the estimated tokens that became removable.
     pub fn append(
         &mut self,
         message: &Message,
@@ -135,7 +135,7 @@ impl RemovableOutputs {
             (ActionKind::Read | ActionKind::Change, Some(path)) => files::file(path),
             _ => 0,
         };
-        // Whoever reads or changes a file again works with what is known of it.
+        // Reading or changing a file again uses what is known of it.
         for item in self.shows.get(&file).cloned().unwrap_or_default() {
             self.touch(item, shelter);
         }
@@ -169,7 +169,7 @@ impl RemovableOutputs {
         });
         self.by_place.insert(place, number);
         if self.by_call.insert(result.call_id.clone(), number).is_some() {
-            // An id that is used again says no longer which answer is meant.
+            // A reused id no longer identifies one result.
             self.items[number as usize].state = State::Exempt;
         } else if saves > 0 {
             self.waiting.push(Reverse((self.position + shelter.tokens, number)));
@@ -182,7 +182,7 @@ impl RemovableOutputs {
         }
     }
 
-    /// An item was used: it is sheltered again.
+    /// Marks an item as used, which shelters it again.
     fn touch(&mut self, item: u32, shelter: Shelter) {
         let Some(used) = self.items.get_mut(item as usize) else {
             return;
@@ -198,7 +198,7 @@ impl RemovableOutputs {
         }
     }
 
-    /// Ends the shelter of what was not used for long enough.
+    /// Ends the shelter of items that have been unused for long enough.
     fn expire(&mut self, shelter: Shelter, clock: f64) {
         let mut later = Vec::new();
         while let Some(&Reverse((due, number))) = self.waiting.peek() {
@@ -224,22 +224,22 @@ impl RemovableOutputs {
         self.waiting.extend(later);
     }
 
-    /// What could be removed, in estimated tokens.
+    /// The estimated tokens of all removable items.
     pub fn removable(&self) -> Tokens {
         self.removable
     }
 
-    /// Steps with calls so far.
+    /// The number of steps with calls so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Tokens of the conversation so far, as an estimate.
+    /// The estimated tokens of the conversation so far.
     pub fn position(&self) -> Tokens {
         self.position
     }
 
-    /// What could be removed now, newest first; `pinned` are messages of the history that stay.
+    /// The items that can be removed now, newest first; `pinned` lists history messages that stay.
     pub fn candidates<'a>(&'a self, pinned: &'a [usize]) -> impl Iterator<Item = Candidate> + 'a {
         self.items.iter().enumerate().rev().filter_map(move |(number, item)| {
             let State::Removable(since) = item.state else {
@@ -255,7 +255,7 @@ impl RemovableOutputs {
         })
     }
 
-    /// The part of its message that an item is.
+    /// The index of an item's part in its message.
     pub fn part(&self, item: u32) -> usize {
         self.items.get(item as usize).map_or(0, |item| item.part as usize)
     }
@@ -270,12 +270,12 @@ impl RemovableOutputs {
         self.items.get(item as usize).map_or("tool", |item| &item.tool)
     }
 
-    /// Where an item stands in the history.
+    /// The place of an item in the history.
     pub fn place(&self, item: u32) -> Place {
         self.items.get(item as usize).map_or((u32::MAX, 0), |item| item.place)
     }
 
-    /// Whether what stands at this place of the history is an output that the view shows.
+    /// Returns whether the given place in the history is an output that the view shows.
     pub fn is_shown(&self, place: Place) -> bool {
         let item = self
             .by_place
@@ -284,7 +284,7 @@ impl RemovableOutputs {
         item.is_some_and(|item| item.at.is_some() && item.state != State::Removed)
     }
 
-    /// An item was removed.
+    /// Marks an item as removed.
     pub fn remove(&mut self, item: u32) {
         if let Some(item) = self.items.get_mut(item as usize) {
             if let State::Removable(_) = item.state {
@@ -294,14 +294,14 @@ impl RemovableOutputs {
         }
     }
 
-    /// The removal of what answers this call was taken back: it stays from here on.
+    /// Exempts the result of a call whose removal was undone: it stays from now on.
     pub fn exempt(&mut self, call: &str) {
         if let Some(&number) = self.by_call.get(call) {
             self.items[number as usize].state = State::Exempt;
         }
     }
 
-    /// The view was rebuilt: finds the items in it again. What is not shown whole any more cannot be removed.
+    /// Locates the items in a rebuilt view. Items that are no longer shown whole cannot be removed.
     pub fn rebuilt(&mut self, view: &[Arc<Message>], shelter: Shelter) {
         for item in &mut self.items {
             item.at = None;
@@ -329,7 +329,7 @@ impl RemovableOutputs {
     }
 }
 
-/// What a marker in place of an output saves, as an estimate.
+/// The estimated tokens saved by replacing an output with a marker; 0 if below the minimum.
 pub(crate) fn savings(result: &ToolResult) -> Tokens {
     let whole = tokens::estimate_result(result);
     let blocks = result.output.len().max(1) as Tokens;

@@ -1,23 +1,23 @@
-//! The least and the most that a prompt can come to, whoever counts it: a report of less or of more tells of something else.
+//! The bounds of a plausible prompt size, whichever tokenizer counts it: a report outside them counts something else.
 //!
-//! An estimate of four bytes a token is right for code and prose. Tokenizers do better on long runs of one character
-//! (blanks that pad a table, rules of dashes), and on scripts whose characters take several bytes; pictures, files and
-//! what a model has thought weigh what each vendor pleases. So only characters count here, and of a run only its beginning.
+//! An estimate of four bytes per token fits code and prose. Tokenizers do better on long runs of one character (spaces
+//! that pad a table, lines of dashes) and on scripts with several bytes per character; each vendor counts images, files
+//! and thinking in its own way. So only characters count here, and only the start of each run.
 
 use crate::budget::occupancy::PLAUSIBLE;
 use crate::message::tokens::{Tokens, estimate_bytes};
 use crate::message::{Message, Part};
 use std::sync::Arc;
 
-/// The share of what is counted here that a report must come to. It is ten characters a token: prose in long words comes to
-/// six or seven, and so does deeply indented code.
+/// The share of the count here that a report must reach. It corresponds to ten characters per token; prose in long
+/// words reaches six or seven, and so does deeply indented code.
 const LEAST_SHARE: f64 = 0.4;
-/// So much of a run of one character counts.
+/// The number of characters of a run of one character that count.
 const RUN: u32 = 3;
 
-/// Whether a prompt with these messages, which are estimated at `estimate`, cannot have been as short as it was reported to be.
+/// Returns whether a prompt with these messages, estimated at `estimate` tokens, cannot be as short as reported.
 pub(crate) fn is_too_little(reported: Tokens, messages: &[Arc<Message>], estimate: Tokens) -> bool {
-    // Nothing here counts more than its estimate, so the texts are looked at only where there is reason to.
+    // The count never exceeds the estimate, so the texts are examined only if the estimate gives reason to.
     let is_below = |whole: Tokens| (reported as f64) < whole as f64 * LEAST_SHARE;
     let mut counted = 0;
     let mut is_enough = |message: &Arc<Message>| {
@@ -27,11 +27,11 @@ pub(crate) fn is_too_little(reported: Tokens, messages: &[Arc<Message>], estimat
     is_below(estimate) && messages.iter().any(&mut is_enough)
 }
 
-/// So much may stand in a request beside what is known of it, in tokens: what a vendor or a gateway puts before it.
+/// The tokens that a vendor or gateway may add to a request beyond its known content.
 const UNKNOWN: Tokens = 100_000;
 
-/// Whether a whole request that is estimated at `estimate` cannot have been as long as it was reported to be: a gateway that
-/// counts another thing, or in another unit.
+/// Returns whether a whole request estimated at `estimate` tokens cannot be as long as reported, as with a gateway that
+/// counts something else, or in another unit.
 pub(crate) fn is_too_much(reported: Tokens, estimate: Tokens) -> bool {
     reported.saturating_sub(UNKNOWN) as f64 > estimate as f64 * PLAUSIBLE.end()
 }
@@ -49,7 +49,7 @@ fn part(part: &Part) -> usize {
     }
 }
 
-/// The characters of a text, of each run of one character only the first few.
+/// The number of characters of a text, counting only the first few of each run of one character.
 fn apart_from_runs(text: &str) -> usize {
     let (mut last, mut run, mut count) = ('\0', 0, 0);
     for character in text.chars() {
@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn dense_texts_are_believed() {
-        // A table padded with blanks, of which each run is a token; rules of dashes; a script of three bytes a character.
+        // A table padded with spaces, where each run is one token; lines of dashes; a script with three bytes per
+        // character.
         let table = format!("{}|{}|\n", "name".to_owned() + &" ".repeat(200), " ".repeat(300)).repeat(50);
         assert!(!is_doubted(&table, 50 * 5));
         let rules = format!("{}\n", "-".repeat(400)).repeat(50);

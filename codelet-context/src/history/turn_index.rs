@@ -1,5 +1,5 @@
-//! The course of a conversation, noted as its messages are appended: its turns and steps, what always stays, and whether it
-//! is in order. A compaction asks for these of all that was ever said, and would else walk over all of it each time.
+//! The course of a conversation, recorded as its messages are appended: its turns and steps, its standing messages, and
+//! whether it is in order. Otherwise, every compaction would have to walk over the whole history for these.
 
 use crate::message::tokens::{self, Tokens};
 use crate::message::turn::{REPEATED, Step, Turn};
@@ -9,31 +9,31 @@ use crate::strategy::{self, Order};
 use crate::text::hash::{self, ByHash};
 use std::sync::Arc;
 
-/// See the module. Takes a few words for each message.
+/// The course of a conversation; see the module documentation. Takes a few machine words per message.
 #[derive(Clone, Default)]
 pub(crate) struct TurnIndex {
     size: Size,
     order: Order<Arc<str>>,
     turns: Vec<Turn>,
-    /// The same where each prompt begins a turn.
+    /// The turns if each prompt begins one.
     apart: Vec<Turn>,
     steps: Vec<Step>,
     /// Messages of which something stays however old they are.
     standing: Vec<usize>,
-    /// Messages that hold reminders, and those that hold summaries.
+    /// Messages with reminders, and messages with summaries.
     reminding: Vec<usize>,
     summarising: Vec<usize>,
     was_compacted: bool,
-    /// The long texts of prompts, by their hashes; and whether one was said twice.
+    /// The hashes of long prompt texts, and whether one of them occurs twice.
     said: ByHash<()>,
     repeats: bool,
-    /// The last turn has no reply yet.
+    /// True while the last turn has no reply.
     is_unanswered: bool,
     last: Option<(Role, bool)>,
 }
 
 impl TurnIndex {
-    /// Takes in the next message, which weighs so much.
+    /// Adds the next message, with its estimate in tokens.
     pub fn append(&mut self, message: &Message, weight: Tokens) {
         let at = self.size.messages;
         self.size.messages += 1;
@@ -93,23 +93,24 @@ impl TurnIndex {
         }
     }
 
-    /// How much there is.
+    /// The size of the conversation.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// Whether it is in order.
+    /// The order state: whether the conversation is valid.
     pub fn order(&self) -> &Order<Arc<str>> {
         &self.order
     }
 
-    /// The turns, see [`crate::message::turn::turns`]; in a conversation that was compacted before, in which nothing may be left
-    /// between two prompts, each prompt begins a turn.
+    /// The turns, see [`crate::message::turn::turns`]; in a previously compacted conversation, where nothing may be
+    /// left between two prompts, each prompt begins a turn.
     pub fn turns(&self) -> &[Turn] {
         if self.was_compacted { &self.apart } else { &self.turns }
     }
 
-    /// Whether a long prompt may have been said twice, so that not each may begin a turn; see [`crate::message::turn::without_repeats`].
+    /// Returns whether a long prompt may occur twice, in which case not each occurrence may begin a turn; see
+    /// [`crate::message::turn::without_repeats`].
     pub fn repeats(&self) -> bool {
         self.repeats
     }
@@ -119,18 +120,19 @@ impl TurnIndex {
         &self.steps
     }
 
-    /// The messages of which something [stays](compact::stands) however old they are, if they stood at the head; ascending.
+    /// The messages of which something [stays](stands) however old they are, assuming that they are at the
+    /// head; ascending.
     pub fn standing(&self) -> &[usize] {
         &self.standing
     }
 
-    /// The messages that hold reminders, ascending.
+    /// The messages with reminders, ascending.
     pub fn reminding(&self) -> &[usize] {
         &self.reminding
     }
 }
 
-/// Takes the message at `at` into the last of these spans, or begins another with it.
+/// Extends the last of these spans with the message at `at`, or begins another span with it.
 fn lengthen<T>(spans: &mut Vec<T>, begins: bool, at: usize, end: fn(&mut T) -> &mut usize, new: impl Fn() -> T) {
     if begins {
         spans.push(new());
@@ -139,19 +141,19 @@ fn lengthen<T>(spans: &mut Vec<T>, begins: bool, at: usize, end: fn(&mut T) -> &
     }
 }
 
-/// How much there is of a conversation.
+/// The size of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Size {
-    /// Messages.
+    /// The number of messages.
     pub messages: usize,
-    /// Tokens, estimated.
+    /// Estimated tokens.
     pub tokens: Tokens,
     /// Bytes of text, names and parameters.
     pub bytes: u64,
 }
 
 impl Size {
-    /// How much there is in these messages, estimated.
+    /// Measures these messages, with estimated tokens.
     pub fn of(messages: &[Arc<Message>]) -> Self {
         Size {
             messages: messages.len(),
@@ -161,7 +163,8 @@ impl Size {
     }
 }
 
-/// Whether this is of the summary of an earlier compaction: prompts before it have lost what stood between them.
+/// Returns whether this part is the summary of an earlier compaction: prompts before it have lost everything between
+/// them.
 pub(crate) fn is_earlier_summary(part: &Part) -> bool {
     let begins = |text: &str| {
         [labels::SUMMARY, labels::STANDS]
@@ -171,8 +174,8 @@ pub(crate) fn is_earlier_summary(part: &Part) -> bool {
     matches!(part, Part::Text(text) if text.origin == Origin::Summary && begins(text.body.as_str()))
 }
 
-/// What always stays: the system prompt, reminders, the user's words and files, what a harness put at the head, and what
-/// belongs to a part that the vendor keeps.
+/// Returns whether a part always stays: the system prompt, reminders, the user's words and files, harness text at the
+/// head, and parts that refer to content kept by the vendor.
 pub(crate) fn stands(role: Role, part: &Part, head: bool) -> bool {
     match (role, part) {
         (Role::System, _) => true,
@@ -183,7 +186,7 @@ pub(crate) fn stands(role: Role, part: &Part, head: bool) -> bool {
             Origin::Notice => false,
         },
         (Role::User, Part::Image(_) | Part::Opaque(_)) => true,
-        // Nobody here can say what rests on what the vendor keeps.
+        // Dependencies on content that the vendor keeps are unknown here.
         (Role::User, Part::ToolResult(result)) => result.is_apart,
         (_, Part::Opaque(opaque)) => opaque.nature == Nature::Reference,
         _ => false,

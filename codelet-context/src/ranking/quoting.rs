@@ -1,8 +1,8 @@
-//! Which quoted lines could be taken for lines of the summary itself, or for words of a harness.
+//! Protects the summary from quoted lines that imitate its own lines or a harness.
 //!
-//! The summary is the user's message and quotes what tools printed. A line that begins as one of its own does gets a space
-//! in front, so that whoever reads it sees which lines the engine wrote. A line with a tag in which a harness speaks is not
-//! quoted at all. What breaks a line, turns it round or cannot be seen is taken out first.
+//! The summary is a user message that quotes tool output. A line that starts like one of the summary's own is quoted
+//! with a leading space, so that readers can tell the engine's lines apart. A line with a tag of a harness is not
+//! quoted at all. Line breaks, direction changes and invisible characters are removed first.
 
 use crate::message::harness;
 use crate::message::harness::TAG;
@@ -11,15 +11,15 @@ use codelet_text::codes;
 use codelet_text::unseen::{self, Unseen};
 use std::borrow::Cow;
 
-/// Where the hyphen of a reminder's tag stands, whose name no quoted line contains.
+/// The index of the hyphen in the tag name of reminders, which no quoted line contains.
 const HYPHEN: usize = "system".len();
-/// A line as it may be quoted, never longer than it is; `None` for one that had better not be.
+/// The quotable form of a line, never longer than the line; `None` if it must not be quoted.
 pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     let (is_plain, may_be_tag) = look(line.as_bytes());
-    // Most lines are such, and have nothing that a tag could begin or be named with.
+    // Most lines are plain and have no character that a tag could need.
     match (is_plain, may_be_tag) {
         (true, false) => return Some(Cow::Borrowed(line)),
-        // Nor has it a code.
+        // It has no escape codes either.
         (true, true) => return without_poses(line, true),
         (false, _) => {}
     }
@@ -29,15 +29,15 @@ pub(crate) fn quotable(line: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Whether a line has nothing but the characters of every text, and whether it has one that a tag begins with or that stands in the
-/// name of one. Both look at every byte, so that several are looked at at once.
+/// Returns whether a line has only printable ASCII and tabs, and whether it has a `<` or a hyphen, one of which every
+/// tag needs. Both scans visit every byte, so they process several at once.
 fn look(line: &[u8]) -> (bool, bool) {
     let is_other = |byte: u8| byte != b'\t' && !(b' '..0x7f).contains(&byte);
     let has_other = line.iter().fold(false, |has, &byte| has | is_other(byte));
     (!has_other, memchr::memchr2(b'<', b'-', line).is_some())
 }
 
-/// The same of a line without codes, which may have other characters than those of every text.
+/// The same for a line without escape codes; unless `is_plain`, it may have other characters than printable ASCII.
 fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
     let shown = if is_plain {
         Cow::Borrowed(line)
@@ -52,7 +52,7 @@ fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
             Cow::Owned(seen)
         }
     };
-    // Joiners and variants could hide a name too, and stay where they do not.
+    // Joiners and variation selectors could disguise a tag, too; they stay if they do not.
     let bare = if is_plain {
         Cow::Borrowed(line)
     } else {
@@ -69,7 +69,8 @@ fn without_poses(line: &str, is_plain: bool) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Whether a line holds the name of the tag, whatever the case of its letters. Found by its hyphen, which few lines have.
+/// Returns whether a line contains the tag name of reminders, ignoring case. The search is for the hyphen, which few
+/// lines have.
 fn names_tag(line: &str) -> bool {
     let is_tag = |at: usize| {
         let start = at.checked_sub(HYPHEN);
@@ -79,20 +80,20 @@ fn names_tag(line: &str) -> bool {
     line.match_indices('-').any(|(at, _)| is_tag(at))
 }
 
-/// Whether what follows a `<` is the name of a tag in which a harness speaks.
+/// Returns whether the text after a `<` begins with a tag name of harnesses.
 fn is_harness_tag(after: &str) -> bool {
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
     let end = after.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ':'));
     harness::is_speaker(&after[..end.unwrap_or(after.len())])
 }
 
-/// Whether a terminal or a model may take it for the end of a line.
+/// Returns whether a terminal or a model may treat the character as a line break.
 fn breaks(c: char) -> bool {
     matches!(c, '\r' | '\u{b}' | '\u{c}' | '\u{85}') || Unseen::of(c) == Some(Unseen::Break)
 }
 
-/// Whether a reader would take a line for one of the summary's own by how it begins, whatever the case of its letters and however its
-/// blanks and signs are written. A line that begins with a space or a tab never does.
+/// Returns whether readers would take a line for one of the summary's own by its start, ignoring case and variants of
+/// blanks and signs. False for any line that starts with a space or a tab.
 pub(crate) fn poses(line: &str) -> bool {
     if line.starts_with([' ', '\t']) {
         return false;
@@ -149,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Two megabytes a line: whatever looks at the rest of the text for each tag does not end here in minutes.
+    /// Lines of two megabytes: scanning the rest of the text for each tag would take minutes.
     #[test]
     fn a_line_of_nothing_but_tags_is_judged_in_time_in_proportion_to_its_bytes() {
         for tag in ["<system-reminder>", "<systemreminder ", "<<<<<<<<"] {

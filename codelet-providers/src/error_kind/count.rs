@@ -1,13 +1,13 @@
-//! How many tokens a prompt has, in the words with which vendors and servers refuse it as too long.
+//! The token count of a prompt, parsed from messages that reject it as too long.
 
 use super::limit::{WINDOWS, number};
 use codelet_context::tokens::Tokens;
 use serde_json::Value;
 
-/// Fields of an error that hold the count.
+/// Error fields that contain the count.
 const FIELDS: &[&str] = &["n_prompt_tokens", "prompt_tokens", "input_tokens"];
 
-/// Words right behind the count.
+/// Words directly after the count.
 const BEHIND: &[&str] = &[
     "tokens in the messages",
     "tokens in your messages",
@@ -27,7 +27,7 @@ const BEHIND: &[&str] = &[
     "tokens > ",
 ];
 
-/// Words right before the count.
+/// Words directly before the count.
 const BEFORE: &[&str] = &[
     "messages resulted in",
     "input resulted in",
@@ -51,8 +51,8 @@ const BEFORE: &[&str] = &[
     "request (",
 ];
 
-/// The count of the prompt, without the answer that was asked for beside it; none where only both together are told.
-/// `limit` is what was passed, and is no count.
+/// Returns the count of the prompt, without the requested output; `None` if only their sum is reported. `limit` is the
+/// exceeded limit, which is not a count.
 pub(super) fn of_prompt(lower: &str, error: &Value, limit: Option<Tokens>) -> Option<Tokens> {
     let is_count = |count: &Tokens| WINDOWS.contains(count) && Some(*count) != limit;
     FIELDS
@@ -73,7 +73,7 @@ pub(super) fn of_prompt(lower: &str, error: &Value, limit: Option<Tokens>) -> Op
         })
 }
 
-/// The number that stands right before these words.
+/// Returns the number directly before these words.
 fn ending_before(lower: &str, phrase: &str) -> Option<Tokens> {
     lower.match_indices(phrase).find_map(|(at, _)| {
         let head = lower[..at].trim_end();
@@ -85,7 +85,7 @@ fn ending_before(lower: &str, phrase: &str) -> Option<Tokens> {
     })
 }
 
-/// The number that stands right behind these words, in brackets or not, if it is one of tokens or of nothing else.
+/// Returns the number directly after these words, with or without brackets, if its unit is tokens or missing.
 fn beginning_after(lower: &str, phrase: &str) -> Option<Tokens> {
     lower.match_indices(phrase).find_map(|(at, _)| {
         let rest = lower[at + phrase.len()..].trim_start_matches([' ', '(', ':', '=']);
@@ -93,11 +93,11 @@ fn beginning_after(lower: &str, phrase: &str) -> Option<Tokens> {
         let count = number(rest)?;
         let behind = rest.trim_start_matches(is_of_number);
         if rest[..rest.len() - behind.len()].ends_with(',') {
-            // The sentence goes on with something else.
+            // The sentence continues with something else.
             return Some(count);
         }
         let behind = behind.trim_start();
-        // A word of another measure, or an answer that is counted in.
+        // A word for another unit, or for the output that is included.
         let is_of_tokens = behind.starts_with("token") || !behind.starts_with(|c: char| c.is_alphabetic() || c == '%');
         let is_told = is_of_tokens || ["exceed", "is ", "but "].iter().any(|word| behind.starts_with(word));
         is_told.then_some(count)

@@ -1,13 +1,13 @@
-//! Limits that a request has passed, in the words of vendors and of servers that people run themselves.
+//! Limits that a request exceeded, parsed from messages of vendors and self-hosted servers.
 
 use super::Words;
 use codelet_context::tokens::Tokens;
 use serde_json::Value;
 
-/// Limits outside of this are no windows, in tokens.
+/// The plausible range of a context window, in tokens.
 pub(super) const WINDOWS: std::ops::RangeInclusive<Tokens> = 64..=1_000_000_000;
 
-/// Words that only a request too long for the model is answered with.
+/// Words used only for a request that is too long for the model.
 const TOO_LONG: &[&str] = &[
     "prompt is too long",
     "prompt too long",
@@ -42,10 +42,10 @@ const TOO_LONG: &[&str] = &[
     "prompt_too_long",
     "prompt_tokens_exceeded",
 ];
-/// Numbers of errors that say the same, whatever their words: Z.AI's for a prompt that passes the longest.
+/// Error numbers with the same meaning, whatever the message: Z.AI's for a prompt that exceeds the maximum.
 const TOO_LONG_CODES: [u64; 1] = [1261];
 
-/// Words after which the limit stands.
+/// Words before the limit.
 const BEFORE_LIMIT: &[&str] = &[
     "maximum context length is",
     "maximum context length of",
@@ -65,9 +65,9 @@ const BEFORE_LIMIT: &[&str] = &[
     "while limit is",
 ];
 
-/// Whether a request was too long, and what the limit is, if the reply names it.
+/// Returns whether a request was too long, and the limit, if the response contains it.
 pub(super) fn too_long(status: u16, words: &Words, error: &Value) -> Option<Option<Tokens>> {
-    // One request above a rate limit will never pass, however long one waits.
+    // A single request above a rate limit never passes, however long one waits.
     let is_above_rate = words.lower.contains("request too large") && words.lower.contains("tokens per min");
     if is_above_rate {
         return Some(limit_in(&words.lower));
@@ -84,7 +84,7 @@ pub(super) fn too_long(status: u16, words: &Words, error: &Value) -> Option<Opti
     if status != 413 && !is_coded && !words.says(TOO_LONG) && passed.is_none() {
         return None;
     }
-    // A limit on tokens in a minute has the same words as one on tokens in a request.
+    // A limit on tokens per minute has the same words as one on tokens per request.
     if status == 429 && words.says(&["per minute", "per min"]) {
         return None;
     }
@@ -99,16 +99,16 @@ pub(super) fn too_long(status: u16, words: &Words, error: &Value) -> Option<Opti
     )
 }
 
-/// A sentence that says of what a model is given that it passes a limit on tokens, in whatever order it says so.
+/// A sentence that says, in any word order, that the model's input exceeds a token limit.
 struct Passed {
-    /// The limit, if it stands behind the words that say so.
+    /// The limit, if it follows the words for exceeding.
     limit: Option<Tokens>,
 }
 
 impl Passed {
     fn of(sentence: &str) -> Option<Self> {
         let has = |phrases: &[&str]| phrases.iter().any(|phrase| sentence.contains(phrase));
-        // Rates, quotas, and limits on other things than the prompt are told in the same words.
+        // Rates, quotas and limits on other things use the same words.
         if has(OTHER_LIMITS) {
             return None;
         }
@@ -119,7 +119,7 @@ impl Passed {
         let at = |names: &[&str]| words.iter().position(|word| names.contains(word));
         at(GIVEN)?;
         let follows = |word: &str, next: &[&str]| words.windows(2).any(|two| two[0] == word && next.contains(&two[1]));
-        // A `context` alone may be what a program calls the circumstances of a call.
+        // `context` alone may mean the circumstances of a call.
         let is_of_length = at(MEASURES).is_some() || follows("context", &["size", "limit", "capacity"]);
         let exceeds = at(EXCEEDS).or_else(|| {
             let pairs = words.windows(2).position(|two| TOO.contains(&(two[0], two[1])));
@@ -131,7 +131,7 @@ impl Passed {
     }
 }
 
-/// What a model is given.
+/// Words for a model's input.
 const GIVEN: &[&str] = &[
     "prompt",
     "prompts",
@@ -141,9 +141,9 @@ const GIVEN: &[&str] = &[
     "messages",
     "conversation",
 ];
-/// What a window is measured in.
+/// Words for the measure of a context window.
 const MEASURES: &[&str] = &["token", "tokens", "length", "window"];
-/// Words for passing a limit, and pairs of words.
+/// Words and pairs of words for exceeding a limit.
 const EXCEEDS: &[&str] = &[
     "exceed",
     "exceeds",
@@ -163,7 +163,7 @@ const TOO: &[(&str, &str)] = &[
     ("less", "than"),
     ("fewer", "than"),
 ];
-/// Words that other limits are told with: of rates and quotas, of answers, of bytes, files and numbers of things, of time.
+/// Words for other limits: rates and quotas, outputs, bytes, files and counts, time.
 const OTHER_LIMITS: &[&str] = &[
     "rate limit",
     "rate_limit",
@@ -210,9 +210,9 @@ const OTHER_LIMITS: &[&str] = &[
     "expired",
 ];
 
-/// The first number behind the words that say that a limit is passed, unless it is by how much, or the code of an error.
+/// Returns the first number after the words for exceeding a limit, unless it is the excess, or an error code.
 fn limit_behind(words: &[&str]) -> Option<Tokens> {
-    // `128,000` and `128_000` are one number in several words.
+    // `128,000` and `128_000` are one number split into several words.
     let mut at = 0;
     while at < words.len() {
         let is_digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -239,7 +239,7 @@ fn limit_behind(words: &[&str]) -> Option<Tokens> {
     None
 }
 
-/// What the length of an answer is called in a request, and by those who refuse it.
+/// Names of the output limit in requests and error messages.
 const OUTPUT: &[&str] = &[
     "max_tokens",
     "max_completion_tokens",
@@ -251,7 +251,7 @@ const OUTPUT: &[&str] = &[
     "output tokens",
     "completion tokens",
 ];
-/// Words after which the limit of an answer stands; the first that is there counts.
+/// Words before the output limit; the first match counts.
 const BEFORE_OUTPUT: &[&str] = &[
     "supports at most",
     "at most",
@@ -275,7 +275,7 @@ const BEFORE_OUTPUT: &[&str] = &[
     "exceeds the maximum",
     " > ",
 ];
-/// Words that say that too much was asked for, where no limit stands behind them.
+/// Words for a request of too much output, without a limit after them.
 const ASKS_TOO_MUCH: &[&str] = &[
     "too large",
     "too high",
@@ -288,10 +288,10 @@ const ASKS_TOO_MUCH: &[&str] = &[
     "maximum allowed",
 ];
 
-/// Whether a request asked for a longer answer than the model gives, and what the limit is, if the reply names it. For what is not
-/// [too long](too_long) itself.
+/// Returns whether a request asked for more output than the model supports, and the limit, if the response contains it.
+/// For errors that are not [too long](too_long) themselves.
 pub(super) fn output(status: u16, words: &Words) -> Option<Option<Tokens>> {
-    // Rates, and what the vendor fails at, are no matter of one request.
+    // Rate limits and vendor failures do not concern a single request.
     if !matches!(status, 0 | 400 | 413 | 422) || words.says(&["rate limit", "rate_limit", "per min", "quota"]) {
         return None;
     }
@@ -328,7 +328,7 @@ fn limit_in(lower: &str) -> Option<Tokens> {
         .filter(|limit| WINDOWS.contains(limit))
 }
 
-/// The number at the beginning of a text, with separators between thousands.
+/// Parses the number at the beginning of a text, with thousands separators.
 pub(super) fn number(text: &str) -> Option<Tokens> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '_'))
@@ -427,7 +427,7 @@ mod tests {
         }
     }
 
-    /// What servers say of a request that does not fit, with the status and the limit that is named.
+    /// Messages of servers about a request that does not fit, with the status and the limit that they contain.
     #[test]
     fn what_is_too_long_is_known_by_its_form_whoever_says_it() {
         for (status, said, expected) in [

@@ -52,7 +52,7 @@ interrupted run, repeat the command: finished files are skipped. What cannot be 
 codelet-failed.jsonl. Exit status: 0 everything is compacted, 1 some conversations could not be, 2 bad usage, or \
 the output could not be written.";
 
-/// How a recorded conversation is read.
+/// Options for reading a recorded conversation.
 #[derive(Args, Debug)]
 pub struct Reading {
     /// Input format: `auto`, or a name from `codelet formats`
@@ -64,7 +64,7 @@ pub struct Reading {
     pub force: bool,
 }
 
-/// Which conversations of a file are read, and how.
+/// Options for selecting and reading the conversations of a file.
 #[derive(Args, Debug)]
 pub struct Conversations {
     #[command(flatten)]
@@ -188,6 +188,6 @@ pub struct Restore {
     pub range: Option<Range<usize>>,
 }
 
-/// The format of an input; none: to be detected.
+/// The format of an input; `None` means that it is detected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(pub Option<Format>);

@@ -1,4 +1,4 @@
-//! Options of the commands that play recorded sessions.
+//! Options of the commands that replay recorded sessions.
 
 use super::values::{policy, probability, recorded, window};
 use super::{Conversations, Reading};
@@ -115,7 +115,7 @@ pub struct Report {
     pub refetch: f64,
 }
 
-/// How long a cache keeps what is marked.
+/// The cache lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Ttl {
     /// Five minutes.
@@ -126,7 +126,7 @@ pub enum Ttl {
     Hour,
 }
 
-/// Which of the files are played.
+/// The half of the files to replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum WhichHalf {
     /// The first half.

@@ -1,7 +1,7 @@
-//! Front matter: what stands between two lines `---` at the head of a Markdown file, as far as definitions need it.
+//! Front matter: the part between two lines `---` at the start of a Markdown file, as far as definitions need it.
 //!
-//! It is read as the events of a YAML parser, one after the other. So an alias is met as an alias, and never as the text that it would grow
-//! to: a file that has any is refused.
+//! It is read as a stream of YAML parser events, so that an alias is seen as an alias and never expanded: a file with
+//! an alias is rejected.
 
 use crate::environment::instructions::seen;
 use crate::permission::narrowed::Narrowed;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 /// The longest front matter that is read, in bytes.
 pub const LONGEST: usize = 16 * 1024;
-/// How deep its values may be nested, and how many events its parser may report.
+/// The maximum nesting of its values; `MOST_EVENTS`: the maximum number of parser events.
 const DEEPEST: usize = 8;
 const MOST_EVENTS: usize = 2_000;
 
-/// The values at the top of a front matter, by their names in small letters. What is nested in them is not kept.
+/// The top-level values of a front matter, by lowercase name. Nested values are dropped.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Front(BTreeMap<String, Value>);
 
@@ -25,19 +25,19 @@ enum Value {
     List(Vec<String>),
 }
 
-/// A file, parted.
+/// A file, split.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Parted<'a> {
-    /// Its front matter; empty where it has none.
+    /// Its front matter; empty if it has none.
     pub(crate) front: Front,
-    /// What stands behind.
+    /// The text after it.
     pub(crate) body: &'a str,
-    /// How many characters that nobody sees were taken out of the values.
+    /// The number of invisible characters removed from the values.
     pub(crate) hidden: usize,
 }
 
 impl Front {
-    /// A value as one text; a list as it is written in one line. `None` where there is none, or an empty one.
+    /// Returns a value as text; a list as written on one line. `None` if it is absent or empty.
     pub fn text(&self, name: &str) -> Option<String> {
         let text = match self.0.get(name)? {
             Value::Text(text) => text.trim().to_owned(),
@@ -46,8 +46,8 @@ impl Front {
         (!text.is_empty()).then_some(text)
     }
 
-    /// A value as a list: its items, or the words of a text between commas or blanks, where brackets hold together what stands in them
-    /// (`Read, Bash(git log *)`). `None` where there is no such value; an empty list is one.
+    /// Returns a value as a list: its items, or a text split at commas or whitespace outside parentheses (`Read,
+    /// Bash(git log *)`). `None` if it is absent; an empty list counts as present.
     pub fn list(&self, name: &str) -> Option<Vec<String>> {
         match self.0.get(name)? {
             Value::List(items) => Some(items.iter().flat_map(|item| split(item)).collect()),
@@ -60,27 +60,28 @@ impl Front {
         }
     }
 
-    /// The tools that it lists, told as listed by this; `None` where it says nothing of tools. An empty list says that none is needed.
+    /// Returns the tools that it lists, attributed to `by`; `None` if it does not mention tools. An empty list means
+    /// that none is needed.
     pub(crate) fn narrowed(&self, by: String) -> Option<Narrowed> {
         self.text(TOOLS)?;
         let tools = self.list(TOOLS)?;
         Some(Narrowed { by, tools })
     }
 
-    /// Whether a value says yes, in one of YAML's words for that.
+    /// Returns whether a value is true, in any of YAML's spellings.
     pub fn is_set(&self, name: &str) -> bool {
         let is_yes = |text: String| matches!(text.to_ascii_lowercase().as_str(), "true" | "yes" | "on");
         self.text(name).is_some_and(is_yes)
     }
 
-    /// Whether a value says no.
+    /// Returns whether a value is false.
     pub(crate) fn is_unset(&self, name: &str) -> bool {
         let is_no = |text: String| matches!(text.to_ascii_lowercase().as_str(), "false" | "no" | "off");
         self.text(name).is_some_and(is_no)
     }
 }
 
-/// The words of a text between commas or blanks that stand in no brackets.
+/// Splits a text at commas and whitespace outside parentheses.
 fn split(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut depth = 0_usize;
@@ -102,10 +103,10 @@ fn split(text: &str) -> Vec<String> {
 /// The field that lists tools.
 const TOOLS: &str = "allowed-tools";
 
-/// Parts a file. One that does not begin with a line `---` has no front matter.
+/// Splits a file. One that does not begin with a line `---` has no front matter.
 ///
 /// # Errors
-/// Why its front matter cannot be read, a fragment.
+/// Says in a fragment why its front matter cannot be read.
 pub(crate) fn part(text: &str) -> Result<Parted<'_>, String> {
     let none = Parted {
         front: Front::default(),
@@ -123,14 +124,14 @@ pub(crate) fn part(text: &str) -> Result<Parted<'_>, String> {
     };
     let read = read(yaml).or_else(|why| match why {
         Unread::Refused(why) => Err(why.to_owned()),
-        // Many files are written for readers that take a line for what it says.
+        // Many files are written for lenient readers that take the rest of a line as the value.
         Unread::Malformed(why) => read(&quoted(yaml)).map_err(|_| format!("its front matter is no YAML: {why}")),
     });
     let (front, hidden) = read?;
     Ok(Parted { front, body, hidden })
 }
 
-/// What stands before and behind the line that closes a front matter.
+/// Returns the texts before and after the line that closes a front matter.
 fn closed(text: &str) -> Option<(&str, &str)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -145,15 +146,15 @@ fn closed(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Why something was not read.
+/// The reason why front matter was not read.
 enum Unread {
-    /// It has a form that is not wanted.
+    /// It has a form that is not accepted.
     Refused(&'static str),
-    /// It is no YAML.
+    /// It is not YAML.
     Malformed(String),
 }
 
-/// Reads a mapping, and counts what was taken out of its values.
+/// Reads a mapping, and counts the invisible characters removed from its values.
 fn read(yaml: &str) -> Result<(Front, usize), Unread> {
     let mut front = Front::default();
     let mut hidden = 0;
@@ -162,7 +163,7 @@ fn read(yaml: &str) -> Result<(Front, usize), Unread> {
         hidden += count;
         text.into_owned()
     };
-    // The collections that are open, and the name whose value is read.
+    // The number of open collections, and the name whose value is being read.
     let mut depth = 0_usize;
     let mut name: Option<String> = None;
     let mut items: Option<Vec<String>> = None;
@@ -192,7 +193,7 @@ fn read(yaml: &str) -> Result<(Front, usize), Unread> {
             Event::MappingEnd | Event::SequenceEnd => {
                 depth = depth.saturating_sub(1);
                 if depth == 1 {
-                    // A mapping is the value of a name, too, and not kept.
+                    // A mapping is also a value of a name, but is dropped.
                     let name = name
                         .take()
                         .ok_or(Unread::Refused("a name in its front matter is no text"))?;
@@ -213,7 +214,7 @@ fn read(yaml: &str) -> Result<(Front, usize), Unread> {
                 (2, Some(items)) => items.push(clean(&text)),
                 _ => {}
             },
-            // What stands behind the first document would be another.
+            // Anything after the first document belongs to another.
             Event::DocumentEnd => break,
             _ => {}
         }
@@ -221,7 +222,7 @@ fn read(yaml: &str) -> Result<(Front, usize), Unread> {
     Ok((front, hidden))
 }
 
-/// The same with each value in quotes that stands plainly on a line behind its name: `description: Use it when: always`.
+/// Returns the same text with each plain value on a line quoted: `description: Use it when: always`.
 fn quoted(yaml: &str) -> String {
     let mut out = String::new();
     for line in yaml.lines() {
@@ -357,7 +358,7 @@ mod tests {
             assert!(refused.contains(why), "{refused}");
         }
         assert!(part("---\nname: x\nno end").is_err());
-        // What opens and never closes is no YAML, and at most a text.
+        // Unclosed collections are not YAML, or at most a text.
         for open in ["[", "{a: ", "- ", "? "] {
             let _ = front(&format!("a: {}", open.repeat(3_000)));
             let _ = front(&open.repeat(3_000));

@@ -17,7 +17,7 @@ const COMMANDS: Kind = Kind {
     required: &[],
 };
 
-/// A world of these files; a text that begins with `-> ` is a link.
+/// A world of these files; a text that begins with `-> ` is a symbolic link.
 pub(crate) struct World(pub(crate) BTreeMap<PathBuf, String>, Places);
 
 impl World {
@@ -202,7 +202,7 @@ fn what_leads_out_of_a_project_is_skipped() {
             ),
             ("/repo/docs/ok.md".to_owned(), skill("ok")),
             ("/repo/.claude/skills/pipe/SKILL.md".to_owned(), "\0".to_owned()),
-            // Whoever links a project's file has not written it.
+            // Someone who links a project's file has not written it.
             (
                 "/home/ann/.claude/skills/linked".to_owned(),
                 "-> /repo/skills/linked".to_owned(),

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A world of these files; a path resolves by its dots alone.
+/// A world of these files; paths resolve lexically.
 struct World(BTreeMap<PathBuf, String>, Places);
 
 impl Surroundings for World {
@@ -54,7 +54,7 @@ fn world(files: &[(&str, &str)]) -> World {
     )
 }
 
-/// The files in the order in which they were taken.
+/// Returns the files in the order in which they were read.
 fn order(instructions: &Instructions) -> Vec<&str> {
     let heads = instructions.text.lines().filter(|line| line.ends_with("):"));
     heads.map(|line| line.split_once(" (").unwrap().0).collect()
@@ -160,7 +160,7 @@ fn instructions_below_are_gathered_by_the_same_rules_beside_those_that_hold_ever
     assert_eq!(found[0].notices.len(), 2, "{:?}", found[0].notices);
     assert!(found[1].text.len() < 10_200, "{}", found[1].text.len());
     assert!(found[2].text.is_empty() && found[2].notices[0].contains("skipped"));
-    // What lies on the way, or nowhere in the project, has no others.
+    // Folders covered by `gather`, or outside the project, have none.
     for (file, folders) in [
         ("/repo/a.rs", &[][..]),
         ("/repo/app/a.rs", &[]),

@@ -119,7 +119,7 @@ async fn a_pattern_that_is_always_permitted_is_asked_about_once() {
     );
 }
 
-/// What is asked about when these are called under a gate whose settings do or do not take anything.
+/// Saves a pattern through a gate with these rules; returns the gate, its message, and the saved patterns.
 async fn kept(rules: Rules, keeps: bool, text: &str) -> (Asking, String, Vec<Vec<String>>) {
     let written: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
     let (gate, mut questions) = Asking::new(rules);
@@ -153,7 +153,7 @@ async fn what_is_kept_for_the_project_holds_at_once_and_outlives_a_narrower_perm
     gate.permit(Permission::Read);
     gate.permit(Permission::Edit);
     assert_eq!(gate.judge(asked(&run("python3 -m pytest a.py"))).await, Verdict::Yes);
-    // Also where the settings permit nothing by themselves.
+    // The same if the settings by themselves permit nothing.
     let only_looks = Rules {
         permission: Permission::Read,
         ..Rules::default()

@@ -1,43 +1,43 @@
-//! What a person says behind `/rewind`, and what they are told of it: the same sentences in every front.
+//! The arguments of `/rewind`, and the sentences about it for the user: the same in every front end.
 
 use super::{PastPrompt, Preview, Rewound, Scope};
 use crate::environment::journal::{Change, ChangedFile, Restore, Restored, Standing};
 use codelet_text::short::{clip, words};
 
-/// How the command is used.
+/// The usage of the command.
 pub const USAGE: &str =
     "Usage: /rewind, /rewind NUMBER, or /rewind NUMBER both, conversation or files. Nothing was done.";
-/// What is said where there is nothing to go back to.
+/// The reply if there is nothing to go back to.
 pub const NO_PROMPTS: &str = "There is no prompt to go back to.";
-/// Has files overwritten that somebody else has changed.
+/// Overwrites files changed by anything else.
 const FORCE: &str = "--force";
-/// Commands that are named, and characters of each.
+/// The maximum number of commands listed; `COMMAND`: the maximum length of each, in characters.
 const COMMANDS: usize = 5;
 const COMMAND: usize = 60;
-/// Files that are named in a list.
+/// The maximum number of files in a list.
 const FILES: usize = 4;
 
-/// What is wanted behind the command.
+/// The actions of the command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RewindCommand {
-    /// The list of the prompts.
+    /// List the prompts.
     List,
-    /// What going back to this prompt comes to.
+    /// Show the effect of going back to this prompt.
     Preview(usize),
-    /// To go back to this prompt.
+    /// Go back to this prompt.
     Go {
         /// Its number.
         number: usize,
-        /// With what.
+        /// The parts that go back.
         scope: Scope,
-        /// Also over what somebody else has changed.
+        /// True to overwrite files changed by anything else.
         overwrite: bool,
     },
-    /// Nothing that is known.
+    /// Anything else.
     Unknown,
 }
 
-/// Reads what stands behind the command.
+/// Parses the arguments of the command.
 pub fn wanted(arguments: &str) -> RewindCommand {
     let arguments = arguments.to_lowercase();
     let mut words: Vec<&str> = arguments.split_whitespace().collect();
@@ -62,7 +62,7 @@ pub fn wanted(arguments: &str) -> RewindCommand {
     }
 }
 
-/// Says that there is no prompt of this number.
+/// Returns the reply to an unknown number.
 pub fn missing(number: usize) -> String {
     format!("There is no prompt {number} to go back to; /rewind lists them.")
 }
@@ -72,7 +72,7 @@ fn counted(number: usize, noun: &str) -> String {
 }
 
 impl PastPrompt {
-    /// How long ago, and what was changed for it: `3 min ago · src/a.rs +3 −1, b.txt (new) +10 −0`.
+    /// Returns the prompt's age, and what was changed for it: `3 min ago · src/a.rs +3 −1, b.txt (new) +10 −0`.
     pub fn about(&self) -> String {
         let Some(ago) = self.ago else {
             return "before this session".to_owned();
@@ -83,7 +83,7 @@ impl PastPrompt {
             60..3_600 => format!("{} min ago", seconds / 60),
             _ => format!("{} h {} min ago", seconds / 3_600, seconds / 60 % 60),
         };
-        // What a command changes, nobody knows.
+        // The changes of commands are unknown.
         let ran = match self.commands {
             0 => String::new(),
             some => format!(" · {} ran", counted(some, "command")),
@@ -115,7 +115,7 @@ fn changed_file(file: &ChangedFile) -> String {
 }
 
 impl Preview {
-    /// What of the conversation goes.
+    /// Returns what would be removed from the conversation.
     pub fn conversation(&self) -> String {
         format!(
             "From the conversation: {}, {} and {} go.",
@@ -125,14 +125,14 @@ impl Preview {
         )
     }
 
-    /// That nothing is known of what was done before this session; none where it began behind the session's beginning.
+    /// Returns a warning that changes from before this session are unknown; `None` if the prompt is from this session.
     pub fn before_the_session(&self) -> Option<&'static str> {
         self.is_recorded.then_some(
             "What was changed in files before this session began stays: only this session's changes are known.",
         )
     }
 
-    /// That commands are not covered, and which ran; none if none did.
+    /// Returns a warning that commands are not covered, with the commands that ran; `None` if none did.
     pub fn uncovered(&self) -> Option<String> {
         let named: Vec<String> = self
             .commands
@@ -156,12 +156,12 @@ impl Preview {
         (!named.is_empty()).then(told)
     }
 
-    /// How many files would be put back without overwriting anybody's changes.
+    /// Returns the number of files that would be restored without overwriting anyone's changes.
     pub fn covered(&self) -> usize {
         self.count(|standing| *standing == Standing::AsLeft)
     }
 
-    /// How many files somebody else has changed since.
+    /// Returns the number of files changed since by something else.
     pub fn changed_since(&self) -> usize {
         self.count(|standing| *standing == Standing::ChangedSince)
     }
@@ -170,7 +170,7 @@ impl Preview {
         self.restores.iter().filter(|restore| is(&restore.standing)).count()
     }
 
-    /// What to write to go back, where no keys answer.
+    /// Returns the commands for going back, for front ends without key bindings.
     pub fn how(&self, number: usize) -> String {
         let mut how = match self.covered() + self.changed_since() {
             0 => format!("To go back, write /rewind {number} conversation. There is no file to put back."),
@@ -187,7 +187,7 @@ impl Preview {
     }
 }
 
-/// What would become of a file, in a sentence; empty where its diff says it.
+/// Returns what would become of a file, in a sentence; empty if its diff shows it.
 pub fn fate(restore: &Restore) -> String {
     match (&restore.standing, restore.change) {
         (Standing::Lost(why), _) => format!("It cannot be put back: {why}."),
@@ -204,7 +204,7 @@ pub fn fate(restore: &Restore) -> String {
 }
 
 impl Rewound {
-    /// What has gone back, in a sentence, and what has not, a sentence each.
+    /// Returns a sentence about what went back, and a sentence for each file that did not.
     pub fn told(&self) -> (String, Vec<String>) {
         let all = self.files.iter().flatten();
         let done = all.clone().filter(|file| file.done.is_ok()).count();

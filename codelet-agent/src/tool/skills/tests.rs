@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn the_list_keeps_to_its_share_of_the_window(count in 0usize..40, length in 0usize..1_200, window in 4_000u64..300_000) {
         let list = list(&skills(count, length), window);
-        // A window that is too small for any skill gets the words around them.
+        // A window too small for any skill gets only the text around the list.
         prop_assert!(estimate_bytes(list.text.len()) <= (window / LIST_SHARE).max(60), "{}", list.text.len());
     }
 }
