@@ -170,7 +170,6 @@ impl Run {
         &self.begun
     }
 
-    /// Returns whether the run has ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over(_))
     }
@@ -227,7 +226,6 @@ impl Run {
         })
     }
 
-    /// Records the end of a wait.
     pub(crate) fn on_waited(&mut self) {
         self.phase = Phase::Ask;
     }

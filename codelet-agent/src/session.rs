@@ -76,7 +76,6 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Returns the tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| *tool.spec().name == *name)
     }

@@ -61,7 +61,7 @@ pub fn find(vendor: &str, model: &str) -> Option<Known> {
 }
 
 /// Returns the vendor and its own name for a model that a cloud serves under this name; `None` if the vendor is not a
-/// cloud.
+/// cloud, or the model's maker is unknown.
 fn served(vendor: &str, model: &str) -> Option<(&'static str, String)> {
     let cloud = vendor::find(vendor).filter(|vendor| vendor.host.is_some())?;
     let (maker, model) = names::known_as(cloud.name, model);
@@ -97,7 +97,7 @@ const FAMILIES: &[(&str, Tokens, Tokens, bool)] = &[
 /// The context window and maximum output of a family's chat models without thinking, which are those of older models.
 const CHATS: (&str, Tokens, Tokens) = ("-chat", 128_000, 16_384);
 
-/// Returns the figures of the model that this name means, whoever serves it: of the model with that name, without a
+/// Returns the figures of the model that this name means at any provider: of the model with that name, without a
 /// gateway's prefix (`azure/`, `openai/`) or suffix (`:nitro`), or of its family. `None` if nothing similar is known.
 pub(crate) fn like(name: &str) -> Option<Figures> {
     let name = name.to_ascii_lowercase();
@@ -135,7 +135,7 @@ pub(crate) fn like(name: &str) -> Option<Figures> {
     })
 }
 
-/// Returns whether a model rejects replies with tool calls that lack the thinking field, whoever serves it: DeepSeek
+/// Returns whether a model rejects replies with tool calls that lack the thinking field, at any provider: DeepSeek
 /// from V4 on (`deepseek-reasoner` is V4, too), and Kimi's thinking models.
 pub(crate) fn wants_reasoning(model: &str) -> bool {
     let name = model.to_ascii_lowercase();

@@ -57,8 +57,8 @@ pub(crate) fn find(said: &str, body: &str, messages: &[Arc<Message>]) -> Suspect
     }
 }
 
-/// Returns the maximum side length in pixels that an error names: `… exceed max allowed size for many-image requests:
-/// 2000 pixels`.
+/// Returns the maximum side length in pixels that an error names:
+/// `… exceed max allowed size for many-image requests: 2000 pixels`.
 fn longest_side(lower: &str) -> Option<u32> {
     if !["dimension", "resolution", "pixels", "width"]
         .iter()

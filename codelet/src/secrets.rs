@@ -19,7 +19,7 @@ const MOST: u64 = 1 << 20;
 /// A file modified less than this before it was read is read again next time: file system clocks are coarse, and two
 /// changes may have the same timestamp.
 const SETTLES: Duration = Duration::from_secs(2);
-/// A value of letters only, from a file, counts as a secret from this length on, in bytes; shorter ones may be ordinary
+/// A value without digits, from a file, counts as a secret from this length on, in bytes; shorter ones may be ordinary
 /// words (although `minioadmin` is a key, too).
 const LONG: usize = 16;
 

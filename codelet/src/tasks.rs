@@ -12,7 +12,7 @@ use codelet_tools::Reach;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
-/// Provides the equipment of a session's tasks.
+/// A factory of the equipment for a session's tasks.
 pub struct Outfit {
     settings: Settings,
     reach: Reach,
@@ -21,7 +21,7 @@ pub struct Outfit {
 }
 
 impl Outfit {
-    /// Creates the provider for a session with these settings and permissions.
+    /// Creates the outfit for a session with these settings and tool permissions.
     pub fn new(settings: &Settings, reach: Reach, shared: Vec<Arc<dyn Tool>>) -> Self {
         Outfit {
             settings: settings.clone(),

@@ -46,7 +46,6 @@ impl Grant {
         }
     }
 
-    /// Returns whether the grant covers a need.
     pub(crate) fn covers(&self, need: &Need) -> bool {
         match (self, need) {
             (Grant::Line(line), Need::Run { command, .. }) => line == command,

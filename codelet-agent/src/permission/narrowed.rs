@@ -35,7 +35,6 @@ pub(crate) fn names(name: &str, tool: &str) -> bool {
     }
 }
 
-/// Returns whether an entry of a list covers a call.
 fn fits(entry: &str, tool: &str, needs: &[Need]) -> bool {
     let (name, pattern) = match entry.split_once('(') {
         Some((name, pattern)) => (name, Some(pattern.trim_end_matches(')'))),

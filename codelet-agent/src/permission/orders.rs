@@ -69,7 +69,6 @@ const TABLE: &[(Owner, &str)] = &[
     ),
 ];
 
-/// A name of the table.
 struct Name {
     owner: Owner,
     pieces: Vec<&'static str>,

@@ -96,7 +96,6 @@ pub fn is_of_calls(pattern: &str) -> bool {
     pattern.starts_with(CALL) || is_of_hosts(pattern)
 }
 
-/// Returns whether a pattern applies to web hosts.
 pub(crate) fn is_of_hosts(pattern: &str) -> bool {
     pattern.starts_with(WEB)
 }

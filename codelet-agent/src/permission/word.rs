@@ -3,7 +3,6 @@
 /// A word without its quotes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Word {
-    /// The text.
     pub(super) text: String,
     /// True if it begins with a `~` that the shell expands.
     pub(super) is_home: bool,

@@ -168,7 +168,6 @@ impl Retries {
         retries.after(&cut, silence, patience, is_known, 1.0).is_some()
     }
 
-    /// Returns the number of retries granted.
     pub(crate) fn made(&self) -> u32 {
         self.made
     }

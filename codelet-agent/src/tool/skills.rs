@@ -129,7 +129,6 @@ fn listed(skills: &[Definition], length: usize, most: usize) -> (String, Vec<&st
     (text, left_out)
 }
 
-/// The `Skill` tool.
 pub(crate) struct Skill {
     spec: ToolSpec,
     world: Arc<dyn Surroundings>,
@@ -155,7 +154,6 @@ impl Skill {
         }
     }
 
-    /// Returns the tools that a skill lists.
     fn narrowed(&self, name: &str) -> Option<Narrowed> {
         let skill = self.named(name)?;
         skill.front.narrowed(format!("the skill {}", skill.name))

@@ -18,7 +18,6 @@ const FORGOTTEN: &str =
 /// A task's bill, shared so that it can be read while the task works.
 pub(crate) type Seat = Arc<Mutex<Bill>>;
 
-/// Returns the current bill.
 pub(crate) fn read(seat: &Seat) -> Bill {
     *seat.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -60,7 +60,6 @@ fn account_estimate(session: &mut Session, billed: &Billed, estimate: Usage, lis
     });
 }
 
-/// Puts a request on the bill.
 fn account(session: &mut Session, billed: &Billed, listener: &mut dyn Listen) {
     let price = session.parts.model.profile().price.as_ref();
     let cost = session.bill.add(billed, price);

@@ -57,7 +57,6 @@ pub(crate) async fn tell(
     Some(said)
 }
 
-/// Appends text of hooks to the conversation.
 pub(crate) fn append(session: &mut Session, name: &str, context: Vec<String>) {
     for words in context {
         session.conversation.append(injected(&marked(name, &words)));
@@ -134,7 +133,6 @@ pub(crate) async fn on_compacting(
     Some(short(&why))
 }
 
-/// Reports a finished compaction.
 pub(crate) async fn on_compacted(
     session: &mut Session,
     reason: Reason,
@@ -160,7 +158,6 @@ pub(crate) async fn on_compacted(
     on_start(session, "compact", interrupt, listener).await;
 }
 
-/// Returns the summary in the view.
 fn summary(session: &Session) -> String {
     let messages = session.conversation.view().messages.iter();
     let parts = messages.flat_map(|message| &message.parts);

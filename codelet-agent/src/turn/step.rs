@@ -162,7 +162,6 @@ fn only_looks(session: &Session, call: &ToolCall) -> bool {
     needs.is_some_and(|needs| needs.iter().all(Need::only_looks))
 }
 
-/// Returns the event for a call that starts.
 fn started(session: &Session, call: &ToolCall) -> Event {
     let tool = session.parts.tool(&call.tool);
     Event::ToolStarted {

@@ -402,7 +402,7 @@ fn turns(text: &mut String, look: &Look, found: &Inspection) {
             number(turn.tokens),
             look.ink(Ink::Cyan, &clip(&clean(&turn.prompt), room)),
         );
-        // A long turn may have many anchors; the newest are those that compaction keeps from.
+        // A long turn may have many anchors; the newest are those from which compaction keeps the history.
         for anchor in turn.anchors.iter().rev().take(3) {
             let words = format!(
                 "#{} {}: {}",

@@ -15,7 +15,7 @@ const SUGGESTIONS: usize = 5;
 /// Finds the handle and prints the removed text.
 ///
 /// # Errors
-/// If the file is not written by `--removed`, or does not contain the handle.
+/// If the file was not written by `--removed`, or does not contain the handle.
 pub fn run(args: &Restore) -> Result<(), Failure> {
     let input = Input::read(Some(&args.file))?;
     let (entries, broken) = removed::entries(&input.bytes);

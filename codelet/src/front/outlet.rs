@@ -33,7 +33,7 @@ impl StoodStill {
     }
 }
 
-/// A writer that passes its data to a thread, which stays behind if it is blocked.
+/// A writer that passes its data to a thread, which is abandoned if it is blocked.
 pub struct Outlet {
     pieces: SyncSender<Vec<u8>>,
     written: Receiver<Result<()>>,

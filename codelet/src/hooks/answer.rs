@@ -17,7 +17,7 @@ const BLOCKS: i32 = 2;
 /// One hook's answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Answer {
-    /// Changes the hook asked for that were applied, as a fragment after its name.
+    /// A notice that the hook changed files that programs act on, as a fragment after its name.
     pub changed: Option<String>,
     /// The objection, if any.
     pub objection: Option<Objection>,
@@ -125,7 +125,7 @@ fn of_json(event: &str, said: &Value) -> Answer {
         .get("updatedInput")
         .filter(|_| !matches!(answer.objection, Some(Objection::Deny(_))))
     {
-        // The call as it is was not wanted, and only permitted calls are made.
+        // Only the call that was permitted may run, so the model has to make the changed call itself.
         let why = format!("the call is wanted with these parameters instead, so make that one: {other}");
         answer.objection = Some(Objection::Deny(words(&why, REASON)));
     }

@@ -153,7 +153,7 @@ impl ModelFile {
 }
 
 impl Written {
-    /// Returns the byte offset and the error of the first inconsistent MCP server.
+    /// Returns the error of the first inconsistent MCP server, with its place as `:line:column`.
     fn nonsense(&self, text: &str) -> Option<String> {
         #[derive(Deserialize)]
         struct Places {

@@ -18,7 +18,6 @@ const MOST_EVENTS: usize = 2_000;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Front(BTreeMap<String, Value>);
 
-/// A value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Value {
     Text(String),
