@@ -1,4 +1,5 @@
-//! JSON lines as agents write them: one entry a line, perhaps with a byte order mark, CRLF, a cut end or broken UTF-8.
+//! JSON Lines as agents write them: one entry per line, possibly with a byte order mark, CRLF, a truncated end or
+//! invalid UTF-8.
 
 use crate::notes::Notes;
 use crate::take::Fields;
@@ -13,12 +14,12 @@ pub(crate) struct Entry {
     pub line: usize,
     /// The entry itself; always an object.
     pub fields: Fields,
-    /// How many bytes of the file it takes.
+    /// Its length in bytes in the file.
     pub bytes: usize,
 }
 
 impl Entry {
-    /// An entry of a list: `line` is its number there, from 1.
+    /// Returns an entry of a list: `line` is its number there, from 1.
     pub(crate) fn of_list(line: usize, fields: Fields) -> Self {
         Entry { line, fields, bytes: 0 }
     }
@@ -29,24 +30,24 @@ pub(crate) struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
     line: usize,
-    /// Entries of a line that holds several, or parts of some, still to be given out: the last one first.
+    /// Entries still to be returned from a line that holds several entries, or fragments of some: the last one first.
     waiting: Vec<Entry>,
-    /// How the whole lines of this file begin; looked for once a line is broken.
+    /// The beginnings of this file's whole lines; computed once a line is broken.
     beginnings: Option<Vec<&'a [u8]>>,
     broken: Broken,
-    /// What is wrong with the first line, until there is an entry.
+    /// The error in the first line, until there is an entry.
     problem: Option<ReadError>,
     has_entry: bool,
     notes: Notes,
 }
 
-/// Lines that are not one whole entry each.
+/// Lines that do not hold exactly one whole entry.
 #[derive(Default)]
 struct Broken {
     /// The first of them, counted from 1.
     first: usize,
     count: usize,
-    /// Bytes of theirs that no entry was read from.
+    /// Bytes in them from which no entry was read.
     lost: usize,
 }
 
@@ -56,7 +57,7 @@ impl<'a> Lines<'a> {
     /// Starts at the first line.
     ///
     /// # Errors
-    /// When there is nothing but white space.
+    /// If there is only white space.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, ReadError> {
         let at = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         if is_blank(&bytes[at..]) {
