@@ -299,7 +299,7 @@ pub fn write_slices(document: &Document, encoded: &mut Encoded) -> Result<Vec<By
     encode(&document, document.format, |node| node.to_slices(encoded))
 }
 
-/// Returns the document with calls that were written as text turned back into text.
+/// Returns the document with calls that were parsed from text turned back into text.
 fn in_words(document: &Document) -> Cow<'_, Document> {
     match spoken::put_back(&document.messages) {
         Cow::Borrowed(_) => Cow::Borrowed(document),
