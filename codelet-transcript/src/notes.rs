@@ -8,7 +8,7 @@ use crate::share::{self, Share};
 #[derive(Default)]
 pub(crate) struct Notes {
     share: Share,
-    /// The bytes of the newest entry, until they are counted as missed.
+    /// The bytes of the newest entry, until they are counted as missed, and whether it has content.
     newest: usize,
     speaks: bool,
     warnings: Vec<Warning>,

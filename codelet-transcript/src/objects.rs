@@ -115,7 +115,7 @@ fn escaped(text: &str, escapes: bool) -> String {
 }
 
 /// Returns the whole object of a split result, with the current state of its texts; `None` if it was not split, or its
-/// texts have changed places (such as when a marker replaced all of them).
+/// texts no longer match its fields (such as when a marker replaced all of them).
 pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     let frame = result.extra.get(FRAME)?;
     let escapes = frame.get("escapes")?.as_bool()?;

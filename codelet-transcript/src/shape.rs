@@ -27,8 +27,8 @@
 //! | `thinking: …` | thinking; `thinking signed:` and `thinking redacted:` if it has a signature or is encrypted |
 //! | `call ID: cargo test` | a shell command (tool `Bash`) |
 //! | `call ID: Read src/a.rs` | a file tool: `Read PATH` or `PATH:10-20`, `Write PATH: text`, `Edit PATH: old => new` |
-//! | `call ID: Grep fn in src` | another known tool: `Grep PATTERN in PATH`, `Glob PATTERN`, `LS PATH`, `Bash COMMAND` |
-//! | `call ID: Recall HANDLE` | another: `Recall HANDLE`, `TodoWrite [x] done; [>] doing; [ ] open` |
+//! | `call ID: Grep fn in src` | a search: `Grep PATTERN in PATH`, `Glob PATTERN`, `LS PATH` |
+//! | `call ID: Recall HANDLE` | another: `Recall HANDLE`, `Bash COMMAND`, `TodoWrite [x] done; [>] doing; [ ] open` |
 //! | `call ID: Any {"json": "object"}` | any tool with any parameters |
 //! | `result ID: …` | a result with success; `result ID failed:` with failure, `result ID unknown:` without a status |
 //! | `result ID: [interrupted]` | the call never finished; this text means failure without saying so |
