@@ -184,7 +184,7 @@ impl Repository {
             };
             count += inner.len();
             if count > FOLDERS {
-                // Any change of the number of folders is reported at least.
+                // Recording the folder reports at least that there are now too many.
                 obeyed.note(folder);
                 break;
             }
@@ -210,7 +210,7 @@ impl Repository {
                 }
                 count += 1;
                 if count > FOLDERS {
-                    // Any change of the number of submodules is reported at least.
+                    // Recording the tree reports at least that there are now too many.
                     return obeyed.note(root);
                 }
                 obeyed.note_repository(&inner);

@@ -454,7 +454,7 @@ impl fmt::Debug for SecretSource {
     }
 }
 
-/// Secret values. Their `Debug` output hides them.
+/// Secret values. The type does not implement `Debug`, so they are not printed by accident.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<[String]>);
 
