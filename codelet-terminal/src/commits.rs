@@ -50,7 +50,7 @@ pub(crate) fn with_co_author(message: &str, co_author: Option<&str>) -> String {
     }
 }
 
-/// The files that would be committed and those left out, and the hooks that git would run.
+/// The files that would be committed, those left out, and the hooks and programs that git would run.
 pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let place = match (&commit.branch, &commit.head) {
