@@ -164,8 +164,8 @@ impl<T> Fold<T> {
     }
 }
 
-/// Returns the number of items in a provider's list that form the next reply, and the number of those and the results
-/// that follow.
+/// Returns the number of items in a provider's list that form the next reply, and the number of those plus the results
+/// and other items that follow it.
 pub fn step(items: &[&[u8]], form: Format) -> (usize, usize) {
     let is_reply = |item: &&[u8]| is_reply_item(item, form);
     let replied = items.iter().take_while(|item| is_reply(item)).count();

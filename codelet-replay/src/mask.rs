@@ -16,7 +16,7 @@ const MARKER: &str = "[Old tool result content cleared]";
 pub enum Rule {
     /// None, ever.
     Nothing,
-    /// All but the last ones, this many, at every request.
+    /// All but this number of the newest, at every request.
     Last(usize),
     /// All but `keep` when the request has more than `trigger` tokens and that removes `least` or more.
     Beyond {

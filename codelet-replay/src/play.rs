@@ -155,12 +155,12 @@ fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
     marks
 }
 
-/// Which items the request shows, and what was read again.
+/// The items that the request shows, and content that was read again.
 struct Memory<'a> {
     references: &'a References,
-    /// In how many messages of the prompt each item stands.
+    /// For each item, the number of messages in the prompt that hold it.
     counts: Vec<u32>,
-    /// The request at which a source was read again last.
+    /// The last request at which a source was read again.
     fetched: HashMap<(u32, u32), usize>,
 }
 
@@ -180,8 +180,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Takes note of messages that left the prompt, and of those that came. Most that were taken off its end come back
-    /// behind the one that was edited; those are passed over.
+    /// Records which messages left the prompt, and which were added. Most messages that were removed from its end are
+    /// added again after the edited one; those are skipped.
     fn update(&mut self, change: &Change, come: &[Arc<Message>]) {
         let mut balance: HashMap<usize, i32> = HashMap::new();
         let place = |message: &Arc<Message>| Arc::as_ptr(message) as usize;
@@ -217,7 +217,7 @@ impl<'a> Memory<'a> {
         });
     }
 
-    /// What the reply to a request refers to, and what it costs to read again what is not shown.
+    /// Finds what the reply to a request refers to, and the cost of reading again what is not shown.
     fn look(&mut self, request: usize, prompt: Tokens, settings: &Settings) -> Look {
         let mut look = Look::default();
         let mut again = 0;
