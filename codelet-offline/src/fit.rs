@@ -25,9 +25,9 @@ pub struct Fit {
     pub window: Tokens,
     /// An estimate, in tokens, of the rest of a request: tool definitions, and instructions.
     pub overhead: Tokens,
-    /// Whether the model has a tool `recall`.
+    /// True if the model has a tool `recall`.
     pub offers_recall: bool,
-    /// Whether the host requests an edit now, however full the window is.
+    /// True if the host requests an edit now, however full the window is.
     pub is_due: bool,
 }
 
@@ -40,7 +40,7 @@ pub enum Shown {
     Made(String),
 }
 
-/// What is sent of a conversation.
+/// A fitted conversation.
 #[derive(Debug)]
 pub struct Fitted {
     /// The parts, in order.

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub struct Inspected {
     /// The format it was read in.
     pub format: Format,
-    /// What fills it.
+    /// Its contents by kind, and the largest items.
     pub found: Inspection,
     /// The size of its tool definitions, which a request holds besides its messages, in tokens.
     pub tool_definitions: Tokens,

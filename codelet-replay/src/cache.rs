@@ -22,7 +22,7 @@ pub struct Rules {
     pub minimum: Tokens,
     /// The lifetime of an entry, in milliseconds.
     pub lives: u64,
-    /// Whether writing costs more than uncached input, and is billed separately.
+    /// True if writing costs more than uncached input, and is billed separately.
     pub bills_writes: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Bill {
     pub usage: Usage,
     /// Tokens of the prompt that a later request may find.
     pub(crate) kept: Tokens,
-    /// Whether the time since the last request exceeds the lifetime of entries.
+    /// True if the time since the last request exceeds the lifetime of entries.
     pub(crate) is_cold: bool,
 }
 

@@ -63,9 +63,9 @@ struct Asked {
     billed: Billed,
     /// The index of the model; each has a separate cache.
     model: usize,
-    /// Whether the prompt differs from the head on from the last one sent to this model.
+    /// True if the prompt differs from the head on from the last one sent to this model.
     is_anew: bool,
-    /// Whether the request was made without thinking.
+    /// True if the request was made without thinking.
     without_thinking: bool,
     /// The number of positions in the prompt that are newer than the request before.
     places: usize,
@@ -169,9 +169,9 @@ fn cost(card: &PriceCard, usage: Usage, hour: Option<Tokens>) -> f64 {
 struct Events {
     /// The size of the head: the smallest amount that was ever read alone.
     head: Tokens,
-    /// Whether the head was in the cache although this session's entries were not.
+    /// True if the head was in the cache although this session's entries were not.
     warm: Vec<bool>,
-    /// Whether the messages were not in the cache, although they should have been.
+    /// True if the messages were not in the cache, although they should have been.
     lost: Vec<bool>,
 }
 

@@ -16,7 +16,7 @@ pub struct Moment {
     pub tokens: Tokens,
     /// The time of the request, in milliseconds.
     pub now: u64,
-    /// Whether the cache has expired.
+    /// True if the cache has expired.
     pub is_cold: bool,
 }
 

@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// The marker.
 const MARKER: &str = "[Old tool result content cleared]";
 
-/// Which results are masked, and when.
+/// The results that are masked, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// None, ever.
+    /// No results, ever.
     Nothing,
     /// All but this number of the newest, at every request.
     Last(usize),

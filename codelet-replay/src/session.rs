@@ -39,9 +39,9 @@ pub struct Request {
     pub(crate) reply_tokens: Option<Tokens>,
     /// The model, if recorded.
     pub(crate) model: Option<Arc<str>>,
-    /// Whether the recording agent compacted the conversation before this request.
+    /// True if the recording agent compacted the conversation before this request.
     pub after_compaction: bool,
-    /// Whether the recording says that the model was asked not to think.
+    /// True if the recording says that the model was asked not to think.
     pub(crate) without_thinking: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Session {
     pub fixed: Tokens,
     /// Tokens per estimated token.
     pub ratio: f64,
-    /// Whether `fixed` and `ratio` come from this session's usage.
+    /// True if `fixed` and `ratio` come from this session's usage.
     pub is_calibrated: bool,
     /// The number of bills that were ignored, since more tokens were billed than there can have been.
     pub false_bills: usize,

@@ -50,8 +50,7 @@ impl Sketch {
         Sketch(kept)
     }
 
-    /// Returns whether more than half of the combined sample is shared. False if both conversations have next to no
-    /// text.
+    /// Returns whether more than half of the combined sample is shared. False if both samples are empty.
     pub(crate) fn is_same(&self, other: &Sketch) -> bool {
         let both: BTreeSet<u64> = self.0.union(&other.0).copied().take(KEPT).collect();
         let shared = both

@@ -21,11 +21,11 @@ pub struct Played {
     pub source: String,
     /// The number of requests.
     pub requests: usize,
-    /// Whether most requests have a time. If not, the cache was assumed to stay warm.
+    /// True if most requests have a time. If not, the cache was assumed to stay warm.
     pub is_timed: bool,
     /// Requests without a time.
     pub untimed: usize,
-    /// Whether text sizes were calibrated from its usage.
+    /// True if text sizes were calibrated from its usage.
     pub is_calibrated: bool,
     /// Usage that was ignored, since it cannot be true.
     pub false_bills: usize,

@@ -2,9 +2,8 @@
 //! (`~/.local/share/amazon-q/data.sqlite3`): the state of a conversation as JSON, one per directory or, later, several.
 //!
 //! Source: `crates/chat-cli/src/database` and `src/cli/chat/conversation.rs` of aws/amazon-q-developer-cli at 15cc8f3,
-//! April
-//! 2026. Kiro CLI is closed source: its table `conversations_v2` is known from programs that read it, and its content
-//!       is the same.
+//! April 2026. Kiro CLI is closed source: its table `conversations_v2` is known from programs that read it, and its
+//! content is the same.
 
 use crate::Session;
 use crate::store::{Conversation, Kind};

@@ -83,7 +83,7 @@ impl Thread {
                 }
                 self.requests.passed(sent);
             }
-            // Thread metadata and what the thread was started with.
+            // Information that the thread was started with.
             "info" => {
                 let words =
                     take::objects(&mut message, "content").filter_map(|mut block| take::string(&mut block, "text"));

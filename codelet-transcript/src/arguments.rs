@@ -37,7 +37,7 @@ fn understand(raw: &str) -> Map<String, Value> {
 }
 
 /// Returns the arguments to write in the field `name`: the original ones, as long as they equal the parameters. `None`
-/// if there were none or they were empty of meaning; the writer then passes on the original value.
+/// if there were none, or they hold nothing; the writer then passes on the original value.
 pub(crate) fn write<'a>(kept: Option<&'a dyn Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
     let map = parameters.as_map();
     let Some(kept) = kept else { return Some(compact(map)) };

@@ -32,7 +32,7 @@ pub(crate) enum Place {
     Prompt,
     /// In a tool result.
     Answer,
-    /// Where only text is allowed.
+    /// In a position where only text is allowed.
     Words,
 }
 
@@ -45,7 +45,7 @@ struct File<'a> {
     held: Held<'a>,
 }
 
-/// How a block stores its file.
+/// The storage of a block's file.
 #[derive(Debug)]
 enum Held<'a> {
     Base64(&'a str),

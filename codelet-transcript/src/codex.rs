@@ -51,7 +51,7 @@ struct Rollout {
     last_user: Option<usize>,
     /// The tools of the calls, by call id.
     tools: HashMap<String, String>,
-    /// Whether calls succeeded, if an event says so, by call id.
+    /// The success of calls, if an event reports it, by call id.
     ended: HashMap<String, bool>,
     /// Calls that the user declined, according to an event.
     declined: HashSet<String>,

@@ -54,7 +54,7 @@ fn origin(meta: Value) -> Origin {
     }
 }
 
-/// Sets origins, and drops fields that only a writer of this form would need: there is none.
+/// Sets origins, and drops fields that only a writer of this format would need: there is no such writer.
 fn settle(message: &mut Message, origin: Origin) {
     message.extra = Extra::default();
     for part in &mut message.parts {

@@ -15,9 +15,9 @@ pub(crate) struct Form {
     /// Returns whether an object identifies the format of its file: called with the first object, and with later
     /// entries if there are any. `None` if `detect` identifies the format in another way.
     pub shows: Option<fn(&Seen) -> bool>,
-    /// Whether its files are entries, one per line.
+    /// True if its files are entries, one per line.
     pub is_lines: bool,
-    /// Whether its files may be a list of entries.
+    /// True if its files may be a list of entries.
     pub is_items: bool,
     /// In a file that is one object: the fields that list the messages.
     pub lists: &'static [&'static str],

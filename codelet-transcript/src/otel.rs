@@ -31,7 +31,7 @@ pub(crate) const FORM: Form = Form {
 struct Span {
     /// The conversation that it belongs to: its id, or else its first message.
     talk: String,
-    /// Whether it is a request, rather than an agent's run as a whole.
+    /// True if it is a request, rather than an agent's run as a whole.
     is_request: bool,
     /// In nanoseconds since 1970-01-01 UTC.
     began: u64,

@@ -29,7 +29,7 @@ pub struct Recorded {
     pub model: Option<Arc<str>>,
     /// The billed usage.
     pub billed: Option<Billed>,
-    /// Whether the recording says that the model was asked not to think.
+    /// True if the recording says that the model was asked not to think.
     pub without_thinking: bool,
 }
 

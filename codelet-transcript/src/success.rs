@@ -66,7 +66,7 @@ fn stated(result: &ToolResult, action: &Action, object: Option<&Map<String, Valu
     }
 }
 
-/// What the error flags of a file tell.
+/// The meaning of the error flags in a file.
 struct Flags {
     /// Some result has one.
     are_used: bool,

@@ -1,4 +1,4 @@
-//! What used the context window: by kind, by tool, and the largest items.
+//! The use of the context window: by kind, by tool, and the largest items.
 
 use super::bars;
 use super::bucket::layers;

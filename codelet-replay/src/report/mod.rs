@@ -47,11 +47,11 @@ pub struct Report {
     pub agent: String,
     /// The model, if known.
     pub model: Option<String>,
-    /// Whether the session is running: the first run is what happened, the others are simulated.
+    /// True if the session is running: the first run is what happened, the others are simulated.
     is_live: bool,
     /// Window, prices, and the probability of reading again.
     pub settings: Settings,
-    /// Whether the price of the model is known; if not, the text has no amounts in dollars.
+    /// True if the price of the model is known; if not, the text has no amounts in dollars.
     is_priced: bool,
     /// The time from the first request to the last, in milliseconds.
     lasted: Option<u64>,
@@ -71,7 +71,7 @@ pub struct Report {
     check: Option<Check>,
     /// Models in the recording without a known price.
     unknown: Vec<String>,
-    /// Whether the recording holds the usage of requests.
+    /// True if the recording holds the usage of requests.
     has_bills: bool,
     /// The totals of several sessions, with their number.
     pub together: Option<(usize, Vec<Total>)>,
@@ -90,7 +90,7 @@ pub struct Course {
     pub name: String,
     /// A short description of it.
     about: String,
-    /// Whether it is what a provider billed, not simulated.
+    /// True if it is what a provider billed, not simulated.
     is_billed: bool,
     /// The requests.
     pub run: Run,
@@ -118,9 +118,9 @@ pub struct Edit {
     after: Tokens,
     /// The cost of rewriting everything after the edit to the cache, in dollars; for a live session, as predicted.
     pub cost: f64,
-    /// That cost by the provider's report, if there is one, in dollars.
+    /// The actual cost by the provider's report, if there is one, in dollars.
     pub actual: Option<f64>,
-    /// What the removed tokens would have cost in the requests since, in dollars.
+    /// The cost that the removed tokens would have caused in the requests since, in dollars.
     pub saved: f64,
 }
 

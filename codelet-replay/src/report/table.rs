@@ -7,7 +7,7 @@ use super::html::Html;
 pub struct Column {
     /// Its heading.
     pub name: &'static str,
-    /// Whether it holds figures.
+    /// True if it holds figures.
     pub is_figure: bool,
 }
 

@@ -368,7 +368,7 @@ fn what_was_asked_the_other_way_for_long_is_out_of_reach() {
     assert!(found.blind_error().abs() < 1e-9, "{found:?}");
 }
 
-/// Returns the same usage for requests to this model, with `words` times as much text in all replies but the last.
+/// Returns the same usage for requests to this model, with a phrase repeated `words` times in each reply.
 fn saying(bills: &[(u64, u64, u64)], model: &str, words: usize) -> Session {
     let mut recording = billed(bills);
     for request in &mut recording.requests {

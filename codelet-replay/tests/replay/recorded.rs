@@ -1,4 +1,5 @@
-//! What a recording says about its requests, true or not: models, usage, times; and requests that fit into no window.
+//! Information that a recording holds about its requests, true or not: models, usage, times; and requests that fit into
+//! no window.
 
 use crate::common::{figures, read};
 use codelet_context::price;

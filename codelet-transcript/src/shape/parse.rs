@@ -56,7 +56,7 @@ pub fn parse(shape: &str) -> Result<Vec<Message>, ShapeError> {
     Ok(messages)
 }
 
-/// How a line relates to the message before it.
+/// The relation of a line to the message before it.
 enum Joint {
     AsUsual,
     Join,
