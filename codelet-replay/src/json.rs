@@ -4,7 +4,6 @@ use crate::run::Sums;
 use crate::totals::{Checked, Played, Total};
 use serde_json::{Map, Value, json};
 
-/// Returns the sums of a run.
 fn sums(sums: &Sums) -> Value {
     let dollars = sums.dollars;
     json!({

@@ -8,7 +8,6 @@ use codelet_context::tokens::{Tokens, estimate_part};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The marker.
 const MARKER: &str = "[Old tool result content cleared]";
 
 /// The results that are masked, and when.

@@ -14,7 +14,6 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Returns the tokens of one kind.
     pub(crate) fn of(&self, kind: Kind) -> Tokens {
         self.kinds[kind as usize]
     }
@@ -195,7 +194,6 @@ fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }
 
-/// Returns the hash of what is sent of a part.
 fn identity(role: Role, part: &Part) -> u64 {
     let text = |bytes: &[u8]| {
         let fold = |hash: u64, eight: &[u8]| {

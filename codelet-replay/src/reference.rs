@@ -23,7 +23,6 @@ const IN_CALL: u32 = 3;
 /// An item that a reply refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// The item.
     pub(crate) item: u32,
     /// Its weight.
     pub(crate) weight: u32,
@@ -49,7 +48,6 @@ pub struct References {
 type Said = Vec<(u64, u32, bool)>;
 
 impl References {
-    /// Finds the references of a session.
     pub(crate) fn of(session: &Session) -> Self {
         let said: Vec<Said> = session.messages.iter().map(|message| names_of(message)).collect();
         let mut in_messages: HashMap<u64, u32> = HashMap::new();

@@ -162,7 +162,6 @@ pub struct Refused {
 /// A session replayed under a policy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// The policy.
     pub(crate) policy: Policy,
     /// Its requests, in order.
     pub steps: Vec<Step>,

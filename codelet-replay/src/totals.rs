@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, HashMap};
 /// The results of a replayed session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Played {
-    /// Its name.
     pub(crate) name: String,
     /// The file that it was read from, as given; empty if there is none.
     pub file: String,

@@ -4,7 +4,6 @@ use crate::StoreError;
 use crate::store::MAX_BYTES;
 use serde::de::IgnoredAny;
 
-/// A JSON text under construction.
 #[derive(Default)]
 pub(crate) struct Json(Vec<u8>);
 
@@ -20,7 +19,6 @@ impl Json {
         self
     }
 
-    /// Appends a string.
     pub(crate) fn string(&mut self, text: &str) -> &mut Self {
         // Writing a string into memory does not fail.
         let _ = serde_json::to_writer(&mut self.0, text);

@@ -30,7 +30,6 @@ const MAX_COPY: u64 = 4 << 30;
 const STEPS: i32 = 1_000_000;
 const MOST: u32 = 5_000;
 
-/// An open database.
 pub(crate) struct Opened {
     connection: Connection,
     guard: Guard,

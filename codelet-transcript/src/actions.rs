@@ -77,7 +77,6 @@ const REPLACEMENTS: &str = "replace replacement after";
 /// Names of parameters that hold the new content of a file.
 const NEW: &str = "content contents file_text file_content new_content new_string new_str new_text code_edit repl data text \
     body";
-/// Names of search parameters.
 const SEARCHES: &str = "pattern regex query";
 /// Names of parameters that mark a remote file, whose path is not in the project.
 const ELSEWHERE: &str = "owner repo repository url bucket project_id file_id";
@@ -187,7 +186,6 @@ fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
     }
 }
 
-/// Looks a name up in the table.
 fn row(name: &str) -> Option<Does> {
     if name.len() > LONGEST_NAME {
         return None;
@@ -259,7 +257,6 @@ fn on(kind: ActionKind, parameters: &Map<String, Value>) -> Action {
     Action::on(kind, paths(parameters))
 }
 
-/// Returns whether the call is a dry run.
 fn is_tried(parameters: &Map<String, Value>) -> bool {
     parameter(parameters, "dry_run") == Some(&Value::Bool(true))
 }
@@ -299,14 +296,12 @@ fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
     found
 }
 
-/// Returns the action of a call that renames a file.
 fn moved(parameters: &Map<String, Value>) -> Option<Action> {
     let from = each(parameters, FROM).find_map(Value::as_str)?;
     let to = each(parameters, TO).find_map(Value::as_str)?;
     Some(Action::on(ActionKind::Change, [from, to]).changing(ChangeKind::Moves))
 }
 
-/// Returns the paths that a call names.
 fn paths(parameters: &Map<String, Value>) -> Vec<&str> {
     let path = |fields| {
         each(fields, PATHS)
@@ -336,7 +331,6 @@ fn paths(parameters: &Map<String, Value>) -> Vec<&str> {
     found
 }
 
-/// Returns the patch in a call's parameters.
 fn patch(parameters: &Map<String, Value>) -> Option<&str> {
     let texts = each(parameters, PATCHES).filter_map(|value| match value {
         // The command and its argument, as a list of words.

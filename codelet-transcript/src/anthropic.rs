@@ -270,7 +270,6 @@ fn result(mut fields: Fields) -> Part {
     })
 }
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {

@@ -25,7 +25,6 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-/// The version that is written.
 const VERSION: &str = "ATIF-v1.4";
 /// Field of a step's `extra` that holds the origin of text that is not the speaker's own.
 const ORIGIN: &str = "codelet_origin";

@@ -28,9 +28,7 @@ const ADDRESS: usize = 200;
 /// The position of a file in the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// In a user message.
     Prompt,
-    /// In a tool result.
     Answer,
     /// In a position where only text is allowed.
     Words,
@@ -53,7 +51,7 @@ enum Held<'a> {
     /// Texts and images, and their source.
     Blocks(&'a [Value], Option<&'a str>),
     Address(&'a str),
-    /// Stored by the provider, under this id.
+    /// Stored by the provider under this id.
     Kept(&'a str),
 }
 
@@ -275,7 +273,6 @@ impl<'a> File<'a> {
         is_text(&self.media)
     }
 
-    /// The estimated size in tokens.
     fn weight(&self) -> u64 {
         let of_text = |bytes: usize| (bytes as u64).div_ceil(4);
         match self.held {

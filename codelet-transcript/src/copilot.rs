@@ -10,7 +10,6 @@ use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Reads a session file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
@@ -122,7 +121,6 @@ impl Session {
     }
 }
 
-/// The tools that run programs.
 const SHELLS: &[&str] = &[
     "bash",
     "read_bash",

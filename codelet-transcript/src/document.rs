@@ -192,7 +192,6 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// Formats the effect of broken lines.
 struct Lost(usize);
 
 impl std::fmt::Display for Lost {

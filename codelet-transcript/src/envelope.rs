@@ -5,7 +5,6 @@ use crate::format::Format;
 use crate::tools::Tools;
 use serde_json::{Map, Value};
 
-/// The fields that several providers share.
 #[derive(Default)]
 struct Common<'a> {
     model: Option<&'a Value>,

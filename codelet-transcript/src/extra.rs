@@ -65,7 +65,6 @@ impl Fields {
         }
     }
 
-    /// Takes out a list.
     pub(crate) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
         match self.take(name, Value::is_array)? {
             Value::Array(items) => Some(items),
@@ -73,7 +72,6 @@ impl Fields {
         }
     }
 
-    /// Takes out an object.
     pub(crate) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
         match self.take(name, Value::is_object)? {
             Value::Object(fields) => Some(fields),
@@ -81,7 +79,6 @@ impl Fields {
         }
     }
 
-    /// Takes out a boolean.
     pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
         self.take(name, Value::is_boolean)?.as_bool()
     }
@@ -92,7 +89,6 @@ impl Fields {
         fields.find(|(other, _)| *other == name)?.1.as_str()
     }
 
-    /// Returns whether a field exists and is a string.
     pub(crate) fn has_string(&self, name: &str) -> bool {
         self.peek(name).is_some()
     }
@@ -134,9 +130,7 @@ pub(crate) fn is_usual(map: &Map<String, Value>, usual: &[&str]) -> bool {
 
 /// The fields of an object as a reader left them.
 pub(crate) trait Kept {
-    /// Returns a field.
     fn field(&self, name: &str) -> Option<&Value>;
-    /// Returns all fields, in order.
     fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_>;
 }
 
@@ -237,7 +231,6 @@ pub(crate) fn note<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a str
     kept?.field(name)?.as_str()
 }
 
-/// Adds a mark to kept fields.
 pub(crate) fn marked(extra: Extra, mark: &str, value: impl Into<Value>) -> Extra {
     let mut fields: Map<String, Value> = extra.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     fields.insert(mark.to_owned(), value.into());
@@ -255,7 +248,6 @@ pub(crate) fn mark_apart(messages: &mut [Message]) {
     }
 }
 
-/// Returns a text with unread fields.
 pub(crate) fn text_with(body: String, extra: Extra) -> Text {
     Text {
         extra,
@@ -263,7 +255,6 @@ pub(crate) fn text_with(body: String, extra: Extra) -> Text {
     }
 }
 
-/// Returns thinking with unread fields.
 pub(crate) fn thinking_with(
     body: String,
     signature: Option<String>,

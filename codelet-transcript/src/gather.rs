@@ -20,7 +20,6 @@ where
     }
 }
 
-/// The messages so far.
 #[derive(Default)]
 pub(crate) struct Gather {
     system: Option<Message>,
@@ -95,7 +94,6 @@ impl Gather {
         self.system.is_some()
     }
 
-    /// Returns a message to be completed.
     pub(crate) fn message_mut(&mut self, index: usize) -> Option<&mut Message> {
         self.messages.get_mut(index)
     }
@@ -106,7 +104,6 @@ impl Gather {
         self.open = Open::Nothing;
     }
 
-    /// Returns the document.
     pub(crate) fn finish(mut self, format: Format, warnings: Vec<Warning>) -> Document {
         self.messages.splice(0..0, self.system);
         Document {

@@ -385,14 +385,12 @@ fn content_node<'a>(group: &'a [Message], tools: &mut Calls<&'a str, &'a ToolCal
     )
 }
 
-/// Returns the items of each message.
 pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
     let mut tools: Calls<&str, &ToolCall> = Calls::default();
     let groups = messages.chunks(1);
     groups.map(|group| vec![content_node(group, &mut tools)]).collect()
 }
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let envelope: Option<&dyn Kept> = Some(&document.envelope);
@@ -475,7 +473,6 @@ fn text_node(text: &Text) -> Node<'_> {
     weave(kept(&text.extra), vec![("text", Some(Node::Body(&text.body)))])
 }
 
-/// Returns the kept fields of a call.
 fn call_fields(call: &ToolCall) -> Option<&dyn Kept> {
     let kept = kept(&call.extra);
     kept_in(kept, spelling(kept, CALL))

@@ -79,7 +79,6 @@ impl Session {
         self.places.retain(|_, other| *other < place);
     }
 
-    /// Replaces all messages.
     fn replace(&mut self, messages: impl Iterator<Item = Fields>) {
         self.rewind(0);
         messages.for_each(|message| self.message(message));

@@ -68,7 +68,6 @@ fn is_nothing(c: char) -> bool {
     c.is_whitespace() || c == '\0'
 }
 
-/// Returns where the next entry may begin.
 fn next(line: &str, at: usize, beginnings: &[&[u8]]) -> Option<usize> {
     let bytes = line.as_bytes();
     let braces = memchr::memchr_iter(b'{', &bytes[at..]).map(|offset| at + offset);

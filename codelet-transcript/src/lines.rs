@@ -8,7 +8,6 @@ use crate::{glued, source};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// One entry of a session file.
 pub(crate) struct Entry {
     /// The line, counted from 1.
     pub line: usize,

@@ -9,7 +9,6 @@ use crate::{Document, Format, ReadError};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 
-/// Reads a trajectory.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with messages")?;
     let messages = trajectory::messages(&mut file, "messages")?;

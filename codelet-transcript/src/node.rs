@@ -12,7 +12,6 @@ const TAKES_ALL: &str = "a vector takes every byte, and every key is a string";
 /// A JSON value, mostly borrowed.
 #[derive(Clone, Debug)]
 pub(crate) enum Node<'a> {
-    /// A string.
     Text(Cow<'a, str>),
     /// A text of the conversation.
     Body(&'a Body),
@@ -24,19 +23,16 @@ pub(crate) enum Node<'a> {
     Made(Value),
     /// A text that is already JSON.
     Raw(&'a str),
-    /// A list.
     List(Vec<Node<'a>>),
     /// An object, in output order.
     Object(Vec<(&'a str, Node<'a>)>),
 }
 
 impl<'a> Node<'a> {
-    /// Returns a borrowed string.
     pub(crate) fn str(text: &'a str) -> Self {
         Node::Text(Cow::Borrowed(text))
     }
 
-    /// Returns the compact JSON text.
     pub(crate) fn to_json(&self) -> String {
         let mut out = Out {
             open: Vec::with_capacity(self.weight() + self.weight() / 8),

@@ -4,7 +4,6 @@ use crate::Warning;
 use crate::lines::Entry;
 use crate::share::{self, Share};
 
-/// A reader's notes about entries.
 #[derive(Default)]
 pub(crate) struct Notes {
     share: Share,
@@ -15,7 +14,6 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Starts with these warnings.
     pub(crate) fn new(warnings: Vec<Warning>) -> Self {
         Notes {
             warnings,
@@ -77,7 +75,6 @@ impl Notes {
         }
     }
 
-    /// Returns all warnings.
     pub(crate) fn into_warnings(mut self) -> Vec<Warning> {
         self.warnings.extend(self.share.warning());
         self.warnings

@@ -28,7 +28,6 @@ pub(crate) fn of(result: &ToolResult) -> Option<Map<String, Value>> {
     is_one.then(|| fields(raw))?
 }
 
-/// Parses a text as an object.
 pub(crate) fn fields(text: &str) -> Option<Map<String, Value>> {
     match source::embedded(text)? {
         Value::Object(fields) => Some(fields),

@@ -243,7 +243,6 @@ pub(crate) fn picture(url: String, extra: Extra) -> Part {
     })
 }
 
-/// Splits an image's data URL into media type and data.
 fn split_data_url(url: String) -> (String, String, bool) {
     let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match split {
@@ -306,7 +305,6 @@ fn call(value: Value) -> Option<Part> {
     }))
 }
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let messages = document.messages.iter().flat_map(message_items).collect();
     request::write(

@@ -11,7 +11,6 @@ use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Reads a session file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
@@ -86,7 +85,6 @@ impl Session {
         }
     }
 
-    /// Builds the conversation of a branch.
     fn finish(self, on: Vec<bool>) -> Gather {
         let mut gather = Gather::default();
         let mut calls = Calls::default();

@@ -57,7 +57,6 @@ impl Requests {
         self.latest = time.or(self.latest);
     }
 
-    /// Returns all requests.
     pub(crate) fn into_list(self) -> Vec<Recorded> {
         self.list
     }

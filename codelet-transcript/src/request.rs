@@ -52,7 +52,6 @@ pub(crate) fn way(message: usize, field: &'static str) -> Vec<Step> {
     vec![Step::Key("messages"), Step::Index(message), Step::Key(field)]
 }
 
-/// Returns the fields of the message at this index.
 pub(crate) fn message_fields(value: Value, message: usize) -> Result<Fields, Misfit> {
     match value {
         Value::Object(fields) => Ok(Fields::new(fields)),

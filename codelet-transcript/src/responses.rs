@@ -455,7 +455,6 @@ pub(crate) fn status(output: &str) -> Option<bool> {
 /// The maximum number of lines before a command's output.
 const HEADER: usize = 5;
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let instructions = system.map(|message| {
@@ -484,7 +483,6 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
     )
 }
 
-/// Returns the items of each message.
 pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
     let kinds = Kinds::of(messages);
     let mut all = Vec::with_capacity(messages.len());

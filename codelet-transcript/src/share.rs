@@ -20,7 +20,6 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Returns a warning if anything was missed.
     pub(crate) fn warning(self) -> Option<Warning> {
         let Share { all, missed } = self;
         (missed > 0).then_some(Warning::Missed { missed, all })

@@ -3,7 +3,6 @@
 
 use crate::source::Step;
 
-/// A position within JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Skim<'a> {
     text: &'a [u8],
@@ -34,7 +33,6 @@ impl<'a> Skim<'a> {
         self.rest().starts_with(words.as_bytes())
     }
 
-    /// Returns whether the value is a list.
     pub(crate) fn is_list(&self) -> bool {
         self.first() == Some(b'[')
     }
@@ -45,21 +43,18 @@ impl<'a> Skim<'a> {
         std::str::from_utf8(&self.text[self.at + 1..end - 1]).ok()
     }
 
-    /// Returns the members of the object here.
     pub(crate) fn members(&self) -> Members<'a> {
         Members {
             skim: self.inside(b'{'),
         }
     }
 
-    /// Returns the items of the list here.
     pub(crate) fn items(&self) -> Items<'a> {
         Items {
             skim: self.inside(b'['),
         }
     }
 
-    /// Returns a member of the object here.
     pub(crate) fn get(&self, name: &str) -> Option<Skim<'a>> {
         self.members().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
@@ -90,12 +85,10 @@ impl<'a> Skim<'a> {
         self.text.get(self.at..self.value_end()?)
     }
 
-    /// Returns all bytes from here on.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// The offset in the text.
     pub(crate) fn offset(&self) -> usize {
         self.at.min(self.text.len())
     }
@@ -120,7 +113,6 @@ impl<'a> Skim<'a> {
         (self.first() == Some(open)).then(|| self.ahead(1))
     }
 
-    /// Returns the key and the value of the member here.
     pub(crate) fn member(&self) -> Option<(&'a str, Skim<'a>)> {
         let colon = self.ahead(self.string_end(self.at)? - self.at);
         // A key of invalid UTF-8 matches no name; the keys after it still count.
@@ -224,7 +216,6 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The items of a list.
 pub(crate) struct Items<'a> {
     skim: Option<Skim<'a>>,
 }

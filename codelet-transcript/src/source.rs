@@ -28,7 +28,6 @@ pub(crate) struct Misfit {
 }
 
 impl Misfit {
-    /// Returns a misfit at this path.
     pub(crate) fn new(path: impl Into<Vec<Step>>, found: Option<&Value>, expected: &'static str) -> Self {
         Misfit {
             path: path.into(),
@@ -95,7 +94,6 @@ impl<'a> Source<'a> {
         Ok(Source { text, warnings })
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -177,7 +175,6 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Er
     }
 }
 
-/// The error for JSON with too many values.
 const TOO_MANY: &str = "too many values";
 
 /// Parses JSON in a string, such as a program's output; `None` if it is not JSON, or holds more than the maximum number

@@ -163,7 +163,6 @@ fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<
     Some(())
 }
 
-/// Returns the text with other content.
 fn with(text: &Text, words: &str) -> Text {
     Text {
         body: Body::new(words),

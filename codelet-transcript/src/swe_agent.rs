@@ -11,7 +11,6 @@ use codelet_context::message::{Action, Origin, Part, Role};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// Reads a trajectory.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with history")?;
     let mut story = Story::default();

@@ -3,10 +3,9 @@
 use crate::source;
 use serde_json::{Map, Value};
 
-/// The fields of a JSON object.
 pub(crate) type Fields = Map<String, Value>;
 
-/// Takes a string; any other value stays.
+/// Takes a string; any other value stays, as in the functions below.
 pub(crate) fn string(fields: &mut Fields, name: &str) -> Option<String> {
     match fields.get_mut(name)? {
         Value::String(text) => Some(std::mem::take(text)),
@@ -14,7 +13,6 @@ pub(crate) fn string(fields: &mut Fields, name: &str) -> Option<String> {
     }
 }
 
-/// Takes an object; any other value stays.
 pub(crate) fn object(fields: &mut Fields, name: &str) -> Option<Fields> {
     match fields.get_mut(name)? {
         Value::Object(inner) => Some(std::mem::take(inner)),
@@ -22,7 +20,6 @@ pub(crate) fn object(fields: &mut Fields, name: &str) -> Option<Fields> {
     }
 }
 
-/// Takes a list, empty if there is none.
 pub(crate) fn list(fields: &mut Fields, name: &str) -> Vec<Value> {
     match fields.get_mut(name) {
         Some(Value::Array(items)) => std::mem::take(items),

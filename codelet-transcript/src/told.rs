@@ -251,7 +251,6 @@ pub(crate) fn is_action(message: &Message) -> bool {
     message.calls().next().is_none() && spoken::start(&words(message)).is_some()
 }
 
-/// Returns the text of a message.
 fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.body.as_str()),

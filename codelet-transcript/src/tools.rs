@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The tools of a request.
 #[derive(Default)]
 pub(crate) struct Tools<'a> {
     tools: Vec<Tool<'a>>,
@@ -15,14 +14,12 @@ pub(crate) struct Tools<'a> {
     pub left_out: Vec<String>,
 }
 
-/// The definition of a tool.
 struct Tool<'a> {
     name: &'a str,
     description: Option<&'a Value>,
     schema: Option<Cow<'a, Value>>,
 }
 
-/// The tool choice.
 enum Choice<'a> {
     Auto,
     None,
@@ -101,7 +98,6 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// Returns the fields for another provider.
     pub(crate) fn write(&mut self, to: Format) -> Vec<(&'static str, Value)> {
         let choice = self.choice.take().filter(|choice| {
             let is_there = match choice {

@@ -7,7 +7,6 @@ use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part};
 use serde_json::Value;
 
-/// Takes the list of messages in this field.
 pub(crate) fn messages(file: &mut Fields, name: &str) -> Result<impl Iterator<Item = Fields> + use<>, ReadError> {
     if !file.get(name).is_some_and(Value::is_array) {
         return Err(ReadError::Unexpected {
@@ -67,7 +66,6 @@ pub(crate) fn plain(value: Value) -> String {
     }
 }
 
-/// Takes the tool calls of a reply.
 pub(crate) fn calls(message: &mut Fields) -> Vec<Part> {
     let call = |mut call: Fields| {
         let id = take::string(&mut call, "id").unwrap_or_default();

@@ -41,7 +41,6 @@ struct Sent {
 struct Open {
     /// The index of its reply in the history.
     reply: usize,
-    /// The time of its start.
     began: Option<u64>,
     is_beside: bool,
 }
@@ -241,7 +240,6 @@ impl Live {
     }
 }
 
-/// Returns the conditions of the session.
 fn settings(conversation: &Conversation, card: &PriceCard) -> Settings {
     let config = conversation.config();
     Settings {

@@ -133,7 +133,6 @@ pub(super) fn ages(messages: usize, replies: &[usize]) -> Vec<u64> {
     (0..messages).map(|message| since(message) as u64).collect()
 }
 
-/// Returns the report of a run.
 pub(super) fn course(run: Run, settings: &Settings) -> Course {
     Course {
         name: run.policy.name().to_owned(),

@@ -352,7 +352,6 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
     });
 }
 
-/// Returns the name of the file of a policy's requests.
 fn file(course: &Course) -> String {
     let name: String = course
         .name

@@ -48,7 +48,6 @@ impl Talk {
         counts(self.cache.send(&self.prompt, &marks, same, now))
     }
 
-    /// Replaces a message.
     fn edit(&mut self, at: usize) {
         self.edits += 1;
         self.messages[at] = Arc::new(Message::user(format!("edited {}", self.edits)));

@@ -41,7 +41,6 @@ fn usual(success: Option<bool>) -> &'static str {
     }
 }
 
-/// Reads a response object.
 pub(super) fn read(response: Map<String, Value>) -> Answer {
     let success = tells(&response);
     let mut fields = Fields::new(response);

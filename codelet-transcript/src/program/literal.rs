@@ -3,7 +3,6 @@
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
-/// The maximum nesting of values.
 const DEEPEST: usize = 32;
 
 /// The constants of a program whose values can be read.
@@ -29,7 +28,6 @@ impl Scope {
     }
 }
 
-/// A position in a program.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,

@@ -161,7 +161,6 @@ fn todo_words(parameters: &Parameters) -> Option<String> {
     Some(format!("TodoWrite {}", items.collect::<Option<Vec<_>>>()?.join("; ")))
 }
 
-/// Returns the action of a known tool.
 fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match tool {

@@ -10,7 +10,6 @@ const DEEPEST: usize = 3;
 /// Elements that only wrap calls.
 const FRAMES: [&str; 3] = ["function_calls", "tool_calls", "tools"];
 
-/// Returns the called tool and its parameters.
 pub(super) fn called(raw: &str) -> (String, Map<String, Value>) {
     let found = in_a_fence(raw).or_else(|| by_a_label(raw)).or_else(|| in_tags(raw));
     found.unwrap_or_else(|| (String::from("action"), Map::new()))
