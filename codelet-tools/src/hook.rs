@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 const MOST: usize = 256 * 1024;
 /// Grace period for processes that it left running.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long to wait for the rest of stderr once all processes that could write it have ended.
+/// Time to wait for the rest of stderr once all processes that could write it have ended.
 const LAST: Duration = Duration::from_millis(200);
 /// Variables for the project's folder: the name that hooks know from Claude Code, and our own.
 const PROJECT: [&str; 2] = ["CLAUDE_PROJECT_DIR", "CODELET_PROJECT_DIR"];

@@ -1,4 +1,4 @@
-//! What a sandboxed command lacked, as far as it can be determined from outside.
+//! Determines what a sandboxed command lacked, as far as this is possible from outside.
 //!
 //! The kernel does not report what it refuses, and a command prints what it likes. So its output only says where to
 //! look; that the sandbox forbids an access and that the user could make it are facts that are checked here. This
