@@ -112,8 +112,8 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
     let mut done = compact_with(&history, &options);
     if vendor::list_of(format).is_empty() {
         // Blank texts, and prompts between a call and its output, come from the way an agent writes its file; the
-        // provider accepted the actual requests, as the replies after them show. Only a request shows what a provider
-        // would see.
+        // provider accepted the actual requests, as the later replies show. Only a request shows what a provider would
+        // see.
         done.warnings.retain(|warning| !is_mended(warning));
     }
     if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {

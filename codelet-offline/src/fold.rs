@@ -60,15 +60,14 @@ impl<T> Fold<T> {
         &self.shown
     }
 
-    /// Returns the number of sent messages up to and including the last one that is sent of the first `messages` of the
-    /// view.
+    /// Returns the number of sent messages up to the last one that is sent of the first `messages` of the view.
     pub fn place(&self, messages: usize) -> Option<usize> {
         let before = &self.places[..messages.min(self.places.len())];
         before.iter().rev().find_map(|place| *place)
     }
 
-    /// Adds a message under this number; `usage` is the actual or assumed usage of a reply. Without it, no edit is made
-    /// to save cost.
+    /// Adds a message under this number; `usage` is a reply's actual or assumed usage, required for edits that save
+    /// cost.
     pub fn tell(&mut self, number: usize, message: Message, usage: Option<Usage>) {
         self.numbers.push(number);
         match usage {

@@ -38,8 +38,7 @@ pub struct Check {
     pub blind: f64,
     /// The prediction, given the events below.
     pub told: f64,
-    /// The number of times that a request after an expiry found a head left by another session, including the first
-    /// request.
+    /// The number of times that the first request, or one after an expiry, found a head left by another session.
     pub warm_heads: usize,
     /// Requests at which an unexpired prefix was lost for an unrecorded reason.
     pub lost: usize,
@@ -129,8 +128,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
     } else {
         Lifetime::FiveMinutes
     };
-    // Models without a card use the usual rules, so that the others find the cache in the right state; they cost
-    // nothing here.
+    // Models without a card use the usual rules, so that the others find the right cache; they cost nothing here.
     let unknown = || PriceCard {
         rates: Rates::default(),
         ..price::usual()
@@ -346,8 +344,7 @@ struct Step {
 }
 
 impl Step {
-    /// Returns a message with as many parts as positions; the first part stands for all tokens, and the others are
-    /// empty.
+    /// Returns a message with a part per position; the first part stands for all tokens, the others are empty.
     fn message(&self, without_thinking: bool) -> Arc<Message> {
         let name = format!("{} {without_thinking}", self.number);
         let rest = std::iter::repeat_n(Part::text(""), self.places.saturating_sub(1));

@@ -85,8 +85,7 @@ pub(crate) fn scan(line: &[u8], names: &mut Vec<Name>) {
     }
 }
 
-/// Appends the names of a run of words that begins at `start`, with the first joiner at `at`; returns the end of the
-/// run.
+/// Appends the names of a run of words that begins at `start`, with the first joiner at `at`; returns the run's end.
 fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> usize {
     let mut slash = None;
     let mut dotted = false;
@@ -152,8 +151,7 @@ fn is_file(run: &[u8]) -> bool {
         && run.iter().any(|b| b.is_ascii_alphabetic())
 }
 
-/// Returns whether a run is a hyphenated term, as in `tree-sitter`, `feature-flags`, `web-3`, not words between dashes
-/// or rules.
+/// Returns whether a run is a term as in `tree-sitter`, `feature-flags`, `web-3`, not words between dashes or rules.
 fn is_hyphenated(run: &[u8]) -> bool {
     let is_numbered = run[0].is_ascii_alphabetic() && run.last().is_some_and(u8::is_ascii_digit);
     let is_long = run.len() >= if is_numbered { 4 } else { 8 };

@@ -48,7 +48,7 @@ impl Policy {
     ];
 
     /// The default policies: all but `off`, which edits when `never` does, and `wishes`, which no model is known to
-    /// follow.
+    /// have.
     pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 2).0;
 
     /// The name by which users select it.

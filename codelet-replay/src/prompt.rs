@@ -188,8 +188,7 @@ impl Prompt {
     }
 }
 
-/// Returns whether two messages are sent as the same bytes. The same allocation cannot have changed, since the prompt
-/// holds it.
+/// Returns whether two messages are sent as the same bytes. A shared allocation cannot have changed.
 fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }

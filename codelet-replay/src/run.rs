@@ -141,8 +141,7 @@ pub struct Step {
     pub broken: Option<Broken>,
     /// The edit before this request; the last one if there were several.
     pub edit: Option<Edited>,
-    /// The cost of reading again what the reply refers to and the request did not show, in dollars, times its
-    /// probability.
+    /// The cost of reading again what the reply refers to and the request did not show, in dollars, times its chance.
     pub refetch: f64,
     /// The weight of what the reply refers to.
     pub referred: u32,

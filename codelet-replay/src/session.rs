@@ -22,8 +22,7 @@ const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
 const MOST_UNRECORDED: Tokens = 1_000_000;
 
 /// The maximum number of requests of a recording that are replayed. The engine compacts from the whole history, so the
-/// cost of a session's compactions grows with their number times its length; no real user's session comes close to
-/// this.
+/// cost of compactions grows with their number times the session's length; no real user's session comes close to this.
 pub const MOST_REQUESTS: usize = 20_000;
 
 /// A request of a recording.
@@ -62,8 +61,7 @@ pub struct Session {
     pub is_calibrated: bool,
     /// The number of bills that were ignored, since more tokens were billed than there can have been.
     pub false_bills: usize,
-    /// Requests beyond the [maximum](MOST_REQUESTS) that is replayed; they are left out, with all messages from there
-    /// on.
+    /// Requests beyond the [maximum](MOST_REQUESTS), left out of the replay with all messages from there on.
     pub unplayed: usize,
     pub(crate) references: References,
 }

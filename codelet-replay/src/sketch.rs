@@ -1,5 +1,4 @@
-//! Detects whether two recordings are of the same conversation, whatever their formats, from a few hashes of their
-//! texts.
+//! Detects whether two recordings are of the same conversation, in any formats, from a few hashes of their texts.
 
 use crate::session::Session;
 use codelet_context::message::{Message, Part};

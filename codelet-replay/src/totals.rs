@@ -1,5 +1,4 @@
-//! Many sessions combined: sums, ratios to never editing, and the error of the cache model compared with recorded
-//! usage.
+//! Many sessions combined: sums, ratios to never editing, and the error of the cache model against recorded usage.
 
 use crate::check::Check;
 use crate::play::play_all;
@@ -208,9 +207,8 @@ pub enum Half {
 }
 
 impl Half {
-    /// Returns the half that a session of this name is in (FNV-1a of its letters and digits, in lowercase): independent
-    /// of the characters between them, since each program that records a session joins the parts of its name
-    /// differently.
+    /// Returns the half that a session of this name is in (FNV-1a of its letters and digits, in lowercase), whatever is
+    /// between them: programs that record a session join the parts of its name differently.
     pub fn of(name: &str) -> Half {
         // The low bits of this hash depend on few bits of the name; the high ones on all.
         if (sketch::hash(name) >> 32).count_ones().is_multiple_of(2) {

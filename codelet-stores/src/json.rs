@@ -39,8 +39,7 @@ impl Json {
         self.push(if is_whole { cell.trim() } else { otherwise })
     }
 
-    /// Appends the fields of a cell that holds an object to the current object; returns false and appends nothing if it
-    /// does not.
+    /// Appends the fields of a cell's object to the current object; returns false if the cell holds no object.
     pub(crate) fn fields(&mut self, cell: &str) -> bool {
         let inner = cell.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         let Some(inner) = inner.filter(|_| serde_json::from_str::<IgnoredAny>(cell).is_ok()) else {

@@ -110,8 +110,7 @@ impl Store {
 /// The maximum number of attempts to read something that changes while it is read.
 const TRIES: usize = 5;
 
-/// Reads something from a database that was not written to in the meantime; returns it and the database as it was
-/// opened for it.
+/// Reads something from a database that does not change meanwhile; returns it and the opened database.
 fn consistent<T>(
     path: &Path,
     mut opened: Opened,

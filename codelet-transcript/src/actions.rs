@@ -174,8 +174,7 @@ fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
     match does {
         Does::Read | Does::Editor => has_path(),
         Does::Change => has_path() || patch(parameters).is_some(),
-        // A server may keep an index, secrets or a store under such paths, and its notes are not part of the
-        // conversation.
+        // A server may keep an index, secrets or a store under such paths, and its notes are not in the conversation.
         Does::Whole(_) | Does::Note => false,
         Does::Command => command(parameters).is_some(),
         Does::Search => has(parameters, SEARCHES) || has(parameters, "path glob"),
@@ -361,8 +360,7 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
     }))
 }
 
-/// Returns whether a text is a key in the notation in which harnesses send keys to a running program, not a program's
-/// name.
+/// Returns whether a text is a key in the notation of harnesses that send keys to a running program.
 fn is_key(text: &str) -> bool {
     const KEYS: &str = "C-c C-d C-z C-\\ ^C ^D ^Z \u{3} \u{4} \u{1a}";
     KEYS.split(' ').any(|key| key == text.trim_matches([' ', '\n']))

@@ -21,7 +21,7 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
             }
             Ok(())
         }
-        // A request is empty only if it says so; an unknown session entry is no session, unless the file is still being
+        // A request is empty only if it says so; unknown entries make no session, unless the file is still being
         // written.
         None if document.messages.is_empty() && !asked.is_request() && !is_cut(document) => {
             Err(ReadError::NothingFound(asked))
@@ -30,8 +30,7 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
     }
 }
 
-/// Returns the reason why a file cannot be read in the specified format: the format itself, if the file reads in
-/// another.
+/// Returns why a file cannot be read in the specified format: the format itself, if the file reads in another.
 pub(crate) fn blame(bytes: &[u8], asked: Format, error: ReadError) -> ReadError {
     match detect(bytes) {
         Some(found) if found != asked && record_as(bytes, found).is_ok() => ReadError::OtherForm { asked, found },

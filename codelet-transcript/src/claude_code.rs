@@ -111,8 +111,7 @@ impl Said {
 
 impl Session {
     /// Adds an entry; returns its kind if it is an unknown kind of tree entry. Entries without an id are outside the
-    /// tree: the program's own notes, such as titles, settings and copies of requests, which differ from version to
-    /// version.
+    /// tree: the program's notes, such as titles, settings and copies of requests, which differ between versions.
     pub(crate) fn entry(&mut self, mut fields: Fields) -> Option<String> {
         if take::flag(&fields, "isSidechain") {
             return None;

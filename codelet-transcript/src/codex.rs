@@ -42,8 +42,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 struct Rollout {
     gather: Gather,
     has_meta: bool,
-    /// The location of the earlier part, if the file refers to another one: a path, or an id that the other file's name
-    /// ends with.
+    /// The earlier part, if the file refers to another one: a path, or an id that the other file's name ends with.
     elsewhere: Option<String>,
     /// The number of web searches by the provider so far: they have no ids.
     searches: usize,

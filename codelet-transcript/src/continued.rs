@@ -21,8 +21,7 @@ const LINES: usize = 50;
 /// The maximum length of a file name.
 const LONGEST: usize = 400;
 
-/// Returns the location of the earlier part of a session, if its file continues another one, and how much of that to
-/// read.
+/// Returns the location and length of the earlier part of a session, if its file continues another one.
 pub fn earlier(bytes: &[u8]) -> Option<Earlier> {
     let mut at = 0;
     for text in bytes.split_inclusive(|byte| *byte == b'\n').take(LINES) {

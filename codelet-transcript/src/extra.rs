@@ -192,8 +192,7 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
     Node::Object(fields)
 }
 
-/// Returns the kept fields of a part or message, or `None` if there are only marks: it is then written in the usual
-/// order.
+/// Returns the kept fields of a part or message; `None`, for the usual order of fields, if there are only marks.
 pub(crate) fn kept(extra: &Extra) -> Option<&dyn Kept> {
     if extra.iter().all(|(name, _)| is_note(name)) {
         None
@@ -237,8 +236,7 @@ pub(crate) fn marked(extra: Extra, mark: &str, value: impl Into<Value>) -> Extra
     Extra::new(fields)
 }
 
-/// Marks each message that follows one of the same role, so that a writer does not merge what was separate in the
-/// source.
+/// Marks each message that follows one of the same role, so that a writer does not merge the two.
 pub(crate) fn mark_apart(messages: &mut [Message]) {
     for index in 1..messages.len() {
         if messages[index].role == messages[index - 1].role {

@@ -1,4 +1,4 @@
-//! Output of Gemini CLI in non-interactive mode (`--output-format stream-json`): one event per line, replies in
+//! Output of Gemini CLI in non-interactive mode (`--output-format stream-json`): an event per line, replies in
 //! fragments.
 
 use crate::format::{Form, Format, plain};

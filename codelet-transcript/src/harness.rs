@@ -177,7 +177,7 @@ fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
             .is_some_and(|rest| rest.starts_with(['>', ' ']))
         {
             depth += 1;
-            // Without this limit, a text with more opening than closing tags would be scanned to its end for each
+            // Without this limit, a text that opens more tags than it closes would be scanned to its end for each
             // element.
             if depth > DEEPEST {
                 break;

@@ -88,8 +88,7 @@ pub fn is_reply_item(item: &[u8], format: Format) -> bool {
     }
 }
 
-/// Returns the ranges of the items of the list that begins here, and the rest after the list; `None` if there is no
-/// list.
+/// Returns the ranges of the items of the list that begins here, and the rest after it; `None` if there is no list.
 fn items_of<'a>(list: Skim<'a>) -> Option<(Vec<Range<usize>>, Skim<'a>)> {
     let mut items = Vec::new();
     let mut item = list.inside(b'[')?;
@@ -120,8 +119,7 @@ pub struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Splits a request. `None` if it is not an object with a non-empty list of items, or if the extent of the list is
-    /// uncertain.
+    /// Splits a request. `None` if it is not an object with a non-empty list of items, or if the list is ambiguous.
     pub fn of(request: &'a [u8], format: Format) -> Option<Self> {
         let name = list_of(format);
         let (mut fields, mut list) = (Vec::new(), None);

@@ -1,5 +1,4 @@
-//! Conversations of Kiro CLI, and of its predecessor Amazon Q CLI, as stored in their database: pairs of a user message
-//! and a reply.
+//! Conversations of Kiro CLI, and its predecessor Amazon Q CLI, as stored in their database: pairs of prompt and reply.
 
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};

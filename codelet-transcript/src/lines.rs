@@ -1,5 +1,4 @@
-//! JSON Lines as agents write them: one entry per line, possibly with a byte order mark, CRLF, a truncated end or
-//! invalid UTF-8.
+//! JSON Lines as agents write them, possibly with a byte order mark, CRLF, a truncated end or invalid UTF-8.
 
 use crate::notes::Notes;
 use crate::take::Fields;

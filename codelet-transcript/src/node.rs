@@ -145,8 +145,7 @@ impl Out<'_> {
     }
 }
 
-/// Writes a string as JSON. Histories are megabytes of plain text with few bytes to escape, so it scans eight at a
-/// time.
+/// Writes a string as JSON. Histories are megabytes of text with few bytes to escape, so it scans eight at a time.
 fn quote(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let (mut from, mut at) = (0, 0);
@@ -171,8 +170,7 @@ fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Sets the high bit of each byte that is a control character, a quote or a backslash. Exact up to the lowest one
-/// found.
+/// Sets the high bit of each byte that is a control character, quote or backslash. Exact up to the lowest one found.
 fn to_escape(eight: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;

@@ -17,8 +17,7 @@ use std::fmt::Write;
 /// On a result: the JSON before, between and after its texts, and whether they escape all non-ASCII characters.
 const FRAME: &str = "codelet.frame";
 
-/// The maximum length of the JSON around the texts, in bytes. It stays with a result whose texts are cut, so it has to
-/// be small.
+/// The maximum length of the JSON around the texts, in bytes. It stays with a result whose texts are cut.
 const LONGEST_FRAME: usize = 600;
 
 /// Returns the object that a result consists of, if it does.
@@ -45,8 +44,7 @@ fn only_text(result: &ToolResult) -> Option<&str> {
     }
 }
 
-/// Splits the object of a result into its texts. Only worth it for an object with a multi-line text, or for the result
-/// of a program.
+/// Splits the object of a result into its texts, if it has a multi-line text or is the result of a program.
 pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, is_program: bool) {
     let Some((frame, names)) = only_text(result).and_then(|raw| frame(raw, object)) else {
         return;

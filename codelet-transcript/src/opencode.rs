@@ -267,8 +267,7 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
         "error" => {
             let error = take::string(&mut state, "error").and_then(|text| gather::text(Origin::Own, text));
             let mut result = gather::result(id, Some(false), error.into_iter().collect());
-            // A program that ran counts as completed, whatever its status; a third-party tool fails with its own error
-            // text.
+            // A program that ran counts as completed, whatever its status; a third-party tool fails with its own error.
             result.refusal = refused::by_user(&result).filter(|_| is_own);
             Some(result)
         }

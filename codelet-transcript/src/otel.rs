@@ -1,6 +1,5 @@
 //! OpenTelemetry spans in which a program recorded its requests under the semantic conventions for generative AI, as
-//! OTLP JSON: an object with `resourceSpans`, or one per line. Each request's span holds the whole conversation up to
-//! then.
+//! OTLP JSON: an object with `resourceSpans`, or one per line. Each request's span holds the conversation up to then.
 
 use crate::ReadError;
 use crate::events;

@@ -12,8 +12,7 @@ pub fn stand_in_answers(format: Format) -> bool {
     !matches!(format, Format::Openai | Format::Gemini)
 }
 
-/// Moves the images of a message's results to the end of the message, as if the user attached them; a text in place of
-/// each says so.
+/// Moves images in a message's results to the end of the message, leaving a text in place of each.
 pub fn show_below(message: &mut Message) {
     let mut below = Vec::new();
     for part in &mut message.parts {

@@ -72,8 +72,8 @@ pub struct Billed {
 }
 
 impl Billed {
-    /// Reads usage in Anthropic's format, which excludes cached tokens from `input_tokens`. `None` if the prompt is not
-    /// counted.
+    /// Reads usage in Anthropic's format, in which `input_tokens` excludes cached tokens. `None` without a prompt
+    /// count.
     pub(crate) fn anthropic(usage: &Fields) -> Option<Self> {
         let count = |name: &str| usage.get(name).and_then(Value::as_u64);
         let uncached = count("input_tokens")?;

@@ -84,8 +84,7 @@ pub(crate) fn newest_reply(messages: &mut [Message]) -> Option<&mut Message> {
     newest.next().filter(|last| last.role == Role::Assistant)
 }
 
-/// Writes a request: the other fields in their order, and the messages as the field `list`. `encode` converts the tree
-/// to the output.
+/// Writes a request: the other fields in their order, and the messages as the field `list`. `encode` converts the tree.
 pub(crate) fn write<'a, T>(
     document: &'a Document,
     list: &'static str,

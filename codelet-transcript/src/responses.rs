@@ -660,8 +660,7 @@ fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
         _ => None,
     };
     let item = item.map(|item| item as &dyn crate::extra::Kept);
-    // Optional in the provider's documentation, and not supported by every compatible server; written only if it was
-    // read.
+    // Optional in the provider's documentation, and not supported by every server; written only if it was read.
     let kind = was_taken(item, "type").then(|| Node::str("message"));
     let is_plain = note(item, "content") == Some("text");
     let content = match texts {

@@ -1,5 +1,4 @@
-//! Session traces of the Hugging Face Hub (its "Session Trace Simple Format"): a line about the session, then one line
-//! per message.
+//! Session traces of the Hugging Face Hub ("Session Trace Simple Format"): a line about the session, then the messages.
 
 use crate::ReadError;
 use crate::format::{Form, Format};

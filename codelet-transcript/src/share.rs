@@ -1,5 +1,4 @@
-//! Measures how much of a file's content was understood, in bytes. Readers only report which entries they could not
-//! read.
+//! Measures how much of a file's content was understood, in bytes. Readers only report entries they could not read.
 
 use crate::take::Fields;
 use crate::{Format, ReadError, Warning};

@@ -24,8 +24,7 @@ pub(crate) fn check_odd(
     assert_eq!(document.warnings, warnings);
 }
 
-/// Returns one line per part: speaker, origin and text. A message that follows one of the same role is separated by a
-/// dash.
+/// Returns one line per part: speaker, origin and text. A dash separates a message from one of the same role before it.
 pub(crate) fn sketch(document: &Document) -> String {
     let mut lines = String::new();
     let mut before = None;

@@ -177,15 +177,13 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Er
 
 const TOO_MANY: &str = "too many values";
 
-/// Parses JSON in a string, such as a program's output; `None` if it is not JSON, or holds more than the maximum number
-/// of values.
+/// Parses JSON in a string, such as a program's output; `None` if it is not JSON, or has too many values.
 pub(crate) fn embedded(text: &str) -> Option<Value> {
     let is_read = !has_more_values(text.as_bytes(), MOST_EMBEDDED);
     is_read.then(|| serde_json::from_str(text).ok())?
 }
 
-/// Replaces each escape of an unpaired surrogate, keeping the length, and returns the offset of the first; `None` if
-/// there is none.
+/// Replaces each escape of an unpaired surrogate, keeping the length; returns the text and the offset of the first.
 fn whole_characters(text: &str) -> Option<(String, usize)> {
     let bytes = text.as_bytes();
     let unit = |at: usize| {

@@ -79,8 +79,7 @@ fn tagged(text: &str) -> Option<&str> {
     None
 }
 
-/// Returns whether another call ends before this position in the reply: then it is unknown which call a result belongs
-/// to.
+/// Returns whether another call ends before this position: then it is unknown which call a result belongs to.
 fn has_more(words: &str, raw: &str) -> bool {
     let tag = raw.strip_prefix('<').and_then(|raw| raw.split(['>', ' ', '=']).next());
     let ends = |line: &str| {

@@ -38,8 +38,7 @@ struct Story {
     open: usize,
     /// The last reply had no action that could be run.
     no_action: bool,
-    /// The states of the steps recorded next to the history that are still to come, and the file that is open in the
-    /// current step.
+    /// The recorded states of the steps still to come, and the file that is open in the current step.
     states: VecDeque<State>,
     open_file: Option<String>,
 }
@@ -165,8 +164,7 @@ impl Story {
         self.gather.result(result);
     }
 
-    /// Returns the file open in a step: from the next recorded state with the same action, or else from the step
-    /// itself.
+    /// Returns the file open in a step: from the next recorded state with the same action, or else from the step.
     fn state_of(&mut self, action: Option<&str>, step: &mut Fields) -> Option<String> {
         let action = action.unwrap_or_default().trim();
         if let Some(at) = self.states.iter().position(|state| state.action.trim() == action) {

@@ -80,8 +80,7 @@ fn is_own(part: &Part) -> bool {
     matches!(part, Part::Text(text) if text.origin == Origin::Own)
 }
 
-/// Splits a message of several prompts: some formats merge prompts if nothing is left between them. A writer merges
-/// them again.
+/// Splits a message of several prompts: some formats merge prompts with nothing between them, as a writer will again.
 fn each_prompt(mut message: Message) -> Vec<Message> {
     if message.role != Role::User || message.parts.iter().filter(|part| is_own(part)).count() < 2 {
         return vec![message];
@@ -163,8 +162,7 @@ fn mark_blocks(messages: &mut [Message]) {
             mark_each(std::slice::from_mut(message), is_known);
         }
     }
-    // If the block also occurs next to other texts, a lone one is the harness's too, if it is in a list, as a harness
-    // writes.
+    // If the block also occurs next to other texts, a lone one in a list is the harness's too.
     for message in messages.iter_mut().filter(|message| found && !message.bare) {
         if message.parts.iter().all(is_it) {
             mark_each(std::slice::from_mut(message), is_known);
@@ -173,8 +171,7 @@ fn mark_blocks(messages: &mut [Message]) {
 }
 
 /// Marks openings of a harness before the first action. A text that got a reply is the user's, unless the reply merely
-/// acknowledges a known opening. Marks nothing unless some user text remains, so that every conversation keeps a
-/// prompt.
+/// acknowledges a known opening. Marks nothing unless some user text remains, so that a prompt is left.
 fn mark_openings(messages: &mut [Message]) {
     let own = |(at, message): (usize, &'_ Message)| {
         let parts = message.parts.iter().enumerate().filter(|_| message.role == Role::User);

@@ -1,5 +1,4 @@
-//! Messages of the AI SDK as a page displays and stores them (`UIMessage`): parts, with a tool call and its result in
-//! one part.
+//! Messages of the AI SDK as a page displays and stores them (`UIMessage`): a tool call and its result are one part.
 
 use crate::events;
 use crate::format::{Form, Format, plain};

@@ -46,8 +46,7 @@ pub(crate) fn check_any(bytes: &[u8], format: Format, document: &Document) -> Re
     }
 }
 
-/// Returns how much of the content was understood: for entries as reported by their readers, for messages by their
-/// unread blocks.
+/// Returns how much of the content was understood: of entries by their readers' reports, of messages by unread blocks.
 fn share(document: &Document) -> Share {
     let told = document.warnings.iter().find_map(|warning| match warning {
         Warning::Missed { missed, all } => Some(Share {

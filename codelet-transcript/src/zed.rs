@@ -1,5 +1,4 @@
-//! Threads of Zed's agent as stored in its database: messages of the user and of the agent, with tool results next to
-//! their calls.
+//! Threads of Zed's agent as stored in its database: messages, with tool results next to their calls.
 
 use crate::ReadError;
 use crate::actions;

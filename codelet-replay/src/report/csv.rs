@@ -66,8 +66,7 @@ pub fn steps(course: &Course, most: usize) -> String {
     text
 }
 
-/// Returns a line for each column of each policy's charts: the fullest of its requests by layer, and the sums of all of
-/// them.
+/// Returns a line for each column of each policy's charts: its fullest request by layer, and the sums of all.
 pub fn columns(courses: &[Course]) -> String {
     let mut text = String::from("policy,first_request,last_request,fullest_request");
     for at in 0..LAYERS {

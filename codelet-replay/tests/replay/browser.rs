@@ -68,8 +68,7 @@ fn refused(mut stream: TcpStream, is_over: &AtomicBool) -> Option<String> {
     String::from_utf8_lossy(&head).lines().next().map(str::to_owned)
 }
 
-/// Shows a file in the browser, with all of its requests going to a proxy that refuses them. `None` if there is no
-/// browser.
+/// Shows a file in the browser, with all requests going to a proxy that refuses them. `None` if there is no browser.
 fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     proxy.set_nonblocking(true).unwrap();

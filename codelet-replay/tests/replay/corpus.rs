@@ -1,5 +1,4 @@
-//! The recorded conversations, replayed: the presets keep their promises on real sessions, and the cache model predicts
-//! bills.
+//! The recorded conversations, replayed: the presets keep their promises, and the cache model predicts bills.
 
 use codelet_context::economics::Preset;
 use codelet_context::price;

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 /// Quadratic work takes longer at these sizes, linear work a few seconds in a test build.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Returns the CPU time of this thread, if the system reports it, so that a busy machine fails no test; else the
-/// elapsed time.
+/// Returns this thread's CPU time, so that a busy machine fails no test; the elapsed time if it is not available.
 fn worked(since: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|told| told.split_whitespace().next()?.parse().ok());

@@ -335,8 +335,7 @@ fn without_thinking(bills: &[(u64, u64, u64)], without: &[bool]) -> Session {
 
 #[test]
 fn the_check_keeps_what_is_asked_with_thinking_apart_from_what_is_asked_without() {
-    // A head of 8,000, then messages: with thinking, twice without, and with it again, which finds the first one's
-    // entries.
+    // A head of 8,000, then messages: with thinking, twice without, and with it again, which finds the first entries.
     let bills = [
         (0, 8_000, 12_000),
         (9, 8_000, 13_000),

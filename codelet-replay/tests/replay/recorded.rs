@@ -1,5 +1,4 @@
-//! Information that a recording holds about its requests, true or not: models, usage, times; and requests that fit into
-//! no window.
+//! Information that a recording holds about its requests, true or not; and requests that fit into no window.
 
 use crate::common::{figures, read};
 use codelet_context::price;
@@ -79,8 +78,7 @@ fn each_bill_is_priced_by_the_model_of_its_own_request() {
     let by_hand =
         (20_000.0 * 1.25 + 20_100.0 * 6.25 + 20_100.0 * 0.5 + 100.0 * 6.25 + 20_000.0 * 0.1 + 300.0 * 1.25) / 1e6;
     assert!((found.billed - by_hand).abs() < 1e-9, "{found:?} {by_hand}");
-    // Each model has a separate cache, so the first request of each finds nothing and the second one finds the first
-    // one's entries.
+    // Each model has a separate cache: its first request finds nothing, its second one the entries of the first.
     assert_eq!(
         (found.requests, found.unpriced, found.lost, found.warm_heads),
         (4, 0, 0, 0)

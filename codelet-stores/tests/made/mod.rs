@@ -1,5 +1,4 @@
-//! Small databases of every kind, created as their agents create them: with the tables of their sources, and the same
-//! work in each.
+//! Small databases of every kind, created as their agents create them, with the same work in each.
 #![allow(dead_code)]
 
 use rusqlite::{Connection, params};

@@ -112,8 +112,7 @@ pub(crate) fn is_others(text: &Text) -> bool {
     text.extra.get(OTHERS).is_some()
 }
 
-/// Returns whether a field is text that stands on its own. A one-line name or number means nothing without its field
-/// name.
+/// Returns whether a field is text that stands on its own: a one-line name or number needs its field name.
 pub(crate) fn is_text(name: &str, text: &str) -> bool {
     !text.trim().is_empty() && (TEXTS.contains(&name) || name == "stderr" || text.contains('\n'))
 }
@@ -135,8 +134,7 @@ pub(crate) fn of_field(text: String, name: &str) -> Text {
     text_with(text, marked(Extra::default(), FIELD, name))
 }
 
-/// Writes the object with the current state of its texts; `kept` are its kept fields, `also` is appended to its first
-/// text.
+/// Writes the object with the current texts; `kept` are its kept fields, `also` is appended to its first text.
 pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
     let usual = usual(said(result));
     let Some(first) = result.extra.get(SHOWN).and_then(Value::as_str) else {
@@ -196,8 +194,7 @@ pub(crate) fn field(text: &Text) -> Option<&str> {
     text.extra.get(FIELD)?.as_str()
 }
 
-/// Returns the whole text of a result whose fields are several texts: without the field names, information would be
-/// lost.
+/// Returns the whole text of a result whose fields are several texts: they need their field names.
 pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     if objects::is_apart(result) {
         return objects::whole(result);

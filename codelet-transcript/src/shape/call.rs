@@ -28,8 +28,7 @@ pub(super) fn exact(call: &ToolCall) -> String {
     })
 }
 
-/// Writes the call for people: by its arguments if the tool is known, by its action if that is known, or else by its
-/// parameters.
+/// Writes the call for people: by its arguments if the tool is known, else by its action, or by its parameters.
 pub(super) fn picture(call: &ToolCall) -> String {
     if let Some(words) = simple(&call.tool, &call.parameters) {
         return words;

@@ -14,8 +14,7 @@ fn results(request: &Value, format: Format) -> Vec<ToolResult> {
     results.cloned().collect()
 }
 
-/// Returns the success of the results of these calls, in each format that has them; checks that it is written back
-/// unchanged.
+/// Returns the success of the results in each format that has them; checks that it is written back unchanged.
 fn known(request: &Value, format: Format) -> Vec<Option<bool>> {
     results(request, format)
         .into_iter()

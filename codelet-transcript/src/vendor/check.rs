@@ -1,5 +1,4 @@
-//! Checks whether a provider would accept a request, from its JSON: for requests from any source, not only those
-//! written here.
+//! Checks whether a provider would accept a request, from its JSON, whatever program wrote it.
 
 mod anthropic;
 mod chat;
@@ -28,9 +27,8 @@ pub fn list_of(form: Format) -> &'static str {
     }
 }
 
-/// Returns all rules of this format's provider that the request, or a bare list, breaks, roughly in the order of its
-/// messages; none for formats that are not a provider's. Does not check signatures, or anything that only the provider
-/// knows.
+/// Returns all rules of this format's provider that the request, or a bare list, breaks, roughly in message order; none
+/// for formats that are not a provider's. Does not check signatures, or anything that only the provider knows.
 pub fn check(request: &Value, form: Format) -> Vec<Fault> {
     let check = match form {
         Format::Anthropic => anthropic::check,

@@ -19,8 +19,7 @@ const MOST_TOLD: usize = 2_000;
 const REASON: &str = "bound thinking";
 
 /// Adapts the view of an edited conversation for this format's provider: `before` is what the provider has seen,
-/// `envelope` the other fields of the request. Removed content goes to the view's archive. Returns whether anything was
-/// changed.
+/// `envelope` the request's other fields. Removed content goes to the view's archive. Returns whether anything changed.
 pub fn settle(format: Format, envelope: &Map<String, Value>, before: &[Arc<Message>], view: &mut View) -> bool {
     if format != Format::Anthropic || is_same(before, &view.messages) {
         return false;
