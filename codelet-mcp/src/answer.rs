@@ -76,8 +76,8 @@ pub(crate) fn of_resources(mut result: Value) -> Value {
     json!({"content": [{"type": "text", "text": lines.join("\n")}]})
 }
 
-/// Converts a prompt that a server has filled in. If there are messages of other roles, each begins with its role.
-/// `None` if nothing in it can be read.
+/// Converts a prompt that a server has filled in. If there are messages of the assistant, each message begins with its
+/// role. `None` if a message has another role or no content.
 pub(crate) fn of_prompt(mut result: Value, sees_images: bool) -> Option<PromptText> {
     let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else {
         return None;

@@ -62,8 +62,8 @@ impl Row<'_> {
     }
 }
 
-/// A unified diff; empty if the texts are equal. However long the texts are, the changes are shown; of long changes, the
-/// beginning. Where a line is cut, no part of a secret is left; elsewhere, secrets stay.
+/// A unified diff; empty if the texts are equal. However long the texts are, the changes are shown; of long changes,
+/// the beginning. Where a line is cut, no part of a secret is left; elsewhere, secrets stay.
 pub(crate) fn unified(name: &str, old: &str, new: &str, secrets: &Secrets) -> String {
     let (above, rows) = compared(old, new);
     let (added, removed) = signs(&rows);

@@ -123,7 +123,7 @@ impl Obeyed {
     }
 
     /// Records the files that instruct other programs: by name, at the top of a workspace or in a dot folder there, and
-    /// everything below them.
+    /// those below them, [`DEEPEST`] levels deep.
     fn note_orders(&mut self, root: &Path) {
         let is_order = |path: &Path| {
             let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();

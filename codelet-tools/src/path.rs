@@ -239,8 +239,8 @@ pub(crate) fn below(roots: impl IntoIterator<Item = impl AsRef<Path>>, path: &Pa
     found.next().unwrap_or(path)
 }
 
-/// Finds the only name in a folder that looks the same: one that differs in non-breaking spaces (U+00A0, U+202F), curly
-/// quotes, or decomposed accents only. macOS creates such file names, and models write the plain ones.
+/// Finds the only name in a folder that looks the same: one that differs only in non-breaking spaces (U+00A0, U+202F),
+/// curly quotes, or decomposed accents. Files of macOS have such names, and models write others.
 fn lookalike(folder: &Path, name: &OsStr) -> Option<OsString> {
     let read = |name: &OsStr| name.to_str().filter(|name| !is_plain(name)).map(legible);
     let wanted = read(name)?;

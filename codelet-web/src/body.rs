@@ -59,10 +59,7 @@ impl Body {
         Ok(Body { sink, taken: 0 })
     }
 
-    /// Takes more bytes.
-    ///
-    /// # Errors
-    /// Says why no more are wanted.
+    /// Takes more bytes, or says why no more are wanted.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
         const MUCH: &str = "the rest was not read: the limit is 5 MB";
         self.taken += bytes.len();

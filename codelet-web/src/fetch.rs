@@ -194,7 +194,7 @@ async fn addresses(target: &Target, options: &Options, lookup: &Lookup) -> Resul
     if found.is_empty() {
         return Err(format!("could not find the host {name}"));
     }
-    // A name with a private address among others is suspicious, so one is enough to refuse it.
+    // A single private address among others is deliberate, so it is enough to refuse the name.
     for address in &found {
         judge_address(target, address.ip(), options)?;
     }

@@ -1,4 +1,4 @@
-//! How servers exit, and how they are ended.
+//! Servers that exit by themselves, and servers that are ended.
 
 use crate::kit::{Bench, call, connected, is_gone, run, web};
 use codelet_testkit::mcp::{Http, Manner};
