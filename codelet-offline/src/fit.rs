@@ -71,7 +71,7 @@ pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
             spans.push(told..told + count);
             told += count;
         }
-        // If the conversation ends with a reply, the provider continues that: no request precedes it.
+        // Nothing is edited after a reply at the end of the conversation: the provider continues it.
         if all > replied {
             fold.edit(Signals {
                 is_asked: how.is_due && told == items.len(),

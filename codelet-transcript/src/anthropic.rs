@@ -42,8 +42,9 @@ pub(crate) fn items(list: Vec<Value>) -> Result<Vec<Message>, Misfit> {
     Ok(messages)
 }
 
-/// Marks the calls of server tools at the end of a paused reply. The provider resumes such a reply if it is sent back
-/// as the last message, or followed only by the results of client tools; if user text follows, the provider refuses it.
+/// Marks the server tool calls at the end of a paused reply. The provider resumes such a reply if it is sent back as
+/// the last message, or followed only by the results that a program waits for; if user text follows, the provider
+/// refuses it.
 fn mark_pending(messages: &mut [Message]) {
     let Some(last) = request::newest_reply(messages) else {
         return;

@@ -65,7 +65,7 @@ pub(crate) struct Session {
 struct Node {
     parent: Link,
     said: Said,
-    /// True if later requests were to use thinking, if the entry says so.
+    /// True if later requests use thinking; `None` if the entry does not say.
     thinking: Option<bool>,
     /// The time of the entry, in milliseconds since 1970-01-01 UTC.
     time: Option<u64>,

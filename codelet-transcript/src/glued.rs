@@ -30,8 +30,8 @@ pub(crate) fn beginnings(file: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Returns the whole entries within a line, with the length of each in bytes. An entry begins like others of its file,
-/// and ends at the end of the line or where another object begins. In a line that is only truncated, a value in a valid
-/// position counts as an entry.
+/// and ends at the end of the line or where another object begins. In a line that is only truncated, an object in the
+/// position of a value is not an entry.
 pub(crate) fn parts(line: &str, beginnings: &[&[u8]], breaks_off: bool) -> Vec<(Map<String, Value>, usize)> {
     let mut found = Vec::new();
     if has_more_values(line.as_bytes(), MOST_VALUES) {

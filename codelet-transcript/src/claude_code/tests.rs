@@ -340,8 +340,8 @@ fn the_programs_own_notes_are_no_part_of_the_conversation_whatever_they_hold() {
     assert_eq!(document.warnings, []);
 }
 
-/// Returns a block of a reply with its usage: the time in seconds, the prompt's three counts, and the tokens of it
-/// cached for an hour.
+/// Returns a block of a reply with its usage: the seconds of its time, the prompt's three counts, and the tokens cached
+/// for an hour.
 fn billed(id: u32, parent: u32, message: &str, seconds: u32, counts: [u64; 4], block: &str) -> String {
     let [fresh, read, write, hour] = counts;
     let usage = format!(

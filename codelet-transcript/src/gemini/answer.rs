@@ -166,7 +166,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
         many => Some(many.join("\n").into()),
     };
     let mut values = others.and_then(|text| objects::fields(text.body.as_str()));
-    // Once shortened, it is no longer JSON, and is appended to the first text.
+    // Once shortened, it is no longer JSON, and is written in the first of the other fields.
     let cut = others.filter(|_| values.is_none());
     let mut object = Vec::new();
     for (name, value) in kept.into_iter().flat_map(Kept::fields) {
