@@ -1,4 +1,4 @@
-//! Commands that begin with a slash: what makes sense without a terminal, answered where the model's answers stand.
+//! Slash commands that make sense without a terminal, answered as messages in the conversation.
 
 use crate::editor::{clean, fenced};
 use crate::seat::Seat;
@@ -14,7 +14,7 @@ use codelet_context::pin::Pin;
 use std::sync::Arc;
 
 impl Seat {
-    /// Does a command. `None` where there is no such one: then it is a prompt like any other.
+    /// Runs a command. Returns `None` for an unknown one, which is then treated as a prompt.
     pub async fn command(
         &mut self,
         word: &str,
@@ -58,7 +58,7 @@ impl Seat {
         Some(Ok(StopReason::EndTurn))
     }
 
-    /// Sends a prompt of a file or a server, once it is shown.
+    /// Sends a prompt of a file or a server after showing it.
     async fn offered(
         &mut self,
         command: &str,
@@ -98,7 +98,7 @@ impl Seat {
         if was_interrupted {
             return Ok(StopReason::Cancelled);
         }
-        // Where it was refused, the listener was told.
+        // A refusal was reported to the listener.
         if done.is_ok() {
             self.editor
                 .say("The conversation was compacted; /undo-compact undoes it.");
@@ -106,7 +106,7 @@ impl Seat {
         Ok(StopReason::EndTurn)
     }
 
-    /// Enters plan mode or leaves it, with or without the plan.
+    /// Enters plan mode, or leaves it with or without carrying out the plan.
     async fn plan(&mut self, arguments: &str, cancelled: &RequestCancellation) -> Result<StopReason, Error> {
         let is_on = self.reach.gate.permission() == Permission::Plan;
         match plan::wanted(arguments) {
@@ -131,7 +131,7 @@ impl Seat {
             }
             Wanted::Edit => match plan::proposed(&self.session) {
                 Some((_, proposed)) => {
-                    // Nobody can write where an editor's user writes.
+                    // ACP cannot prefill the editor's input.
                     let text = fenced(&clean(&plan::to_be_changed(&proposed)), "");
                     self.editor
                         .say(&format!("Change this as you like, and send it:\n\n{text}"));
@@ -142,7 +142,7 @@ impl Seat {
         Ok(StopReason::EndTurn)
     }
 
-    /// Goes back to the permission of before.
+    /// Restores the permission from before plan mode.
     fn leave_plan(&mut self) {
         let permission = self.reach.gate.behind_plan();
         self.go_as_far_as(permission);
@@ -176,7 +176,7 @@ impl Seat {
         }
     }
 
-    /// Shows what going back to a prompt comes to, or goes back. The list only looks, and is shown like other commands that do.
+    /// Previews a rewind, or carries it out. The list is handled with the other commands that only look.
     async fn rewind(&mut self, arguments: &str) {
         match wanted(arguments) {
             RewindCommand::Preview(number) => match self.session.rewind_preview(number).await {

@@ -1,4 +1,4 @@
-//! What can be chosen in a session: how far the tools may go, the model, and how much it thinks.
+//! The options of a session: permission, model and thinking effort.
 
 use crate::host::Reach;
 use agent_client_protocol::v1::schema::{
@@ -8,14 +8,14 @@ use codelet_agent::effort::Effort;
 use codelet_agent::permission::{Gate as _, Permission};
 use codelet_agent::session::Session;
 
-/// The options by which they are named.
+/// The ids of the options.
 pub(crate) const MODE: &str = "mode";
 pub(crate) const MODEL: &str = "model";
 pub(crate) const EFFORT: &str = "effort";
-/// The effort that the provider takes by itself.
+/// The value for the provider's default effort.
 const DEFAULT: &str = "default";
 
-/// What somebody reads of a permission.
+/// The name and description of a permission.
 fn words(permission: Permission) -> (&'static str, &'static str) {
     match permission {
         Permission::Plan => ("Plan", "Only looks, and answers with a plan"),
@@ -31,7 +31,7 @@ fn words(permission: Permission) -> (&'static str, &'static str) {
     }
 }
 
-/// The modes, and the one that holds.
+/// The modes, and the current one.
 pub(crate) fn modes(reach: &Reach) -> SessionModeState {
     let modes = Permission::ALL.map(|permission| {
         let (name, description) = words(permission);
@@ -40,7 +40,7 @@ pub(crate) fn modes(reach: &Reach) -> SessionModeState {
     SessionModeState::new(reach.gate.permission().name(), modes.to_vec())
 }
 
-/// Lets the tools go as far as a mode says; no if there is none of that name.
+/// Switches to the permission of this mode; returns false if there is none of that name.
 pub(crate) fn set_mode(reach: &Reach, name: &str) -> bool {
     let Some(permission) = Permission::from_name(name) else {
         return false;
@@ -49,13 +49,13 @@ pub(crate) fn set_mode(reach: &Reach, name: &str) -> bool {
     true
 }
 
-/// Lets the tools go as far as this.
+/// Sets the permission of the gate and the tools.
 pub(crate) fn permit(reach: &Reach, permission: Permission) {
     reach.gate.permit(permission);
     (reach.permit)(permission);
 }
 
-/// An effort by its name; none if there is no such one.
+/// Parses an effort; `None` if it is unknown.
 pub(crate) fn effort(name: &str) -> Option<Option<Effort>> {
     match name {
         DEFAULT => Some(None),
@@ -63,7 +63,7 @@ pub(crate) fn effort(name: &str) -> Option<Option<Effort>> {
     }
 }
 
-/// The modes as an option: editors that know options look at nothing else.
+/// The modes as an option: editors that support options ignore modes.
 pub(crate) fn mode_option(reach: &Reach) -> SessionConfigOption {
     let modes = Permission::ALL.map(|permission| {
         let (name, description) = words(permission);
@@ -74,7 +74,7 @@ pub(crate) fn mode_option(reach: &Reach) -> SessionConfigOption {
         .description("What the tools may do without asking".to_owned())
 }
 
-/// All options with what holds of each; the mode is the first.
+/// All options with their current values; the mode comes first.
 pub(crate) fn options(reach: &Reach, session: &Session) -> Vec<SessionConfigOption> {
     let mut models = reach.models.clone();
     if !models.contains(&reach.model) {

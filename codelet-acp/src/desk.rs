@@ -1,4 +1,4 @@
-//! The connection: what the editor asks goes to the session that it is about.
+//! The connection: dispatches the editor's requests to their sessions.
 
 use crate::editor::{Editor, Shows, clean, clean_line};
 use crate::host::{Host, Listed, Server, ServerReach, Unopened, Wanted};
@@ -28,14 +28,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinSet, LocalSet};
 
-/// How long sessions may take to end once the editor is gone.
+/// Maximum time for sessions to end after the editor is gone.
 const PARTING: Duration = Duration::from_secs(1);
-/// Sessions of a page of the list.
+/// Sessions per page of the list.
 const PAGE: usize = 50;
 /// Characters of a session's title.
 const TITLE: usize = 120;
 
-/// What an editor asks.
+/// A request of the editor.
 enum Asked {
     Initialize(Shows, Responder<InitializeResponse>),
     New(NewSessionRequest, Responder<NewSessionResponse>),
@@ -48,11 +48,11 @@ enum Asked {
     Choose(SetSessionConfigOptionRequest, Responder<SetSessionConfigOptionResponse>),
 }
 
-/// Answers an editor until it closes `input`, or `stop` is thrown. Whatever was started for its sessions is ended before this
-/// returns, or after a second.
+/// Serves an editor until it closes `input`, or `stop` is thrown. Processes started for its sessions are ended before
+/// this returns, for at most a second.
 ///
 /// # Errors
-/// When the pipes break, in a sentence.
+/// If the pipes fail, in a sentence.
 pub async fn serve(
     host: impl Host + 'static,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -87,7 +87,7 @@ pub async fn serve(
             Ok(())
         });
         let served = served.await;
-        // Sessions end with those who speak to them.
+        // Sessions end when their senders are dropped.
         desk.skip.throw();
         desk.sessions.borrow_mut().clear();
         let _ = tokio::time::timeout(PARTING, async { while seats.join_next().await.is_some() {} }).await;
@@ -96,13 +96,13 @@ pub async fn serve(
     served.await.map_err(|error| error.message)
 }
 
-/// The protocol, with each message handed on to `ask`.
+/// Speaks the protocol and forwards each message to `ask`.
 async fn connected(
     lines: impl agent_client_protocol::ConnectTo<Agent> + 'static,
     ask: UnboundedSender<Asked>,
     work: impl AsyncFnOnce(ConnectionTo<Client>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    // A request that nobody takes any more is answered by the crate.
+    // The protocol crate answers a request whose responder is dropped.
     macro_rules! hand_on {
         ($asked:ident) => {{
             let ask = ask.clone();
@@ -146,9 +146,9 @@ struct Desk<H> {
     backlog: Backlog,
     shows: Cell<Shows>,
     sessions: RefCell<HashMap<SessionId, UnboundedSender<Order>>>,
-    /// Thrown when nobody waits for sessions any more that still begin.
+    /// Thrown when sessions that are still starting are no longer needed.
     skip: Interrupt,
-    /// When the connection began, so that no session is taken for one of another process.
+    /// The time at which the connection began; keeps session ids distinct from those of other processes.
     begun: u128,
     number: Cell<u64>,
 }
@@ -212,7 +212,7 @@ impl<H: Host + 'static> Desk<H> {
         }
     }
 
-    /// Whatever is said here holds.
+    /// Describes the agent's capabilities; everything declared here is implemented.
     fn initialized(&self) -> InitializeResponse {
         let sessions = SessionCapabilities::new()
             .list(SessionListCapabilities::new())
@@ -238,7 +238,7 @@ impl<H: Host + 'static> Desk<H> {
         hand_on(self.sessions.borrow().get(id), id, responder, order);
     }
 
-    /// Begins a session beside the others. What is said to it meanwhile waits for it.
+    /// Starts a session concurrently with the others. Its messages are queued until it is ready.
     fn open(
         self: &Rc<Self>,
         id: SessionId,
@@ -301,7 +301,7 @@ impl<H: Host + 'static> Desk<H> {
     ) {
         let id = request.session_id.clone();
         let live = self.sessions.borrow().get(&id).cloned();
-        // One that lives here is shown again as it stands.
+        // A session that is already open is replayed as it is.
         if live.as_ref().is_some_and(|live| !live.is_closed()) {
             return hand_on(live.as_ref(), &id, responder, Order::Replay);
         }
@@ -324,7 +324,7 @@ impl<H: Host + 'static> Desk<H> {
     }
 }
 
-/// A page of the recorded sessions. A cursor is the number of the first.
+/// A page of the recorded sessions. The cursor is the index of the first.
 fn page(all: &[Listed], cursor: Option<&str>) -> ListSessionsResponse {
     let from = cursor.and_then(|cursor| cursor.parse::<usize>().ok());
     let from = from.unwrap_or(0).min(all.len());
@@ -341,7 +341,7 @@ fn page(all: &[Listed], cursor: Option<&str>) -> ListSessionsResponse {
     }
 }
 
-/// Hands an order to a session; where there is none, the editor is told.
+/// Sends an order to a session; reports an error to the editor if there is none.
 fn hand_on<T: agent_client_protocol::JsonRpcResponse>(
     sender: Option<&UnboundedSender<Order>>,
     id: &SessionId,

@@ -1,33 +1,33 @@
-//! Unified diffs as the pairs of texts that an editor shows.
+//! Converts unified diffs into the text pairs that an editor shows.
 
 use agent_client_protocol::v1::schema::{Diff, ToolCallContent, ToolCallLocation};
 use codelet_text::unified::{Line, Reader, Sign};
 use std::path::Path;
 
-/// What a diff comes to for an editor.
+/// A diff as an editor shows it.
 #[derive(Default)]
 pub(crate) struct Shown {
-    /// A pair of texts for each hunk.
+    /// A text pair for each hunk.
     pub content: Vec<ToolCallContent>,
-    /// Where each begins.
+    /// The location of each hunk.
     pub locations: Vec<ToolCallLocation>,
-    /// What is to be known besides, a sentence each.
+    /// Further remarks, a sentence each.
     pub remarks: Vec<String>,
 }
 
 /// The two texts of a hunk.
 struct Hunk {
-    /// The line of the new text at which it begins.
+    /// Its first line in the new text.
     line: u64,
     old: String,
     new: String,
-    /// Nothing stood there before.
+    /// The file is new.
     is_first: bool,
-    /// What became of the last line.
+    /// The sign of the last line.
     sign: Sign,
 }
 
-/// Reads a unified diff; relative names begin at `base`. What is none is passed over.
+/// Parses a unified diff; relative names are resolved against `base`. Ignores anything else.
 pub(crate) fn shown(diff: &str, base: &Path) -> Shown {
     let mut shown = Shown::default();
     let (mut name, mut hunk): (&str, Option<Hunk>) = ("", None);
@@ -95,14 +95,14 @@ impl Hunk {
         }
     }
 
-    /// The line that came last has no end.
+    /// Removes the line end of the last line.
     fn unend(&mut self) {
         for side in self.sides() {
             side.truncate(side.strip_suffix('\n').map_or(side.len(), str::len));
         }
     }
 
-    /// The texts that the last line is of.
+    /// The texts that contain the last line.
     fn sides(&mut self) -> impl Iterator<Item = &mut String> {
         let old = (self.sign != Sign::Added).then_some(&mut self.old);
         let new = (self.sign != Sign::Removed).then_some(&mut self.new);
@@ -153,7 +153,7 @@ mod tests {
         for text in ["", "hello\n", "@@ -x +1 @@\n+a", "@@ -1 +1", "+++ a\n@@ -é,1 +1 @@\né"] {
             assert!(shown(text, Path::new("/")).content.is_empty(), "{text:?}");
         }
-        // One that is cut off shows what is there.
+        // A truncated diff shows what is there.
         assert_eq!(shown("+++ a\n@@ -1,3 +1,3 @@\n é", Path::new("/")).content.len(), 1);
     }
 }

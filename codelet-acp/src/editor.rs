@@ -1,4 +1,4 @@
-//! The editor as a session sees it: where its updates go, and what it can show.
+//! The editor as a session sees it: the receiver of updates, and its capabilities.
 
 use crate::lines::Backlog;
 use agent_client_protocol::Client;
@@ -10,12 +10,12 @@ use agent_client_protocol::v1::schema::{
 use codelet_text::short::clip;
 use codelet_text::unseen::is_harmful;
 
-/// What an editor says that it can show.
+/// The editor's display capabilities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Shows {
-    /// Compactions as such.
+    /// Supports compaction updates.
     pub compactions: bool,
-    /// Notices as such.
+    /// Supports notices.
     pub notices: bool,
 }
 
@@ -29,7 +29,7 @@ impl Shows {
     }
 }
 
-/// Where the updates of a session go.
+/// The receiver of a session's updates.
 #[derive(Clone)]
 pub(crate) struct Editor {
     pub connection: ConnectionTo<Client>,
@@ -39,7 +39,7 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Sends an update. An editor that is gone is noticed where its messages are waited for.
+    /// Sends an update. An editor that is gone is noticed where its messages are awaited.
     pub fn update(&self, update: SessionUpdate) {
         if self
             .connection
@@ -50,12 +50,12 @@ impl Editor {
         }
     }
 
-    /// Says something in Codelet's own name, where the answers of the model stand.
+    /// Sends a message of Codelet itself as part of the conversation.
     pub fn say(&self, text: &str) {
         self.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(text_block(text))));
     }
 
-    /// Tells something that is to be known.
+    /// Sends a notice.
     pub fn notice(&self, severity: NoticeSeverity, text: &str) {
         let text = clean(text);
         let (title, more) = text
@@ -72,30 +72,30 @@ impl Editor {
             }));
             return;
         }
-        // Markdown shows a quotation apart from what the model says.
+        // A Markdown quotation distinguishes it from the model's text.
         let lines: Vec<String> = text.trim().lines().map(|line| format!("> {line}")).collect();
         self.say(&format!("\n\n{}\n\n", lines.join("\n")));
     }
 }
 
-/// A text as content.
+/// A text as a content block.
 pub(crate) fn text_block(text: impl Into<String>) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// A text as an editor may show it: what a terminal would obey, and what hides or turns the writing, is spelt out. Nothing is left out: it
-/// may be what somebody is asked about.
+/// Sanitizes a text for an editor: terminal control characters and invisible or bidirectional characters are spelt out.
+/// Nothing is left out, since the user may be asked about the text.
 pub(crate) fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let (mut before, mut chars) = (None, text.chars().peekable());
     while let Some(c) = chars.next() {
         match c {
             '\n' | '\t' => shown.push(c),
-            // It ends a line with the next one.
+            // It ends a line together with the next character.
             '\r' if chars.peek() == Some(&'\n') => {}
             c if is_harmful(before, c, chars.peek().copied()) => {
                 shown.push_str(&format!("<U+{:04X}>", u32::from(c)));
-                // What was spelt out joins nothing any more.
+                // A character that was spelt out no longer joins the next one.
                 before = None;
                 continue;
             }
@@ -106,13 +106,13 @@ pub(crate) fn clean(text: &str) -> String {
     shown
 }
 
-/// The same on one line of at most so many characters.
+/// The same on one line of at most `most` characters.
 pub(crate) fn clean_line(text: &str, most: usize) -> String {
     let text = clean(text).replace(['\n', '\t'], " ");
     clip(&text, most).into_owned()
 }
 
-/// A text in a fence that nothing in it ends, for whoever shows Markdown.
+/// A Markdown code fence longer than any in the text.
 pub(crate) fn fenced(text: &str, language: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);

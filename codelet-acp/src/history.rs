@@ -1,4 +1,4 @@
-//! What was said in a session before, as updates.
+//! The earlier conversation of a session, as updates.
 
 use crate::editor::{Editor, text_block};
 use crate::updates::{call, output};
@@ -10,7 +10,7 @@ use codelet_context::message::{Message, Origin, Part, Role, ToolCall, ToolResult
 use std::path::Path;
 use std::sync::Arc;
 
-/// Tells the editor all that was said, in order. What the user's side has added to it, such as reminders, is no part of that.
+/// Sends the whole conversation to the editor, in order, without additions such as reminders.
 pub(crate) async fn replay(session: &Session, editor: &Editor, base: &Path) {
     for (number, message) in (0u64..).zip(session.said()) {
         editor.backlog.room().await;
@@ -46,7 +46,7 @@ fn updates(message: &Arc<Message>, number: u64, base: &Path) -> Vec<SessionUpdat
     message.parts.iter().filter_map(update).collect()
 }
 
-/// A call of an earlier turn. Its tool need not be one of ours.
+/// A call of an earlier turn. Its tool need not exist here.
 fn earlier(made: &ToolCall, base: &Path) -> agent_client_protocol::v1::schema::ToolCall {
     let about = match (&made.action.command, &made.action.paths[..]) {
         (Some(line), _) => line.as_str().to_owned(),

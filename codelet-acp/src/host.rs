@@ -1,4 +1,4 @@
-//! What an editor's sessions need of the world.
+//! The outside world as an editor's sessions need it.
 
 use codelet_agent::asking::{Asking, Question};
 use codelet_agent::interrupt::Interrupt;
@@ -14,129 +14,130 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Whoever makes sessions.
+/// Creates sessions.
 pub trait Host {
     /// The version of the program.
     fn version(&self) -> &str;
 
-    /// Makes a session. What takes its time, such as servers that do not answer, is given up when `skip` is thrown.
+    /// Starts a session. Slow work, such as waiting for servers that do not answer, is skipped when `skip` is thrown.
     fn open(&self, wanted: Wanted, skip: Interrupt) -> LocalBoxFuture<'_, Result<Begun, Unopened>>;
 
-    /// The sessions that agents on this machine have recorded, the newest first; with a folder, those that worked in it.
+    /// The sessions recorded by agents on this machine, newest first; with a directory, only those that worked in it.
     fn recorded(&self, directory: Option<PathBuf>) -> LocalBoxFuture<'static, Vec<Listed>>;
 }
 
-/// What is wanted of a session.
+/// A request for a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Where it works.
+    /// Its working directory.
     pub directory: PathBuf,
-    /// Folders that it may use like the workspace.
+    /// Further directories that it may use like the workspace.
     pub added: Vec<PathBuf>,
-    /// Servers of tools that it has besides those of the settings.
+    /// MCP servers in addition to those of the settings.
     pub servers: Vec<Server>,
     /// Text appended to the system prompt.
     pub append_system: Option<String>,
-    /// The recorded session from which it goes on: a file, or an id.
+    /// The recorded session that it continues: a file, or an id.
     pub recorded: Option<String>,
 }
 
-/// A server of tools.
+/// An MCP server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Server {
     /// Its name, as the editor shows it.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub reach: ServerReach,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ServerReach {
-    /// A program that is started.
+    /// A program to be started.
     Program {
         /// The program.
         command: PathBuf,
         /// Its arguments.
         arguments: Vec<String>,
-        /// Variables of its environment.
+        /// Environment variables.
         environment: Vec<(String, String)>,
     },
-    /// It runs already.
+    /// A running server.
     Http {
-        /// Its address.
+        /// Its URL.
         url: String,
         /// Headers of each request.
         headers: Vec<(String, String)>,
     },
 }
 
-/// A session that can begin.
+/// A session that is ready to start.
 pub struct Begun {
     /// The session.
     pub session: Session,
-    /// What it needs of the world.
+    /// Its access to the outside world.
     pub reach: Reach,
-    /// What is to be known of it.
+    /// Notices about it.
     pub notices: Vec<String>,
-    /// Why what it goes on from was compacted at once, and what that came to.
+    /// Why the continued conversation was compacted at once, and the result.
     pub compacted: Option<(Reason, Notice)>,
 }
 
-/// Why a session cannot begin, in a sentence.
+/// Why a session cannot start, in a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unopened {
-    /// There is no recorded session of that name, or it cannot be read.
+    /// The recorded session does not exist or cannot be read.
     Unknown(String),
-    /// The editor asks for something that is not there, such as a folder.
+    /// The editor's request refers to something that does not exist, such as a directory.
     Unfit(String),
-    /// Anything else, such as a key that is missing.
+    /// Any other reason, such as a missing API key.
     Failed(String),
 }
 
-/// Asks for the model of this name.
+/// Connects to the model of this name.
 pub type Connect = Box<dyn Fn(String) -> LocalBoxFuture<'static, Result<Box<dyn Model>, String>>>;
-/// What a command that only looks at a session shows, given its word and what stands behind it; `None` where it is none.
+/// Returns the output of a command that only looks at a session, given its word and arguments; `None` for any other
+/// command.
 pub type Look = Arc<dyn Fn(&Session, &str, &str) -> Option<String> + Send + Sync>;
-/// Makes pictures of their base64; the other text says which of them this model does not see, and why.
+/// Decodes base64 images; the second result says which of them this model does not see, and why.
 pub type Pictures = Box<dyn Fn(&[String], &Profile) -> Result<(Vec<Image>, Option<String>), String>>;
 
-/// What a session needs of the world and cannot reach itself.
+/// The outside world as a session needs it.
 pub struct Reach {
-    /// Who asks for permission.
+    /// The gate that asks for permission.
     pub gate: Asking,
-    /// Where the questions arrive.
+    /// The gate's questions.
     pub questions: UnboundedReceiver<Question>,
-    /// Tells the tools how far they may go.
+    /// Applies a permission to the tools.
     pub permit: Box<dyn Fn(Permission)>,
-    /// Where the session works: relative names of files begin there.
+    /// The working directory, against which relative file names are resolved.
     pub directory: PathBuf,
     /// Connects to another model.
     pub connect: Connect,
-    /// The name of the model that is asked.
+    /// The name of the current model.
     pub model: String,
-    /// Models that are known by name.
+    /// Known model names.
     pub models: Vec<String>,
-    /// Commands that can be said, beside the prompts of servers.
+    /// The available commands, except the servers' prompts.
     pub commands: Vec<Command>,
     /// Commands that need a terminal, without the slash.
     pub of_terminals: Vec<&'static str>,
-    /// What those show that only look.
+    /// The output of commands that only look.
     pub look: Look,
-    /// Makes pictures.
+    /// Decodes images.
     pub pictures: Pictures,
-    /// Who offers prompts as commands.
+    /// The source of prompts that can be used as commands.
     pub prompts: Arc<dyn PromptSource>,
-    /// Ends what was started for the session.
+    /// Ends the processes started for the session.
     pub end: Box<dyn FnOnce() -> LocalBoxFuture<'static, ()>>,
 }
 
-/// A command that begins with a slash.
+/// A slash command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
-    /// How it is written, without the slash.
+    /// Its name, without the slash.
     pub word: String,
-    /// What may stand behind it; empty for nothing.
+    /// Its arguments, in usage notation; empty for none.
     pub arguments: String,
     /// One line of help.
     pub help: String,
@@ -145,12 +146,12 @@ pub struct Command {
 /// A recorded session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
-    /// The name under which it can be opened.
+    /// Its id, by which it can be opened.
     pub id: String,
-    /// Where it worked.
+    /// Its working directory.
     pub directory: PathBuf,
-    /// What it is about.
+    /// Its title.
     pub title: Option<String>,
-    /// When something was last said in it, as ISO 8601.
+    /// The time of its last message, as ISO 8601.
     pub updated: String,
 }

@@ -1,13 +1,13 @@
 //! Sessions in an editor: the Agent Client Protocol, version 1, over a pair of pipes.
 //!
-//! [`serve`] answers an editor until it goes away. Each of its sessions is a task of its own, which takes what the editor says
-//! one thing after the other, and stays awake while the model works: interruptions are heard, questions are asked, and what
-//! happens is sent on as updates.
+//! [`serve`] serves an editor until it disconnects. Each session is a task that handles the editor's messages one after
+//! the other, and stays responsive while the model works: it handles interrupts, asks questions, and sends events as
+//! updates.
 //!
-//! What it leaves out: it decides nothing of the agent's, opens no file and reaches no provider. Sessions, and what they need of
-//! the world, come from a [`Host`]. It does not read or write through the editor either: decision 0044 says why.
+//! This crate makes no agent decisions, opens no file and calls no provider. Sessions, and their access to the outside
+//! world, come from a [`Host`]. It does not read or write files through the editor either; decision 0044 says why.
 //!
-//! Where to read next: `desk.rs` for the connection, `seat.rs` for one session, `updates.rs` for what happens as messages.
+//! Where to read next: `desk.rs` for the connection, `seat.rs` for one session, `updates.rs` for events as messages.
 
 mod answers;
 mod chosen;

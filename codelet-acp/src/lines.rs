@@ -1,4 +1,4 @@
-//! The pipes: one JSON-RPC message a line. A line that is too long is not held, and what waits to be written is counted.
+//! The pipes: one JSON-RPC message per line. Overlong lines are not buffered, and unwritten updates are counted.
 
 use futures_util::{Sink, Stream, sink, stream};
 use std::io;
@@ -8,13 +8,13 @@ use tokio::io::AsyncRead;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Notify;
 
-/// The most of a line, in bytes: as many pictures as a prompt may have, and more text than any window takes.
+/// Maximum bytes of a line: as many images as a prompt may have, and more text than any context window holds.
 const LONGEST: u64 = 32 * 1024 * 1024;
-/// Updates that wait to be written before whoever makes them waits too.
+/// Maximum number of unwritten updates before their producers wait.
 const MOST_WAITING: usize = 2_000;
-/// What stands in an update and in nothing else: in a text, its quotes are escaped.
+/// Occurs in updates and nowhere else: inside a text, its quotes are escaped.
 const UPDATE: &str = r#""method":"session/update""#;
-/// What stands for a line that cannot be read as text, or is too long: it is no JSON, and is answered as such.
+/// Replaces a line that is not UTF-8 or too long: it is invalid JSON and is answered as such.
 const UNREADABLE: &str = "\u{0}";
 
 /// The lines of an input.
@@ -28,7 +28,7 @@ pub(crate) fn incoming(
                 Ok(Some(line)) => line,
                 Err(error) => return Some((Err(error), input)),
             };
-            // Some write an empty line at the end.
+            // Some clients end their output with an empty line.
             if !line.trim().is_empty() {
                 return Some((Ok(line), input));
             }
@@ -36,7 +36,7 @@ pub(crate) fn incoming(
     })
 }
 
-/// The next line; none at the end of the input.
+/// Reads the next line; `None` at the end of the input.
 async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     if (&mut *input).take(LONGEST).read_until(b'\n', &mut line).await? == 0 {
@@ -44,7 +44,7 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     }
     if line.len() as u64 == LONGEST && line.last() != Some(&b'\n') {
         let mut rest = Vec::new();
-        // No more than a buffer of it at once.
+        // At most one buffer of it at a time.
         while rest.last() != Some(&b'\n') {
             rest.clear();
             if (&mut *input).take(64 * 1024).read_until(b'\n', &mut rest).await? == 0 {
@@ -56,7 +56,7 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     Ok(Some(String::from_utf8(line).unwrap_or_else(|_| UNREADABLE.to_owned())))
 }
 
-/// The lines of an output, each written as it comes. `backlog` learns of it.
+/// The lines of an output, each written as it arrives. `backlog` counts the written updates.
 pub(crate) fn outgoing(
     output: impl AsyncWrite + Send + Unpin + 'static,
     backlog: Backlog,
@@ -75,7 +75,7 @@ pub(crate) fn outgoing(
     })
 }
 
-/// How many updates wait to be written. Clones are of the same.
+/// Counts updates that wait to be written. Clones share the count.
 #[derive(Clone, Default)]
 pub(crate) struct Backlog(Arc<Waiting>);
 
@@ -87,12 +87,12 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// One more waits.
+    /// Counts an update that waits.
     pub fn sent(&self) {
         self.0.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One was written.
+    /// Counts an update that was written.
     fn written(&self) {
         self.0.written.fetch_add(1, Ordering::Relaxed);
         self.0.bell.notify_waiters();
@@ -106,7 +106,7 @@ impl Backlog {
         sent.saturating_sub(written) >= MOST_WAITING
     }
 
-    /// Waits until there is room: a model that writes faster than its reader reads must not fill the memory.
+    /// Waits until there is room: a model that is faster than its reader must not fill the memory.
     pub async fn room(&self) {
         while self.is_full() {
             let written = self.0.bell.notified();

@@ -1,4 +1,4 @@
-//! Questions for permission, as the editor is asked them.
+//! Permission questions to the editor.
 
 use crate::diff;
 use crate::editor::{Editor, clean, clean_line, fenced, text_block};
@@ -19,12 +19,12 @@ const ONCE: &str = "allow_once";
 const ALWAYS: &str = "allow_always";
 const PROJECT: &str = "allow_in_project";
 const REJECT: &str = "reject";
-/// Characters of what always would permit.
+/// Maximum characters of the patterns that "always" would permit.
 const PATTERN: usize = 200;
-/// Characters of a sentence, with the names that stand in it.
+/// Maximum characters of a sentence, including the names in it.
 const SENTENCE: usize = 1_000;
 
-/// What somebody has answered.
+/// An answer of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Answer {
     Word(Word),
@@ -58,7 +58,7 @@ impl Questions {
         self.answers.push(Box::pin(async move { (number, asked.await.ok()) }));
     }
 
-    /// Waits until a question has its answer; returns what is to be told of it. Without end where none is asked.
+    /// Waits for an answer and applies it; returns a message about it, if any. Never returns while no question is open.
     pub async fn answered(&mut self, editor: &Editor) -> Option<String> {
         let Some((number, answer)) = self.answers.next().await else {
             return std::future::pending().await;
@@ -75,14 +75,15 @@ impl Questions {
                 None
             }
             Some(Answer::Keep) => keep(question),
-            // It was given up: nobody needs the answer.
+            // The request was cancelled: nobody needs the answer.
             None => None,
         };
         self.settle();
         told
     }
 
-    /// Takes back what need not be asked any more: another answer has permitted it, or its call was interrupted.
+    /// Withdraws questions that need no answer any more: another answer has permitted them, or their call was
+    /// interrupted.
     fn settle(&mut self) {
         let moot: Vec<u64> = self
             .waiting
@@ -100,7 +101,7 @@ impl Questions {
 }
 
 impl Drop for Questions {
-    /// What was not answered is a no.
+    /// An unanswered question counts as a refusal.
     fn drop(&mut self) {
         for (question, abort) in std::mem::take(&mut self.waiting).into_values() {
             abort.abort();
@@ -109,7 +110,7 @@ impl Drop for Questions {
     }
 }
 
-/// Permits it in this project from now on, as the proposal says.
+/// Permits it in this project from now on, as proposed.
 fn keep(question: Question) -> Option<String> {
     let patterns = question.proposal.as_deref().map(|text| question.patterns(text));
     match patterns {
@@ -121,7 +122,7 @@ fn keep(question: Question) -> Option<String> {
     }
 }
 
-/// What an answer means. What is none of ours permits nothing.
+/// Interprets an answer. An unknown option permits nothing.
 fn answer(outcome: RequestPermissionOutcome) -> Answer {
     match outcome {
         RequestPermissionOutcome::Selected(selected) => match &*selected.option_id.0 {
@@ -156,7 +157,7 @@ fn request(question: &Question, editor: &Editor, base: &Path) -> RequestPermissi
     RequestPermissionRequest::new(editor.id.clone(), call, options(question))
 }
 
-/// What may be answered: the same that a terminal offers.
+/// The possible answers: the same as in a terminal.
 fn options(question: &Question) -> Vec<PermissionOption> {
     let mut options = vec![PermissionOption::new(
         ONCE,
@@ -168,7 +169,7 @@ fn options(question: &Question) -> Vec<PermissionOption> {
         let name = format!("Always allow in this session: {}", clean_line(&grants, PATTERN));
         options.push(PermissionOption::new(ALWAYS, name, PermissionOptionKind::AllowAlways));
     }
-    // What does not fit on the button is not agreed to for good.
+    // A pattern that does not fit on the button cannot be agreed to permanently.
     let is_shown = |text: &&str| text.chars().count() <= PATTERN && question.patterns(text).is_ok();
     if let Some(proposal) = question.proposal.as_deref().filter(is_shown) {
         let name = format!("Always allow in this project: {}", clean_line(proposal, PATTERN));
@@ -182,13 +183,13 @@ fn options(question: &Question) -> Vec<PermissionOption> {
     options
 }
 
-/// What always would permit.
+/// The patterns that "always" would permit.
 fn always(grants: &[Grant]) -> String {
     let grants: Vec<String> = grants.iter().map(|grant| grant.named().0).collect();
     grants.join(", ")
 }
 
-/// What always would permit, where the button has no room for all of it.
+/// The same as content, if the button has no room for all of it.
 fn extent(always: &str) -> Vec<ToolCallContent> {
     if clean_line(always, usize::MAX).chars().count() <= PATTERN {
         return Vec::new();
@@ -201,7 +202,7 @@ fn content(facts: &[Fact<'_>], base: &Path) -> Vec<ToolCallContent> {
     facts.iter().flat_map(|fact| shown(fact, base)).collect()
 }
 
-/// A fact for whoever shows Markdown.
+/// A fact as Markdown.
 fn shown(fact: &Fact<'_>, base: &Path) -> Vec<ToolCallContent> {
     let text = |text: String| ToolCallContent::from(text_block(text));
     match fact {
@@ -216,12 +217,12 @@ fn shown(fact: &Fact<'_>, base: &Path) -> Vec<ToolCallContent> {
     }
 }
 
-/// A text to its last character: what is not shown must not be permitted.
+/// A text in full: nothing hidden may be permitted.
 fn exactly(text: &str, language: &str) -> ToolCallContent {
     text_block(fenced(&clean(text), language)).into()
 }
 
-/// A sentence on one line, in which nothing is hidden or turned into something else as Markdown would.
+/// A sentence on one line, escaped so that Markdown neither hides nor transforms anything in it.
 fn prose(sentence: &str) -> String {
     let mut out = String::new();
     for c in clean_line(sentence, SENTENCE).chars() {
@@ -233,7 +234,7 @@ fn prose(sentence: &str) -> String {
     out
 }
 
-/// A change as it is shown with its question. The ends of its lines are part of it.
+/// A change as shown with its question. Its line ends are significant.
 fn spelt(content: ToolCallContent) -> ToolCallContent {
     let spelt = |text: &str| {
         let lines = text.split_inclusive("\r\n");
@@ -263,7 +264,7 @@ mod tests {
     use codelet_agent::tool::{Lack, Looking};
     use serde_json::{Value, json};
 
-    /// What is shown of a question, as the editor gets it.
+    /// The content of a question, as the editor receives it.
     fn told(needs: &[Need], permission: Permission, task: Option<&str>, wary: Option<&str>) -> Vec<Value> {
         let asked = Asked {
             call: "call_1",

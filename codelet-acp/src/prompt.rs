@@ -1,4 +1,4 @@
-//! What an editor sends as a prompt: the user's own words, pictures, and texts of others that go with them.
+//! Parses the editor's prompts: the user's own text, images, and attached texts of others.
 
 use crate::editor::clean_line;
 use agent_client_protocol::Error;
@@ -7,25 +7,25 @@ use codelet_agent::session::Attachment;
 use codelet_context::reminder;
 use percent_encoding::percent_decode_str;
 
-/// Characters of a name with which something is mentioned.
+/// Maximum characters of a mentioned name.
 const MENTION: usize = 400;
 
-/// What was said.
+/// A parsed prompt.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Said {
-    /// The words, in which files and addresses are mentioned where they stood.
+    /// The text, with files and addresses mentioned in place.
     pub text: String,
-    /// Pictures, in base64.
+    /// Images, in base64.
     pub images: Vec<String>,
-    /// Texts of others.
+    /// Attached texts of others.
     pub attached: Vec<Attachment>,
-    /// What does not go with it, and why.
+    /// What could not be attached, and why.
     pub warnings: Vec<String>,
-    /// The last block was a text: another one stands apart from it.
+    /// The last block was text: the next one is separated from it.
     is_text: bool,
 }
 
-/// Reads the blocks of a prompt.
+/// Parses the blocks of a prompt.
 pub(crate) fn read(blocks: Vec<ContentBlock>) -> Result<Said, Error> {
     let mut said = Said::default();
     for block in blocks {
@@ -76,10 +76,10 @@ impl Said {
         Ok(())
     }
 
-    /// Names something where it stood between the words. Only its address does: its other names are somebody else's words.
+    /// Mentions something in place, by its address only: its other names were written by somebody else.
     fn mention(&mut self, uri: &str) {
         self.text.push('@');
-        // It stands among the user's words, and must not look like a reminder.
+        // It appears in the user's text and must not look like a reminder.
         self.text.push_str(&reminder::escape(&clean_line(&place(uri), MENTION)));
     }
 }
@@ -92,14 +92,14 @@ fn place(uri: &str) -> String {
     }
 }
 
-/// The word of a command and what stands behind it, where the words may be one.
+/// The word and the arguments of a command, if the text may be one.
 pub(crate) fn command(text: &str) -> Option<(&str, &str)> {
     let rest = text.trim().strip_prefix('/')?;
     let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     (!word.is_empty() && !word.contains('/')).then_some((word, arguments.trim()))
 }
 
-/// What is wrong with a request.
+/// An error for an invalid request.
 pub(crate) fn invalid(why: impl Into<String>) -> Error {
     Error::new(agent_client_protocol::ErrorCode::INVALID_PARAMS, why)
 }

@@ -1,4 +1,4 @@
-//! One session: what its editor says is done, one thing after the other, while it stays awake.
+//! One session: handles its editor's requests one after the other, and stays responsive meanwhile.
 
 use crate::chosen::{EFFORT, MODE, MODEL, effort, modes, options, permit, set_mode};
 use crate::editor::{Editor, clean};
@@ -29,7 +29,7 @@ use std::pin::pin;
 use std::time::Instant;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-/// What an editor says to a session.
+/// A request of the editor to a session.
 pub(crate) enum Order {
     Prompt(PromptRequest, Responder<PromptResponse>),
     Cancel,
@@ -39,7 +39,7 @@ pub(crate) enum Order {
     Close(Responder<CloseSessionResponse>),
 }
 
-/// How a session is told to be there.
+/// The request that opened the session, to be answered.
 pub(crate) enum Announce {
     New(Responder<NewSessionResponse>),
     Load(Responder<LoadSessionResponse>),
@@ -52,14 +52,14 @@ pub(crate) struct Seat {
     pub editor: Editor,
     pub teller: Teller,
     orders: UnboundedReceiver<Order>,
-    /// What has to wait until a turn is over.
+    /// Requests that wait until a turn is over.
     waiting: VecDeque<Order>,
     /// The editor is gone, or has closed the session.
     is_over: bool,
 }
 
 impl Seat {
-    /// Says that the session is there, does what is said, and ends what was started for it.
+    /// Announces the session, handles its requests, and ends the processes started for it.
     pub async fn live(begun: Begun, orders: UnboundedReceiver<Order>, editor: Editor, announce: Announce) {
         let Begun {
             session,
@@ -133,12 +133,12 @@ impl Seat {
         options(&self.reach, &self.session)
     }
 
-    /// Tells what fills the window and what was spent, where that is new.
+    /// Reports the occupancy of the context window and the cost, if they have changed.
     pub fn tell_usage(&mut self) {
         self.teller.usage(usage(&self.session), &self.editor);
     }
 
-    /// Lets the tools go as far as this from now on, and tells all who show it.
+    /// Switches to a permission and updates every display of it.
     pub fn go_as_far_as(&self, permission: Permission) {
         permit(&self.reach, permission);
         let mode = CurrentModeUpdate::new(permission.name());
@@ -147,7 +147,7 @@ impl Seat {
         self.editor.update(SessionUpdate::ConfigOptionUpdate(options));
     }
 
-    /// Tells all that was said, and then that this is all.
+    /// Replays the conversation, then answers the request.
     async fn replay(&mut self, responder: Responder<LoadSessionResponse>) {
         history::replay(&self.session, &self.editor, &self.reach.directory).await;
         if self.session.conversation().todo().items().next().is_some() {
@@ -158,7 +158,7 @@ impl Seat {
         let _ = responder.respond(there.config_options(self.options()));
     }
 
-    /// Says which commands there are.
+    /// Sends the available commands.
     pub fn offer(&self) {
         let own = self.reach.commands.iter().map(|command| {
             let offered = AvailableCommand::new(command.word.clone(), command.help.clone());
@@ -183,7 +183,7 @@ impl Seat {
             )));
     }
 
-    /// Does what a prompt says, and answers it.
+    /// Handles a prompt and answers the request.
     async fn prompt(&mut self, request: PromptRequest, responder: Responder<PromptResponse>) {
         let cancelled = responder.cancellation();
         let done = match prompt::read(request.prompt) {
@@ -217,7 +217,7 @@ impl Seat {
         self.carry(Some(prompt), &cancelled).await
     }
 
-    /// Carries a prompt to its end, or the last one once more.
+    /// Runs a prompt to its end; without one, retries the last.
     pub async fn carry(
         &mut self,
         prompt: Option<Prompt>,
@@ -233,14 +233,14 @@ impl Seat {
             self.editor.notice(NoticeSeverity::Info, plan::ANSWERED);
         }
         match ending {
-            // Whoever interrupts is told that it was, also where the answer was faster.
+            // A cancelled request must be answered as cancelled, even if the model's answer was faster.
             _ if was_interrupted => Ok(StopReason::Cancelled),
             None => Ok(StopReason::EndTurn),
             Some(ending) => self.ended(&ending),
         }
     }
 
-    /// How a turn ended, in the protocol's words. What those do not say is said in the conversation.
+    /// The end of a turn in the protocol's terms. What these cannot express is reported in the conversation.
     fn ended(&self, ending: &Ending) -> Result<StopReason, Error> {
         let reason = match ending {
             Ending::Answered(_) => return Ok(StopReason::EndTurn),
@@ -258,7 +258,7 @@ impl Seat {
         Ok(reason)
     }
 
-    /// Does something that takes its time. Says what came of it, and whether it was interrupted.
+    /// Does a longer piece of work. Returns its result, and whether it was interrupted.
     pub async fn run<T>(
         &mut self,
         cancelled: &RequestCancellation,
@@ -267,7 +267,7 @@ impl Seat {
         let interrupt = Interrupt::new();
         let (events, mut happened) = mpsc::unbounded_channel();
         let mut listener = move |event: Event| {
-            // Once nobody listens, there is nobody to tell.
+            // The receiver may be gone.
             let _ = events.send(event);
         };
         let glances = self.session.glances();
@@ -329,7 +329,7 @@ impl Seat {
         while let Ok(event) = happened.try_recv() {
             tell(event, teller);
         }
-        // Whoever asked for a look and was not let in has it now.
+        // Glances that were requested but not served during the run are answered now.
         glances.answer(session);
         while let Ok(found) = found.try_recv() {
             teller.found(found, editor);
@@ -337,7 +337,7 @@ impl Seat {
         (done, interrupt.is_thrown())
     }
 
-    /// Changes what can be chosen.
+    /// Changes an option.
     async fn choose(&mut self, request: &SetSessionConfigOptionRequest) -> Result<(), Error> {
         let SessionConfigOptionValue::ValueId { value } = &request.value else {
             return Err(invalid("this option takes the id of a value"));
@@ -378,7 +378,7 @@ impl Seat {
     }
 }
 
-/// Until then; without end where nobody says when.
+/// Sleeps until this time; forever without one.
 async fn sleep_until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due.into()).await,
@@ -390,7 +390,7 @@ fn hint(arguments: &str) -> AvailableCommandInput {
     AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(arguments))
 }
 
-/// Changes the mode, and tells all who show it.
+/// Changes the mode and updates every display of it.
 fn mode(
     reach: &Reach,
     editor: &Editor,
@@ -409,7 +409,7 @@ fn mode(
     editor.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(all)));
 }
 
-/// Does what can be done while something goes on; the rest waits.
+/// Handles a request that is possible while something runs; queues any other.
 fn heed(
     order: Order,
     reach: &Reach,
@@ -421,7 +421,7 @@ fn heed(
     match order {
         Order::Cancel => {
             interrupt.throw();
-            // Prompts that wait are cancelled too.
+            // Queued prompts are cancelled too.
             for order in std::mem::take(waiting) {
                 match order {
                     Order::Prompt(_, responder) => {
@@ -432,7 +432,7 @@ fn heed(
             }
         }
         Order::Mode(request, responder) => mode(reach, editor, &request, responder, all.to_vec()),
-        // Whoever has interrupted may say the next thing at once.
+        // After an interrupt the next prompt is accepted at once.
         Order::Prompt(_, responder) if !interrupt.is_thrown() => {
             let busy = Error::new(
                 ErrorCode::INVALID_REQUEST,

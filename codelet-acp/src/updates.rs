@@ -1,4 +1,4 @@
-//! What happens in a run, as updates.
+//! The events of a run, as updates.
 
 use crate::diff;
 use crate::editor::{Editor, clean, clean_line, fenced, text_block};
@@ -17,62 +17,62 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Characters of a title.
+/// Maximum characters of a title.
 const TITLE: usize = 300;
-/// The most of an output that is shown, in bytes, and of one while its tool runs.
+/// Maximum bytes shown of a finished output, and of one while its tool runs.
 const SHOWN: usize = 48 * 1024;
 const TAIL: usize = 8 * 1024;
-/// Between two looks at an output that grows: each update holds all that is shown of it.
+/// Minimum time between two updates of a growing output: each contains everything shown of it.
 const BETWEEN: Duration = Duration::from_millis(200);
-/// Bytes of a summary in one update.
+/// Bytes of a summary per update.
 const CHUNK: usize = 4 * 1024;
-/// Places of a call.
+/// Maximum locations of a call.
 const MOST_PLACES: usize = 50;
 
-/// What has to be looked up in the session to tell of an event.
+/// State of the session that is needed to report an event.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Lookup {
-    /// What fills the window, and the bill.
+    /// The occupancy of the context window, and the cost.
     Usage,
-    /// The list of what is to be done.
+    /// The to-do list.
     Todo,
-    /// The summary that a compaction has left.
+    /// The summary of a compaction.
     Summary(Notice),
 }
 
-/// What was found.
+/// The result of a lookup.
 pub(crate) enum LookedUp {
     Update(Box<SessionUpdate>),
     Compacted(Notice, String),
 }
 
-/// Tells an editor of a session.
+/// Reports a session to an editor.
 pub(crate) struct Teller {
     base: PathBuf,
-    /// Answers of the model so far: each is a message of its own.
+    /// The number of the model's answers so far: each is a message of its own.
     answers: u64,
     compactions: u64,
-    /// What is waited for, of which one notice is enough.
+    /// The reason of the current wait, which is reported once.
     waited: String,
     running: HashMap<Arc<str>, Running>,
-    /// What was told last of the window and the bill.
+    /// The usage reported last.
     usage: Option<UsageUpdate>,
 }
 
-/// A call under way.
+/// A running call.
 struct Running {
     kind: ActionKind,
-    /// The end of what it has printed.
+    /// The end of its output so far.
     tail: String,
     begun: Instant,
-    /// When that was shown last.
+    /// When the output was shown last.
     shown: Option<Instant>,
-    /// Some of it was not shown yet.
+    /// Some of the output was not shown yet.
     is_behind: bool,
 }
 
 impl Running {
-    /// When it is to be shown; none where all of it was.
+    /// The time at which the output is due; none if all of it was shown.
     fn due(&self) -> Option<Instant> {
         let due = self.shown.map_or(self.begun, |shown| shown + BETWEEN);
         self.is_behind.then_some(due)
@@ -80,7 +80,7 @@ impl Running {
 }
 
 impl Teller {
-    /// Relative names of files begin at `base`.
+    /// Relative file names are resolved against `base`.
     pub fn new(base: PathBuf) -> Self {
         Teller {
             base,
@@ -92,7 +92,7 @@ impl Teller {
         }
     }
 
-    /// Tells of an event; returns what has to be looked up for the rest.
+    /// Reports an event; returns the lookup that the rest of it needs.
     pub fn on(&mut self, event: Event, editor: &Editor) -> Option<Lookup> {
         match event {
             Event::Asking { .. } => {
@@ -140,7 +140,7 @@ impl Teller {
             ),
             Event::Task { id, progress } => self.task(&id, &progress, editor),
             Event::Notice(text) => editor.notice(NoticeSeverity::Warning, &text),
-            // What came of a call that was refused is told with it, and how the run ended with the answer to the prompt.
+            // The outcome of a refused call is part of its result, and the end of the run is the answer to the prompt.
             Event::Waiting { .. } | Event::Calling { .. } | Event::Refused { .. } | Event::Over(_) => {}
         }
         None
@@ -176,7 +176,7 @@ impl Teller {
         self.catch_up(editor);
     }
 
-    /// Shows how far a task is, in place of how far it was.
+    /// Shows a task's progress, replacing the previous one.
     fn task(&mut self, id: &Arc<str>, progress: &Progress, editor: &Editor) {
         if let Some(running) = self.running.get_mut(id) {
             running.tail = format!("steps: {}\n{}", progress.steps, progress.doing);
@@ -185,12 +185,12 @@ impl Teller {
         }
     }
 
-    /// When more of what tools print is to be shown; none where all of it was.
+    /// The time at which more output is due; none if everything was shown.
     pub fn due(&self) -> Option<Instant> {
         self.running.values().filter_map(Running::due).min()
     }
 
-    /// Shows what tools have printed, of each that was not shown just now.
+    /// Shows the output of running tools that is due.
     pub fn catch_up(&mut self, editor: &Editor) {
         let now = Instant::now();
         for (id, running) in &mut self.running {
@@ -205,7 +205,7 @@ impl Teller {
         }
     }
 
-    /// Tells what was looked up.
+    /// Reports the result of a lookup.
     pub fn found(&mut self, found: LookedUp, editor: &Editor) {
         match found {
             LookedUp::Update(update) => match *update {
@@ -216,7 +216,7 @@ impl Teller {
         }
     }
 
-    /// Tells what fills the window and what was spent, unless that was told last.
+    /// Reports the occupancy and the cost, unless they are unchanged.
     pub fn usage(&mut self, usage: UsageUpdate, editor: &Editor) {
         if self.usage.as_ref() != Some(&usage) {
             self.usage = Some(usage.clone());
@@ -224,7 +224,7 @@ impl Teller {
         }
     }
 
-    /// Shows a compaction with the summary that it has left. What only trims outputs leaves none, and is told in a line.
+    /// Shows a compaction with its summary. One that only trims outputs has none, and is reported in a line.
     pub fn compacted(&mut self, notice: &Notice, summary: &str, editor: &Editor) {
         let mut told = notice.clone();
         told.can_undo = false;
@@ -247,7 +247,7 @@ impl Teller {
     }
 }
 
-/// Looks something up.
+/// Performs a lookup.
 pub(crate) fn look_up(lookup: Lookup, session: &Session) -> LookedUp {
     match lookup {
         Lookup::Usage => LookedUp::Update(Box::new(SessionUpdate::UsageUpdate(usage(session)))),
@@ -256,12 +256,12 @@ pub(crate) fn look_up(lookup: Lookup, session: &Session) -> LookedUp {
     }
 }
 
-/// What fills the window, and what the session has cost.
+/// The occupancy of the context window and the session's cost.
 pub(crate) fn usage(session: &Session) -> UsageUpdate {
     let conversation = session.conversation();
     let usage = UsageUpdate::new(conversation.occupancy(), conversation.config().window());
     let bill = session.bill();
-    // A sum of which a part is not known is no figure to name.
+    // A partly unknown sum is not reported.
     let is_known = bill.requests > 0 && bill.unpriced == 0;
     match is_known {
         true => usage.cost(Cost::new((bill.dollars * 1e6).round() / 1e6, "USD")),
@@ -269,7 +269,7 @@ pub(crate) fn usage(session: &Session) -> UsageUpdate {
     }
 }
 
-/// The list of what is to be done. What was given up is not in it.
+/// The to-do list, without dropped items.
 pub(crate) fn todo(session: &Session) -> SessionUpdate {
     let items = session.conversation().todo().items();
     let entries = items.filter_map(|item| {
@@ -284,7 +284,7 @@ pub(crate) fn todo(session: &Session) -> SessionUpdate {
     SessionUpdate::Plan(Plan::new(entries.collect()))
 }
 
-/// What stands in the place of older messages.
+/// The summary of older messages.
 pub(crate) fn summary(session: &Session) -> String {
     let parts = session
         .conversation()
@@ -299,7 +299,7 @@ pub(crate) fn summary(session: &Session) -> String {
     summaries.collect::<Vec<_>>().join("\n")
 }
 
-/// A call in one line. A command says itself what it is.
+/// The title of a call. A command needs no tool name.
 pub(crate) fn title(tool: &str, description: &str, is_command: bool) -> String {
     match description.trim() {
         "" => clean_line(tool, TITLE),
@@ -308,7 +308,7 @@ pub(crate) fn title(tool: &str, description: &str, is_command: bool) -> String {
     }
 }
 
-/// A call as it is first told.
+/// The first update of a call.
 pub(crate) fn call(id: &str, tool: &str, description: &str, action: &Action, base: &Path) -> ToolCall {
     let places = action.paths.iter().take(MOST_PLACES);
     let title = title(tool, description, action.kind == ActionKind::Command);
@@ -331,7 +331,7 @@ fn kind(action: &Action) -> ToolKind {
     }
 }
 
-/// How a call ended, with what it has printed and changed.
+/// The result of a call, with its output and changes.
 fn finished(
     id: &str,
     success: bool,
@@ -354,7 +354,7 @@ fn finished(
     SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(id.to_owned(), fields.content(content)))
 }
 
-/// What a program has printed: its beginning and its end, where it is long.
+/// A program's output; a long one is shortened to its beginning and its end.
 pub(crate) fn output(text: &str) -> ToolCallContent {
     let shown = match text.len() > SHOWN {
         true => {
@@ -375,7 +375,7 @@ pub(crate) fn output(text: &str) -> ToolCallContent {
     text_block(fenced(&clean(&shown), "")).into()
 }
 
-/// A compaction for an editor that knows what one is: begun, its summary piece by piece, done.
+/// Shows a compaction to an editor that supports them: started, its summary in chunks, completed.
 fn show_compaction(id: &str, line: &str, summary: &str, editor: &Editor) {
     let told = |status| SessionUpdate::CompactionUpdate(CompactionUpdate::new(id.to_owned(), status));
     editor.update(told(CompactionStatus::InProgress));
@@ -386,7 +386,7 @@ fn show_compaction(id: &str, line: &str, summary: &str, editor: &Editor) {
     editor.update(told(CompactionStatus::Completed));
 }
 
-/// The same for any other: a call that is done, since editors fold these.
+/// Shows a compaction to any other editor as a completed call, since editors fold these.
 fn show_as_call(id: &str, line: &str, summary: &str, editor: &Editor) {
     let call = ToolCall::new(id.to_owned(), clean_line(line, TITLE))
         .kind(ToolKind::Think)
@@ -398,7 +398,7 @@ fn show_as_call(id: &str, line: &str, summary: &str, editor: &Editor) {
     editor.update(SessionUpdate::ToolCall(call.content(content)));
 }
 
-/// A text in pieces of bounded size.
+/// Splits a text into chunks of bounded size.
 fn chunks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,4 +1,5 @@
-//! What a call came to, as an answer to the model: texts as they are, pictures as pictures, and of all else what it is.
+//! Converts the result of a call to an output for the model: texts and images as they are, everything else as a
+//! description.
 
 use crate::text::{bounded, one_line, plain};
 use codelet_agent::prompts::PromptText;
@@ -9,14 +10,14 @@ use codelet_text::short::grouped;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The most pictures of one answer.
+/// Images in one output at most.
 const PICTURES: usize = 8;
-/// The most resources that are listed.
+/// Resources that are listed at most.
 const RESOURCES: usize = 500;
-/// Forms of pictures that every vendor takes.
+/// Image formats that every provider accepts.
 const FORMS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Reads the result of a call.
+/// Converts the result of a call.
 pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
     let blocks = match result.get_mut("content").map(Value::take) {
@@ -27,7 +28,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     for block in blocks {
         answer.take(block, sees_images);
     }
-    // A text beside it is the same once more, as the protocol wants it for readers that know texts only.
+    // The protocol wants servers to repeat structured content as text, for clients that read only text.
     if let Some(structured) = result.get("structuredContent").filter(|value| !value.is_null())
         && !answer.has_text
     {
@@ -36,7 +37,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     let (text, lost) = bounded(answer.text);
     Output {
         success: !is_error,
-        // Servers do not say why in a way that is agreed upon.
+        // There is no agreed way for servers to give the reason.
         lacked_time: is_error,
         lost,
         images: answer.images,
@@ -44,7 +45,7 @@ pub(crate) fn read(mut result: Value, sees_images: bool) -> Output {
     }
 }
 
-/// What was read or listed of a server's resources, as the result of a tool.
+/// Converts the result of reading or listing resources to the form of a tool's result.
 pub(crate) fn of_resources(mut result: Value) -> Value {
     if let Some(Value::Array(contents)) = result.get_mut("contents").map(Value::take) {
         let blocks = contents
@@ -75,8 +76,8 @@ pub(crate) fn of_resources(mut result: Value) -> Value {
     json!({"content": [{"type": "text", "text": lines.join("\n")}]})
 }
 
-/// Reads what a server has made of a prompt. Where messages are the model's, each begins with whose it is. None where it is
-/// nothing that can be read.
+/// Converts a prompt that a server has filled in. If there are messages of the assistant, each message begins with its
+/// role. `None` if a message has another role or no content.
 pub(crate) fn of_prompt(mut result: Value, sees_images: bool) -> Option<PromptText> {
     let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else {
         return None;

@@ -1,18 +1,18 @@
-//! Whether a server has said that a list of its own has changed since it was read.
+//! Tracks whether a server has announced changes to its lists since they were read.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a server says of its lists.
+/// Change notifications of a server.
 #[derive(Default)]
 pub(crate) struct Changes {
-    /// Its tools.
+    /// Those for its tools.
     pub tools: Changed,
-    /// Its prompts.
+    /// Those for its prompts.
     pub prompts: Changed,
 }
 
 impl Changes {
-    /// Takes note of a notification, by its method, if it is about a list.
+    /// Records a notification, given by its method, if it is about a list.
     pub(crate) fn note(&self, method: &str) {
         match method {
             "notifications/tools/list_changed" => self.tools.hear(),
@@ -22,7 +22,7 @@ impl Changes {
     }
 }
 
-/// Counts what a server says of one list. However often it says so, the list is read once for that.
+/// Counts the change notifications for a list. However many there are, the list is read again once.
 #[derive(Default)]
 pub(crate) struct Changed {
     heard: AtomicUsize,
@@ -30,22 +30,22 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
-    /// Takes note that the server says so.
+    /// Records a notification.
     pub(crate) fn hear(&self) {
         self.heard.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it has said so.
+    /// The number of notifications so far.
     pub(crate) fn heard(&self) -> usize {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Takes note that the list was read, as it was when so much had been heard.
+    /// Records that the list was read when `heard` notifications had arrived.
     pub(crate) fn was_read(&self, heard: usize) {
         self.read.store(heard, Ordering::Relaxed);
     }
 
-    /// Whether the list is to be read again.
+    /// Returns whether the list has to be read again.
     pub(crate) fn is_unread(&self) -> bool {
         self.heard() != self.read.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Servers on trial: what each of them offers, how long it takes, and what is wrong.
+//! Checks servers: their tools and prompts, the time they take, and their problems.
 
 use crate::connect::{There, Tried, try_all};
 use crate::define::Defined;
@@ -9,32 +9,32 @@ use codelet_agent::prompts::PromptSpec;
 use futures_util::future::join_all;
 use std::time::Duration;
 
-/// What came of trying a server.
+/// The result of checking a server.
 pub struct Checked {
-    /// Its name in the settings.
+    /// The server's name in the settings.
     pub name: String,
-    /// How long it took until its tools were known, or it was given up.
+    /// The time until its tools were known or the check was abandoned.
     pub took: Duration,
-    /// What it offers, or why it is of no use.
+    /// Its tools and prompts, or the reason why it cannot be used.
     pub found: Result<Found, String>,
 }
 
-/// What a server offers.
+/// The offer of a server.
 pub struct Found {
-    /// What it calls itself, with its version; empty where it does not say.
+    /// The server's own name and version; empty if it gives none.
     pub title: String,
-    /// The version of the protocol that it speaks.
+    /// The version of the protocol that it uses.
     pub protocol: String,
-    /// Its tools, as a model is told of them.
+    /// Its tools, as shown to a model.
     pub tools: Vec<ToolSpec>,
-    /// Its prompts, as the user is shown them.
+    /// Its prompts, as shown to the user.
     pub prompts: Vec<PromptSpec>,
-    /// What is odd about it.
+    /// Oddities of the server.
     pub notices: Vec<String>,
 }
 
-/// Tries all servers at once, in their order, and ends them; each has `patience` to go by itself. All texts are for a person, and
-/// hold no secrets.
+/// Checks all servers concurrently, returns the results in their order, and ends the servers; each gets `patience` to
+/// exit. All texts are for a person and contain no secrets.
 pub async fn check(servers: Vec<Server>, options: Options, interrupt: &Interrupt, patience: Duration) -> Vec<Checked> {
     let tried = try_all(servers, options, interrupt).await;
     let there = tried.iter().filter_map(|tried| tried.came.as_ref().ok());

@@ -1,4 +1,4 @@
-//! The servers of a session: all started at once, each waited for as long as it may take, and ended together.
+//! The servers of a session: all are started concurrently, each within its own timeout, and ended together.
 
 use crate::connection::{About, defined};
 use crate::define::Defined;
@@ -12,17 +12,17 @@ use futures_util::future::join_all;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a server that is ready may take to list its prompts: they are there for the user, and nothing waits for them.
+/// Timeout for listing a server's prompts once it is ready: they are for the user, and nothing waits for them.
 const PROMPTS: Duration = Duration::from_secs(5);
 
-/// What came of connecting.
+/// The result of connecting.
 #[derive(Default)]
 pub struct Connected {
-    /// The tools of the servers that are there.
+    /// The tools and prompts of the servers that are connected.
     pub offers: Arc<Offers>,
-    /// What the user should know, without secrets.
+    /// Notices for the user, without secrets.
     pub notices: Vec<String>,
-    /// The servers, to end them in order.
+    /// The servers, for an orderly shutdown.
     pub servers: Servers,
 }
 
@@ -31,15 +31,15 @@ pub struct Connected {
 pub struct Servers(Vec<Arc<Remote>>);
 
 impl Servers {
-    /// Ends them in order: each hears that nothing more will come, and has this long to go by itself.
+    /// Shuts the servers down: closes their input and gives each this long to exit.
     pub async fn end(self, patience: Duration) {
         join_all(self.0.iter().map(|remote| remote.end(patience))).await;
     }
 }
 
-/// Connects to all servers at once, and waits until each is ready or its time is over. A server that is not ready is
-/// left out, with a notice. When the user interrupts, nobody is waited for any
-/// more, so that those are left out, too, which are not ready then.
+/// Connects to all servers concurrently, and waits until each is ready or has timed out. A server that is not ready is
+/// left out, with a notice. If the user interrupts, waiting stops, and servers that are not ready by then are left out
+/// too.
 pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Connected {
     if servers.is_empty() {
         return Connected::default();
@@ -64,21 +64,21 @@ pub async fn connect(servers: Vec<Server>, options: Options, interrupt: &Interru
     }
 }
 
-/// What came of trying a server.
+/// The result of trying a server.
 pub(crate) struct Tried {
     pub name: String,
     pub took: Duration,
-    /// The server, or why it is of no use.
+    /// The server, or the reason why it cannot be used.
     pub came: Result<There, String>,
 }
 
-/// A server that is there.
+/// A server that is connected.
 pub(crate) struct There {
     pub remote: Arc<Remote>,
     pub about: About,
     pub defined: Vec<Defined>,
     pub prompts: Vec<RemotePrompt>,
-    /// What is odd about it.
+    /// Oddities of the server.
     pub oddities: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl Tried {
     }
 }
 
-/// Tries all servers at once, each for as long as it may take to be ready, or until the user interrupts.
+/// Tries all servers concurrently, each within its start timeout or until the user interrupts.
 pub(crate) async fn try_all(servers: Vec<Server>, options: Options, interrupt: &Interrupt) -> Vec<Tried> {
     let options = Arc::new(options);
     let each = servers.into_iter().map(|server| {
@@ -144,16 +144,16 @@ async fn one(server: Server, options: Arc<Options>) -> Result<There, String> {
     })
 }
 
-/// What must not be shown: the keys of the session, and the headers of this server. What a program gets in its
-/// environment may be anything, such as its folder; of that, only what the session keeps secret is.
+/// The values to hide: the session's keys and this server's headers. A program's environment may contain anything, such
+/// as its folder; of that, only the session's secrets are hidden.
 fn secrets(server: &Server, options: &Options) -> Secrets {
     let (url, headers) = match &server.reach {
         Reach::Http { url, headers, .. } => (url.as_str(), &headers[..]),
         Reach::Program { .. } => ("", &[][..]),
     };
-    // A key may stand in an address, behind the path or before the host.
+    // A URL may contain a key, in its query or before the host.
     let url = Some(url).filter(|url| url.contains(['?', '@']));
-    // A key is shown without its scheme, too.
+    // A key may be shown without its scheme, too.
     let values = headers
         .iter()
         .flat_map(|(_, value)| [value.as_str(), value.rsplit(' ').next().unwrap_or_default()]);

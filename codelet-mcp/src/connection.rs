@@ -1,4 +1,4 @@
-//! One connection to a server, from its first word to its last.
+//! A connection to a server, from start to end.
 
 use crate::changes::{Changed, Changes};
 use crate::define::{self, Defined};
@@ -23,30 +23,30 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Pages of a list; a server may say for ever that there is another.
+/// Pages of a list at most; a server may announce further pages forever.
 const PAGES: usize = 200;
-/// Entries that are looked at; of these, some are taken.
+/// Entries of a list that are examined.
 const LOOKED_AT: usize = 20_000;
-/// The most bytes of a list of several pages.
+/// Total size of a list's pages, in bytes.
 const LISTED: usize = 32 * 1024 * 1024;
-/// How long a server that has gone is asked why.
+/// Time to wait for the error output of a server that has exited.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How long the word that a call is no longer waited for may take on its way.
+/// Time to send the notification that a call is cancelled.
 const FAREWELL: Duration = Duration::from_millis(20);
 
-/// A connection that stands. Dropping it ends the program behind it.
+/// An open connection. Dropping it ends the server's program.
 pub(crate) struct Connection {
     server: Server,
     client: RunningService<RoleClient, Ears>,
     program: Option<Program>,
     changes: Arc<Changes>,
-    /// It may change its lists and says so only to who subscribes for that, so that it is asked each time.
+    /// True if the server may change its lists but notifies only subscribers, so that the list is read again each time.
     is_silent: bool,
     prompts_are_silent: bool,
     told: Tail,
 }
 
-/// What is heard of a server beside its answers. A program's notices are heard by its pipe already.
+/// Handles a server's notifications. Those of a program are already handled by its pipe.
 struct Ears {
     config: ClientConfig,
     changes: Arc<Changes>,
@@ -68,27 +68,27 @@ impl ClientHandler for Ears {
     }
 }
 
-/// What a server says of itself.
+/// The server's description of itself.
 pub(crate) struct About {
-    /// Its name and version; empty where it gives none.
+    /// Its name and version; empty if it gives none.
     pub name: String,
     /// The version of the protocol.
     pub protocol: String,
 }
 
-/// What a server lists.
+/// A list of a server.
 pub(crate) struct List {
-    /// The entries, as it writes them.
+    /// The entries as the server writes them.
     pub entries: Vec<Value>,
-    /// It says for ever that there is more.
+    /// True if it announces further pages without end.
     pub is_endless: bool,
-    /// It has resources, too.
+    /// True if the server has resources, too.
     has_resources: bool,
 }
 
 #[cfg(test)]
 impl List {
-    /// A whole list of these entries.
+    /// A complete list of these entries.
     pub(crate) fn of(entries: Vec<Value>) -> Self {
         List {
             entries,
@@ -98,7 +98,7 @@ impl List {
     }
 }
 
-/// A list that servers have.
+/// A kind of list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Tools,
@@ -106,7 +106,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What it is called, also by the protocol.
+    /// Its name, also in the protocol.
     fn name(self) -> &'static str {
         match self {
             Kind::Tools => "tools",
@@ -114,7 +114,7 @@ impl Kind {
         }
     }
 
-    /// Asks for a page of it.
+    /// A request for a page of it.
     fn request(self, cursor: Option<String>) -> ClientRequest {
         let mut page = PaginatedRequestParams::default();
         page.cursor = cursor;
@@ -132,29 +132,29 @@ impl Kind {
     }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 pub(crate) enum Came {
     /// The server's result.
     Result(Value),
-    /// The server says that the call cannot be made.
+    /// The server refuses the call.
     Refused(String),
-    /// The connection is gone, and with it the answer.
+    /// The connection is lost, and with it the result.
     Lost(String),
-    /// It took too long.
+    /// The call timed out.
     Slow,
     /// The user interrupted.
     Interrupted,
 }
 
 impl Connection {
-    /// Opens a connection and asks for the tools. What the server prints on standard error goes to `told`.
+    /// Opens a connection and lists the tools. The server's stderr goes to `told`.
     pub(crate) async fn open(
         server: &Server,
         options: &Options,
         secrets: &Secrets,
         told: &Tail,
     ) -> Result<(Self, List), Trouble> {
-        // The newest form of the protocol has no handshake; a server that knows only that one refuses it.
+        // The newest version of the protocol has no handshake; a server that supports only that version refuses it.
         let newest = ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::LATEST],
         };
@@ -184,7 +184,7 @@ impl Connection {
             )));
         }
         let tools = match connection.list(Kind::Tools).await {
-            // A server that has none need not know the question.
+            // A server without tools need not support the request.
             Err(Trouble::Refused(_)) if connection.has_no_tools() => connection.as_list(Vec::new(), false),
             listed => listed?,
         };
@@ -223,7 +223,7 @@ impl Connection {
                         std::io::ErrorKind::NotFound => "there is no such program".to_owned(),
                         _ => http::cause(&error),
                     };
-                    // Arguments that were written behind it may hold a key.
+                    // Arguments in the command may contain a key.
                     let program = command.split(" -").next().unwrap_or_default();
                     Trouble::Unreachable(format!("{} could not be started: {why}", one_line(program, 100)))
                 })?;
@@ -254,7 +254,7 @@ impl Connection {
         })
     }
 
-    /// What the server says of itself.
+    /// The server's description of itself.
     pub(crate) fn about(&self) -> About {
         let Some(info) = self.client.peer_info() else {
             return About {
@@ -272,28 +272,28 @@ impl Connection {
         }
     }
 
-    /// Whether the list of tools may be another than the one that was read last.
+    /// Returns whether the list of tools may differ from the one last read.
     pub(crate) fn may_have_changed(&self) -> bool {
         self.is_silent || self.changes.tools.is_unread()
     }
 
-    /// Whether the list of prompts may be.
+    /// Returns whether the list of prompts may differ from the one last read.
     pub(crate) fn prompts_may_have_changed(&self) -> bool {
         self.has_prompts() && (self.prompts_are_silent || self.changes.prompts.is_unread())
     }
 
-    /// Has the lists read again with the next prompt.
+    /// Makes the next prompt read the lists again.
     pub(crate) fn distrust_lists(&self) {
         self.changes.tools.hear();
         self.changes.prompts.hear();
     }
 
-    /// Reads the list of tools again, within this time. What the server says of changes meanwhile is heeded later.
+    /// Reads the list of tools again, within this time. Notifications that arrive meanwhile lead to another read later.
     pub(crate) async fn list_again(&self, most: Duration) -> Result<List, Trouble> {
         self.list_within(Kind::Tools, most).await
     }
 
-    /// Reads the list of prompts, within this time; none where the server has none.
+    /// Reads the list of prompts, within this time; `None` if the server has none.
     pub(crate) async fn prompts(&self, most: Duration) -> Option<Result<List, Trouble>> {
         match self.has_prompts() {
             true => Some(self.list_within(Kind::Prompts, most).await),
@@ -304,7 +304,7 @@ impl Connection {
     async fn list_within(&self, kind: Kind, most: Duration) -> Result<List, Trouble> {
         let heard = self.changed(kind).heard();
         let list = tokio::time::timeout(most, self.list(kind)).await;
-        // A list that cannot be read is not asked for again until the server says anew that it has changed.
+        // A list that cannot be read is not requested again until the server announces another change.
         self.changed(kind).was_read(heard);
         list.unwrap_or(Err(Trouble::Slow(most)))
     }
@@ -320,7 +320,7 @@ impl Connection {
         Some(self.client.peer_info()?.protocol_version.clone())
     }
 
-    /// A list of the server's.
+    /// Reads a list of the server.
     async fn list(&self, kind: Kind) -> Result<List, Trouble> {
         let heard = self.changed(kind).heard();
         let list = self.pages(kind).await;
@@ -340,7 +340,8 @@ impl Connection {
                 ServiceError::McpError(error) => Trouble::Refused(one_line(&error.message, 200)),
                 error => Trouble::Unreachable(self.why_lost(&error)),
             })?;
-            // Where one entry is no tool, the list as a whole is read as something unknown; the others are good.
+            // A single invalid entry makes the library return the whole list as an unknown result; the other entries
+            // are good.
             let Value::Object(mut answered) = as_value(answered) else {
                 return Err(invalid());
             };
@@ -356,7 +357,7 @@ impl Connection {
             };
             let is_known = !asked_for.insert(next.clone());
             if is_known {
-                // A server that leads in a circle may have sent the same page twice, and that is told once.
+                // A server whose pages form a loop may have sent a page twice; it is counted once.
                 let known: HashSet<String> = all.iter().map(Value::to_string).collect();
                 entries.retain(|entry| !known.contains(&entry.to_string()));
             }
@@ -391,7 +392,7 @@ impl Connection {
         self.ask(request, timeout, interrupt).await
     }
 
-    /// Reads a resource, or lists the first page of them; what comes is put as the result of a tool would be.
+    /// Reads a resource, or lists the first page of them; the result has the form of a tool's result.
     pub(crate) async fn read(&self, uri: Option<&str>, timeout: Duration, interrupt: &Interrupt) -> Came {
         let request = match uri {
             Some(uri) => {
@@ -406,7 +407,7 @@ impl Connection {
         }
     }
 
-    /// Asks for a prompt by the server's own name for it.
+    /// Requests a prompt by the server's own name for it.
     pub(crate) async fn prompt(
         &self,
         prompt: &str,
@@ -439,7 +440,7 @@ impl Connection {
             () = interrupt.thrown() => (Came::Interrupted, "interrupted by the user"),
             () = tokio::time::sleep(timeout) => (Came::Slow, "it took too long"),
         };
-        // The server should know that nobody waits, but nobody waits for it to know.
+        // Tells the server that the call is cancelled, without waiting long for it.
         let _ = tokio::time::timeout(FAREWELL, asked.cancel(Some(why.to_owned()))).await;
         came
     }
@@ -454,13 +455,13 @@ impl Connection {
         info.is_some_and(|info| info.capabilities.prompts.is_some())
     }
 
-    /// It says that it offers something, and that tools are nothing of that.
+    /// Returns whether the server announces capabilities, but no tools.
     fn has_no_tools(&self) -> bool {
         let info = self.client.peer_info();
         info.is_some_and(|info| info.capabilities.tools.is_none()) && (self.has_prompts() || self.has_resources())
     }
 
-    /// Whether nothing more will come.
+    /// Returns whether the connection is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_transport_closed()
     }
@@ -472,7 +473,7 @@ impl Connection {
         Came::Lost(self.why_lost(error))
     }
 
-    /// Why there is no answer, as far as that is known.
+    /// The reason why there is no result, as far as it is known.
     pub(crate) fn why_lost(&self, error: &ServiceError) -> String {
         let ended = self.program.as_ref().map(Program::ended);
         let mut why = match (ended, error) {
@@ -488,7 +489,7 @@ impl Connection {
         why
     }
 
-    /// Ends it in order: the server hears that nothing more will come, and has a moment to go by itself.
+    /// Shuts the connection down: closes the server's input and gives it a moment to exit.
     pub(crate) async fn end(&mut self, patience: Duration) {
         let _ = self.client.close_with_timeout(patience).await;
         if let Some(program) = &self.program {
@@ -497,8 +498,8 @@ impl Connection {
     }
 }
 
-/// The definitions in a list. What a tool and its parameters are called goes with every request as it is, so that a tool with a
-/// secret in those names is left out.
+/// The definitions in a list. Names of tools and parameters are sent unchanged with every request, so a tool with a
+/// secret in a name is left out.
 pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<Defined>, Vec<String>) {
     let (telling, entries): (Vec<Value>, Vec<Value>) =
         list.entries.into_iter().partition(|entry| names_tell(entry, secrets));
@@ -522,7 +523,7 @@ pub(crate) fn defined(server: &Server, list: List, secrets: &Secrets) -> (Vec<De
     (defined, notices)
 }
 
-/// Whether the name of a tool, or of anything within its definition, holds a secret.
+/// Returns whether the name of a tool, or any name in its definition, contains a secret.
 fn names_tell(entry: &Value, secrets: &Secrets) -> bool {
     fn within(value: &Value, secrets: &Secrets) -> bool {
         match value {
@@ -540,7 +541,7 @@ fn names_tell(entry: &Value, secrets: &Secrets) -> bool {
         || within(entry, secrets)
 }
 
-/// A result as the server wrote it, near enough: what the library knows of it is written as it was read.
+/// A result almost as the server wrote it: parts that the library parses are serialised again.
 fn as_value(result: ServerResult) -> Value {
     match result {
         ServerResult::CustomResult(result) => result.0,
@@ -548,7 +549,7 @@ fn as_value(result: ServerResult) -> Value {
     }
 }
 
-/// Why a server could not be greeted.
+/// The reason why the handshake with a server failed.
 fn trouble(server: &Server, error: &ClientInitializeError, ended: Option<String>) -> Trouble {
     match (error, ended) {
         (ClientInitializeError::JsonRpcError(error), _) => Trouble::Refused(one_line(&error.message, 200)),

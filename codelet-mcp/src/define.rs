@@ -1,4 +1,4 @@
-//! What a server says of its tools, cut down to what a model may be told of them.
+//! A server's tool definitions, reduced to what a model can be sent.
 
 use crate::name;
 use crate::schema;
@@ -8,35 +8,35 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The most tools of one server.
+/// Tools of one server at most.
 pub(crate) const MOST_TOOLS: usize = 64;
-/// The longest description, in bytes.
+/// Longest description, in bytes.
 const DESCRIPTION: usize = 4096;
-/// The largest schema, in bytes of JSON.
+/// Largest schema, in bytes of JSON.
 const SCHEMA: usize = 32 * 1024;
-/// The most that all definitions of one server may weigh, in bytes: they are part of every request.
+/// Total size of a server's definitions, in bytes: they are part of every request.
 const ALL: usize = 256 * 1024;
-/// From here on the user is told what the definitions weigh, in bytes.
+/// Size of the definitions, in bytes, from which the user is notified.
 const HEAVY: usize = 40 * 1024;
-/// The longest name of a parameter, in bytes, as Anthropic takes it.
+/// Longest name of a parameter, in bytes (Anthropic's limit).
 const LONGEST_NAME: usize = 64;
 /// The tool that reads resources.
 const READER: &str = "read_resource";
 /// Names in a notice.
 const NAMED: usize = 5;
-/// Keys that some vendors refuse at the top of a schema. The server judges the parameters in any case.
+/// Keywords that some providers refuse at the root of a schema. The server validates the parameters in any case.
 const REFUSED: [&str; 2] = ["not", "enum"];
 
-/// A tool, as its server defines it.
+/// A tool as its server defines it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Defined {
     /// The server's own name for it.
     pub tool: String,
-    /// What the model is told.
+    /// The definition for the model.
     pub spec: ToolSpec,
-    /// Parameters that the model knows by another name, and the server's own names for them.
+    /// Renamed parameters: the model's name and the server's own name.
     pub renamed: Vec<(String, String)>,
-    /// It is no tool of the server, but reads its resources.
+    /// True if it is not a tool of the server, but reads its resources.
     pub is_reader: bool,
 }
 
@@ -46,7 +46,7 @@ impl Defined {
         one_line(&self.tool, 40)
     }
 
-    /// A call's parameters under the server's own names.
+    /// Translates a call's parameters to the server's own names.
     pub(crate) fn own_names(&self, parameters: &Map<String, Value>) -> Map<String, Value> {
         let own = |name: &String| self.renamed.iter().find(|(shown, _)| shown == name);
         parameters
@@ -59,7 +59,7 @@ impl Defined {
     }
 }
 
-/// What is left out of a list, by the reason.
+/// Entries that are left out of a list, by reason.
 #[derive(Default)]
 struct Left {
     unreadable: usize,
@@ -68,8 +68,7 @@ struct Left {
     over: usize,
 }
 
-/// The tools of a server's list, by their names; entries that are none are left out. What the user should know of that is
-/// said.
+/// The tools in a server's list, sorted by name, without invalid entries; with notices for the user.
 pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> (Vec<Defined>, Vec<String>) {
     let mut left = Left::default();
     let mut found: Vec<(String, String, Map<String, Value>)> = Vec::new();
@@ -88,7 +87,7 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
             left.twice.push(one_line(&tool, 40));
         }
     }
-    // The order in which a server lists its tools is often that of a hash table; the head of every request must not be.
+    // Servers often list their tools in the order of a hash table; the head of every request must be stable.
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let mut taken = HashSet::new();
     let mut defined: Vec<Defined> = Vec::new();
@@ -135,7 +134,7 @@ pub(crate) fn all(server: &str, list: Vec<Value>, wanted: Option<&[String]>) -> 
     (defined, notices)
 }
 
-/// A tool that reads the resources of a server, unless it has one of this name itself.
+/// A tool that reads the resources of a server, unless the server has a tool of this name.
 pub(crate) fn reader(server: &str, defined: &[Defined], wanted: Option<&[String]>) -> Option<Defined> {
     let is_wanted = wanted.is_none_or(|patterns| patterns.iter().any(|pattern| name::fits(pattern, READER)));
     let name = name::of(server, READER, &HashSet::new());
@@ -194,7 +193,7 @@ impl Left {
     }
 }
 
-/// Names in one line, the first few of them.
+/// The first few names, on one line.
 pub(crate) fn names(names: &[String]) -> String {
     let mut shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
@@ -203,7 +202,7 @@ pub(crate) fn names(names: &[String]) -> String {
     shown
 }
 
-/// Name, description and schema of an entry.
+/// The name, description and schema of an entry.
 fn read(entry: Value) -> Option<(String, String, Map<String, Value>)> {
     let Value::Object(mut entry) = entry else { return None };
     let Some(Value::String(tool)) = entry.remove("name") else {
@@ -226,7 +225,7 @@ fn description(text: &str) -> String {
     let text = plain(text);
     let text = text.trim();
     if text.is_empty() {
-        // Some vendors refuse a blank one.
+        // Some providers refuse an empty one.
         return "(its server does not describe it)".to_owned();
     }
     if text.len() <= DESCRIPTION {
@@ -235,13 +234,14 @@ fn description(text: &str) -> String {
     format!("{} …", &text[..text.floor_char_boundary(DESCRIPTION)])
 }
 
-/// A schema that every vendor takes, and the names in it that had to change for that, each with what it was.
+/// A schema that every provider accepts, and the parameters renamed for that, with their original names.
 struct Schema {
     value: Value,
     renamed: Vec<(String, String)>,
 }
 
-/// A schema that every vendor takes: an object with properties. `None` for one that is about something else.
+/// Converts a schema to one that every provider accepts: an object with properties. `None` if it describes something
+/// else.
 fn schema_for_all(schema: Map<String, Value>) -> Option<Schema> {
     let mut schema = schema::flat(schema, SCHEMA);
     if schema
@@ -263,13 +263,13 @@ fn schema_for_all(schema: Map<String, Value>) -> Option<Schema> {
     Some(Schema { value, renamed })
 }
 
-/// Whether a vendor takes this as the name of a parameter. Anthropic refuses the whole request for any other.
+/// Returns whether providers accept this name of a parameter. Anthropic refuses the whole request for any other.
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-/// Gives parameters such as `$filter` names that every vendor takes.
+/// Renames parameters such as `$filter` to names that every provider accepts.
 fn rename(schema: &mut Map<String, Value>) -> Vec<(String, String)> {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return Vec::new();
@@ -299,7 +299,7 @@ fn rename(schema: &mut Map<String, Value>) -> Vec<(String, String)> {
     renamed
 }
 
-/// A name that is not taken, as like this one as it may be.
+/// An unused name as similar to this one as possible.
 fn plain_name(name: &str, taken: &HashSet<String>) -> String {
     let spelled: String = name
         .chars()
@@ -307,14 +307,14 @@ fn plain_name(name: &str, taken: &HashSet<String>) -> String {
         .collect();
     let trimmed = spelled.trim_matches('_');
     let stem = if trimmed.is_empty() { "parameter" } else { trimmed };
-    // Room for a number behind it; all of it is ASCII.
+    // Leaves room for a number; all of it is ASCII.
     let stem = &stem[..stem.len().min(LONGEST_NAME - 6)];
     let numbered = (2..).map(|number| format!("{stem}_{number}"));
     let mut names = std::iter::once(stem.to_owned()).chain(numbered);
     names.find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// Takes what nobody sees out of all texts.
+/// Removes invisible characters from all texts.
 fn clean(value: &mut Value) {
     match value {
         Value::String(text) => {

@@ -1,4 +1,4 @@
-//! A server that runs somewhere, spoken to by streamable HTTP.
+//! A remote server, reached by streamable HTTP.
 
 use crate::login;
 use crate::pipe::LONGEST;
@@ -17,16 +17,16 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection may take to stand.
+/// Timeout for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// A stream that breaks off is opened again so often, after so long.
+/// Retries for a stream that breaks off, and the pause before each.
 const AGAIN: usize = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Messages over HTTP, with the token of a login if there is one.
+/// The HTTP transport, with the token of a login if there is one.
 pub(crate) type Http = StreamableHttpClientTransport<AuthClient<Following>>;
 
-/// Gets ready to speak to a server; nothing is sent yet.
+/// Prepares the transport to a server; nothing is sent yet.
 pub(crate) async fn open(server: &Server, options: &Options, secrets: &Secrets) -> Result<Http, Trouble> {
     let Reach::Http {
         url,
@@ -42,7 +42,7 @@ pub(crate) async fn open(server: &Server, options: &Options, secrets: &Secrets) 
     let network = trusting(&options.network, authorities)?;
     let mut all = HashMap::new();
     for (name, value) in headers {
-        // A value may have been written into the name.
+        // The value may be part of the name by mistake.
         let told = name.split([':', '=', ' ']).next().unwrap_or_default();
         let bad = || unusable(format!("the header {told} cannot be sent"));
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
@@ -60,7 +60,7 @@ pub(crate) async fn open(server: &Server, options: &Options, secrets: &Secrets) 
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// The address of a server.
+/// Parses the URL of a server.
 pub(crate) fn address(url: &str) -> Result<Url, Trouble> {
     let unusable = |what: String| Trouble::Unreachable(what);
     let address = Url::parse(url).map_err(|error| unusable(format!("its address is not a URL: {error}")))?;
@@ -81,7 +81,7 @@ fn told(error: &NetworkError) -> Trouble {
     Trouble::Unreachable(one_line(&error.to_string(), 300))
 }
 
-/// The network, with these certificates trusted besides the usual ones.
+/// The network, with these certificates trusted in addition to the usual ones.
 pub(crate) fn trusting(network: &Network, authorities: &str) -> Result<Network, Trouble> {
     let mut network = network.clone();
     if !authorities.is_empty() {
@@ -91,19 +91,19 @@ pub(crate) fn trusting(network: &Network, authorities: &str) -> Result<Network, 
     Ok(network)
 }
 
-/// A client for this server.
+/// Creates the client for this server.
 fn client(network: &Network, address: &Url) -> Result<Client, Trouble> {
     let (builder, _) = network.client(address).map_err(|error| told(&error))?;
     let built = builder
         .connect_timeout(CONNECT)
         .redirect(redirect::policy())
-        // A connection whose last answer was not read to its end stalls the next request.
+        // A connection whose last response was not read to its end stalls the next request.
         .pool_max_idle_per_host(0)
         .build();
     built.map_err(|error| Trouble::Unreachable(cause(&error)))
 }
 
-/// What went wrong in speaking to a server, and what its user can do about it where that is a login.
+/// Describes a transport error and, if a login would help, what the user can do.
 pub(crate) fn trouble_of(server: &Server, error: &(dyn Error + 'static)) -> String {
     let mut causes = std::iter::successors(Some(error), |&error| inner(error));
     let name = &server.name;
@@ -118,7 +118,7 @@ pub(crate) fn trouble_of(server: &Server, error: &(dyn Error + 'static)) -> Stri
     }
 }
 
-/// What went wrong: the innermost cause, as those around it repeat the address, which may hold a secret.
+/// Describes the innermost cause of an error: the outer ones repeat the URL, which may contain a secret.
 pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| inner(error));
     let innermost = causes.last().unwrap_or(error);
@@ -134,9 +134,9 @@ pub(crate) fn cause(error: &(dyn Error + 'static)) -> String {
     one_line(said.split(" for url (").next().unwrap_or(said), 300)
 }
 
-/// Why a server does not let somebody in.
+/// The reason why a server refuses access.
 enum Refused {
-    /// The status of an answer that wants another login than it was sent.
+    /// The status of a response that requires another login.
     Status(StatusCode),
     /// There is a login, and its token could not be renewed.
     Renewal(String),
@@ -153,7 +153,7 @@ fn wants_login(error: &(dyn Error + 'static)) -> Option<StatusCode> {
     let status = match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::AuthRequired(_)) => Some(StatusCode::UNAUTHORIZED),
         Some(StreamableHttpError::InsufficientScope(_)) => Some(StatusCode::FORBIDDEN),
-        // Where the server does not say which login it wants, the library has only words.
+        // If the server does not say which login it requires, the library has only a message.
         Some(StreamableHttpError::UnexpectedServerResponse(said)) => said
             .strip_prefix("HTTP ")
             .and_then(|said| StatusCode::from_bytes(said.as_bytes().get(..3)?).ok()),
@@ -162,7 +162,7 @@ fn wants_login(error: &(dyn Error + 'static)) -> Option<StatusCode> {
     status.filter(|status| matches!(*status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }
 
-/// What its user can do about that.
+/// Describes what the user can do about it.
 fn login_words(server: &Server, status: StatusCode) -> String {
     let what = match status {
         StatusCode::FORBIDDEN => "the token that was sent lacks permission",
@@ -178,7 +178,7 @@ fn login_words(server: &Server, status: StatusCode) -> String {
     }
 }
 
-/// The cause of an error; the library does not name all of them as such.
+/// The cause of an error; the library does not expose all of them as its source.
 fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         return Some(error);

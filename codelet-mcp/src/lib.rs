@@ -1,15 +1,15 @@
 //! Tools of other programs: connections to MCP servers, over pipes and over HTTP.
 //!
 //! The loop knows tools only by its traits; this crate is the edge that holds connections to servers of the Model
-//! Context Protocol. A server is somebody else's program: what it says is bounded and cleaned where it comes in, what it
-//! is slow with is given up, and a broken one is a notice, never a failed start. Its tools are called `server__tool`; each
-//! call has to be permitted, ends in time, and ends at once when the user interrupts. A server that dies is started once
-//! more, and what it started ends with the session.
+//! Context Protocol. A server is a third party's program: its output is bounded and cleaned where it is read, slow
+//! requests time out, and a broken server causes a notice, never a failed start. Its tools are called `server__tool`;
+//! each call needs permission, has a timeout, and ends at once when the user interrupts. A server that dies is
+//! restarted once, and the processes that it started end with the session.
 //!
-//! The list of tools stands at the head of what a provider caches, so it is made by [`connect`], and changes only between two
-//! prompts, when a server has said so and its list really is another.
-//! A server's prompts are commands of the user's, `/server:prompt`; the model hears of them only when one is sent.
-//! Nothing here reads the environment of the process: what servers may know comes in as [`Server`] and [`Options`].
+//! The list of tools is part of the provider's cache prefix, so [`connect`] creates it, and it changes only between two
+//! prompts, when a server has announced a change and its list really differs.
+//! A server's prompts are commands of the user, `/server:prompt`; the model sees one only when it is sent. Nothing here
+//! reads the environment of the process: what servers may know comes in as [`Server`] and [`Options`].
 //!
 //! Start with [`connect`].
 //!
@@ -56,50 +56,51 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server, as the settings name it.
+/// A server as the settings define it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Server {
     /// Its name, the first part of the names of its tools; see [`is_name`].
     pub name: String,
-    /// How it is reached.
+    /// The transport to the server.
     pub reach: Reach,
-    /// Patterns of the tools that are wanted, in the server's own names, where `*` stands for any text; none for all.
+    /// Patterns for the tools to use, in the server's own names, where `*` stands for any text; `None` for all.
     pub tools: Option<Vec<String>>,
-    /// How long it may take to be ready.
+    /// The timeout for starting the server.
     pub start: Duration,
-    /// How long a call may take.
+    /// The timeout of a call.
     pub timeout: Duration,
 }
 
-/// How a server is reached.
+/// The transport to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// A program that is started, and spoken to through its standard input and output.
+    /// A program that is started and reached through its stdin and stdout.
     Program {
-        /// The program, by its path or its name.
+        /// The program, by path or name.
         command: String,
         /// Its arguments.
         arguments: Vec<String>,
         /// The whole environment.
         environment: Vec<(OsString, OsString)>,
-        /// Where it works.
+        /// Its working directory.
         directory: PathBuf,
     },
-    /// A server that runs, spoken to by streamable HTTP.
+    /// A running server, reached by streamable HTTP.
     Http {
-        /// Its address.
+        /// Its URL.
         url: String,
         /// Headers of each request.
         headers: Vec<(String, String)>,
-        /// Certificates, as PEM, whose signature on the server's is trusted besides the usual ones; empty for none.
+        /// PEM certificates of authorities that are trusted for this server in addition to the usual ones; may be
+        /// empty.
         authorities: String,
-        /// What Codelet is called where the server has its users log in; none where it registers itself there.
+        /// Codelet's OAuth client ID at the server; `None` if it registers itself there.
         client_id: Option<String>,
     },
 }
 
 impl fmt::Debug for Reach {
-    /// Without what may hold a secret.
+    /// Omits everything that may contain a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reach::Program { command, .. } => f
@@ -111,36 +112,38 @@ impl fmt::Debug for Reach {
     }
 }
 
-/// Finds secrets; the same list as before where none is new.
+/// Finds secrets; returns the same list as before if there is no new one.
 pub type SessionSecrets = Arc<dyn Fn() -> Arc<[String]> + Send + Sync>;
 
-/// What all servers of a session have in common.
+/// Options shared by all servers of a session.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Values that are shown nowhere: keys of these servers.
+    /// Values that are never shown: keys of these servers.
     pub secrets: Vec<String>,
-    /// Finds what else is shown nowhere, as it is now: the keys of the session, which a program may renew while it lasts.
+    /// Finds further values that are never shown: the session's current keys, which a program may renew during the
+    /// session.
     pub session_secrets: Option<SessionSecrets>,
-    /// A variable that each program gets with a value of its own: by it, those that it started are found.
+    /// An environment variable that each server's program gets with a unique value, by which its child processes are
+    /// found.
     pub mark: Option<OsString>,
-    /// Whether the model takes pictures.
+    /// True if the model accepts images.
     pub sees_images: bool,
-    /// How servers that run somewhere are reached, beside their addresses.
+    /// Proxies and certificates for remote servers.
     pub network: Network,
-    /// Where logins are kept; none where there is no place for them.
+    /// The store for logins; `None` if there is no place for them.
     pub logins: Option<Logins>,
 }
 
-/// Why a server is not of use.
+/// Reasons why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
     /// It could not be started or reached.
     #[error("{0}")]
     Unreachable(String),
-    /// It speaks, but not in a way that is understood.
+    /// Its messages are not understood.
     #[error("it is not understood: {0}")]
     Foreign(String),
-    /// It refused to begin.
+    /// It refused the handshake.
     #[error("it refuses: {0}")]
     Refused(String),
     /// It was not ready in time.

@@ -1,10 +1,11 @@
-//! Logins at servers by OAuth 2.1: an authorization code with PKCE, asked for in the user's browser.
+//! Logins at servers by OAuth 2.1: the authorization code flow with PKCE, in the user's browser.
 //!
-//! A login begins only with [`log_in`], which the user calls by name; no session and no project begins one. What comes of it
-//! is a file of [`Logins`], and a session that finds one sends its token to the very address that it was made for, and renews
-//! it at the token endpoint that was found when the user logged in, never at one that a server names later.
+//! A login starts only with [`log_in`], which the user calls explicitly; no session and no project can start one. The
+//! result is a file of [`Logins`]. A session that finds it sends the token only to the URL for which it was created,
+//! and renews it at the token endpoint found during the login, never at one that a server names later.
 //!
-//! `courier` makes each request, `flow` is the login, `callback` hears of its end, `file` keeps it, `session` uses it.
+//! `courier` makes the requests, `flow` runs the login, `callback` receives its result, `file` stores it, `session`
+//! uses it.
 
 mod callback;
 mod courier;
@@ -22,23 +23,23 @@ use rmcp::transport::auth::{AuthorizationMetadata, OAuthClientConfig, StoredCred
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A login, as it is kept.
+/// A login as it is stored.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Login {
-    /// The address of the server, as in the settings; the token is sent there and nowhere else.
+    /// The URL of the server, as in the settings; the token is sent only there.
     server: String,
-    /// What the token is for, in the server's own words (RFC 8707).
+    /// The resource that the token is for, in the server's own words (RFC 8707).
     resource: String,
-    /// Where the token is renewed, and how.
+    /// The endpoint where the token is renewed, with its metadata.
     metadata: AuthorizationMetadata,
-    /// A secret of this client, if registering it gave one.
+    /// The client's secret, if registration returned one.
     client_secret: Option<String>,
-    /// The tokens, when they came, and whose they are.
+    /// The tokens, the time they were received, and the client ID.
     credentials: StoredCredentials,
 }
 
 impl Login {
-    /// What nobody is to see.
+    /// Values that must not be shown.
     fn secrets(&self) -> Vec<String> {
         tokens(&self.credentials)
             .into_iter()
@@ -56,7 +57,8 @@ impl Login {
     }
 }
 
-/// The tokens in an answer of an authorization server: `access_token`, `refresh_token`, and whatever else goes by such a name.
+/// The tokens in a response of an authorization server: `access_token`, `refresh_token`, and every other field with
+/// such a name.
 fn tokens(credentials: &StoredCredentials) -> Vec<String> {
     let answer = serde_json::to_value(&credentials.token_response).unwrap_or_default();
     let fields = answer.as_object().into_iter().flatten();
@@ -65,7 +67,7 @@ fn tokens(credentials: &StoredCredentials) -> Vec<String> {
     tokens.map(str::to_owned).collect()
 }
 
-/// The parts of what an authorization server says of itself that a renewal needs.
+/// The parts of an authorization server's metadata that a renewal needs.
 fn needed(metadata: &AuthorizationMetadata) -> AuthorizationMetadata {
     const METHODS: &str = "token_endpoint_auth_methods_supported";
     let mut needed = AuthorizationMetadata::default();
@@ -80,7 +82,7 @@ fn needed(metadata: &AuthorizationMetadata) -> AuthorizationMetadata {
     needed
 }
 
-/// Whether the settings of a server name what it is to let the user in by, so that no login is used.
+/// Returns whether a server's settings contain credentials, so that no login is used.
 pub(crate) fn is_given(reach: &Reach) -> bool {
     let Reach::Http { headers, .. } = reach else {
         return false;

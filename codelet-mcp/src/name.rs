@@ -1,17 +1,17 @@
-//! Names of tools that every vendor takes, and that no two tools share.
+//! Unique tool names that every provider accepts.
 
 use codelet_context::body::Body;
 use std::collections::HashSet;
 
-/// The longest name that every vendor takes, in bytes.
+/// The longest name that every provider accepts, in bytes.
 const LONGEST: usize = 64;
-/// The longest name of a server, in bytes: half of a tool's name is left to the tool.
+/// The longest name of a server, in bytes, which leaves half of a tool's name to the tool.
 const LONGEST_SERVER: usize = 30;
-/// Digits of the hash that keeps apart names that were altered.
+/// Hash digits that keep altered names distinct.
 const DIGITS: usize = 6;
 
-/// Whether a server may have this name: a letter, then letters, digits, `-` and `_`, at most 30, and no `__`, which
-/// parts the server's name from that of its tool.
+/// Returns whether a server may have this name: a letter, then letters, digits, `-` and `_`, at most 30 bytes, and no
+/// `__`, which separates the server's name from the tool's.
 pub fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.len() <= LONGEST_SERVER
@@ -24,8 +24,8 @@ fn is_taken(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// The name under which the model calls a server's tool: `server__tool` where that is a name for every vendor and nobody
-/// has it yet. Else what is odd becomes `_`, what is long is cut, and a hash of the true name keeps it apart.
+/// The name by which the model calls a server's tool: `server__tool` if every provider accepts it and it is not taken.
+/// Otherwise other characters become `_`, a long name is cut, and a hash of the real name keeps it distinct.
 pub(crate) fn of(server: &str, tool: &str, taken: &HashSet<String>) -> String {
     let whole = format!("{server}__{tool}");
     if whole.len() <= LONGEST && whole.chars().all(is_taken) && !tool.is_empty() && !taken.contains(&whole) {
@@ -44,7 +44,7 @@ pub(crate) fn of(server: &str, tool: &str, taken: &HashSet<String>) -> String {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any text.
+/// Returns whether a name matches a pattern in which `*` stands for any text.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     codelet_agent::permission::fits(pattern, name)
 }
@@ -67,7 +67,7 @@ mod tests {
         let [dot, slash] = ["a.b", "a/b"].map(|tool| of("s", tool, &none));
         assert!(dot.starts_with("s__a_b_") && slash.starts_with("s__a_b_"));
         assert_ne!(dot, slash);
-        // And the same in each session.
+        // And it is the same in each session.
         assert_eq!(dot, of("s", "a.b", &none));
     }
 

@@ -1,4 +1,4 @@
-//! The tools and prompts of all servers of a session, and what becomes of them when a server says that a list has changed.
+//! The tools and prompts of a session's servers, and their updates when a server announces that a list has changed.
 
 use crate::connection::{List, defined};
 use crate::define::{Defined, names};
@@ -11,28 +11,29 @@ use codelet_agent::tool::{Refreshed, Tool, ToolSource};
 use futures_util::future::{BoxFuture, join_all};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most tools of all servers: some vendors take 128 in a request, and the session has its own.
+/// Tools of all servers at most: some providers accept 128 in a request, and the session has its own.
 const MOST_TOOLS: usize = 112;
-/// The most changes of one server's list in a session: with each, the provider reads the whole conversation anew.
+/// Changes of one server's list at most in a session: after each, the provider's cache misses for the whole
+/// conversation.
 const MOST_CHANGES: usize = 50;
 
-/// The tools and prompts of all servers, in the order of the servers, then of their names.
+/// The tools and prompts of all servers, in the order of the servers, then by name.
 #[derive(Default)]
 pub struct Offers(Mutex<Vec<Offer>>);
 
-/// What one server offers.
+/// The tools and prompts of one server.
 pub(crate) struct Offer {
     remote: Arc<Remote>,
     defined: Vec<Defined>,
     tools: Vec<Arc<dyn Tool>>,
     prompts: Vec<RemotePrompt>,
-    /// How often its tools have become others, and its prompts.
+    /// The number of times that its tools, and its prompts, have changed.
     changes: usize,
     prompt_changes: usize,
 }
 
 impl Offers {
-    /// The tools of these servers, and what the user should know of that.
+    /// Collects the tools of these servers, with notices for the user.
     pub(crate) fn new(offers: Vec<Offer>) -> (Self, Vec<String>) {
         let (_, notices) = bounded(&offers);
         (Offers(Mutex::new(offers)), notices)
@@ -145,7 +146,7 @@ impl Offer {
         }
     }
 
-    /// Takes another list of prompts. Says what is to be told of that.
+    /// Takes a new list of prompts. Returns notices for the user.
     fn take_prompts(&mut self, list: List) -> Vec<String> {
         let (prompts, mut told) = prompts::all(&self.remote.server.name, list, &self.remote.secrets);
         let Some(difference) = prompts::difference(&self.prompts, &prompts) else {
@@ -162,12 +163,12 @@ impl Offer {
         told
     }
 
-    /// The server, unless its list has changed so often that it is not read any more.
+    /// The server, unless its list has changed so often that it is no longer read.
     fn heeded(&self) -> Option<Arc<Remote>> {
         (self.changes < MOST_CHANGES).then(|| self.remote.clone())
     }
 
-    /// Takes another list. Says what is to be told of that; `None` where it is the same.
+    /// Takes a new list of tools. Returns notices for the user; `None` if the list is the same.
     fn take(&mut self, list: List) -> Option<Vec<String>> {
         let (defined, notices) = defined(&self.remote.server, list, &self.remote.secrets);
         if defined == self.defined {
@@ -194,7 +195,7 @@ fn tools(remote: &Arc<Remote>, defined: &[Defined]) -> Vec<Arc<dyn Tool>> {
         .collect()
 }
 
-/// The first tools of all, as many as there may be, and what is told of those beyond.
+/// The first tools of all servers, up to the limit, with notices about the others.
 fn bounded(offers: &[Offer]) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
     let (mut tools, mut notices) = (Vec::new(), Vec::new());
     for offer in offers {
@@ -209,7 +210,7 @@ fn bounded(offers: &[Offer]) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
     (tools, notices)
 }
 
-/// What has changed from one list to the next, for a person.
+/// Describes the changes between two lists for a person.
 fn difference(before: &[Defined], after: &[Defined]) -> String {
     let find = |list: &[Defined], tool: &str| list.iter().find(|other| other.tool == tool).cloned();
     let (mut new, mut others) = (Vec::new(), Vec::new());

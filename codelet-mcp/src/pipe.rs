@@ -1,4 +1,4 @@
-//! Messages over the pipes of a program: one JSON object a line, bounded, whatever else comes in between.
+//! Messages over a program's pipes: one JSON object per line, bounded, whatever else is printed in between.
 
 use crate::changes::Changes;
 use crate::program::Ends;
@@ -19,30 +19,30 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::Mutex;
 
-/// The longest message that is taken, in bytes; that over HTTP may be as long.
+/// The longest message that is accepted, in bytes; also the limit over HTTP.
 pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
-/// The most values of one: each takes some hundred bytes, however short it is written.
+/// Values in one message at most: each takes about a hundred bytes of memory, however short its JSON.
 const MOST_VALUES: usize = 500_000;
 /// Bytes that are read at once.
 const PIECE: usize = 64 * 1024;
-/// Questions of the server that wait for their answers; more are not heard.
+/// Unanswered requests of the server; more are ignored.
 const QUESTIONS: usize = 32;
-/// Questions of the server that are heard at all: one every ten seconds, for a day.
+/// Requests of the server that are handled in all: one every ten seconds, for a day.
 const MOST_QUESTIONS: usize = 10_000;
 
-/// The pipes of a program. What is on its standard output and no message goes where its errors go.
+/// The pipes of a program. Output on stdout that is not a message goes where stderr goes.
 pub(crate) struct Pipe {
     input: Arc<Mutex<Option<Sender>>>,
     output: Receiver,
-    /// What was read; before `done` stands what was taken.
+    /// Bytes that were read; those before `done` have been consumed.
     read: Vec<u8>,
     done: usize,
-    /// Up to here there is no line end.
+    /// There is no line end before this offset.
     searched: usize,
     questions: Arc<AtomicUsize>,
-    /// How many questions were heard.
+    /// The number of requests that were handled.
     heard: usize,
-    /// What was asked and not answered.
+    /// Client requests without a response so far.
     asked: HashSet<RequestId>,
     changes: Arc<Changes>,
     told: Tail,
@@ -64,8 +64,8 @@ impl Pipe {
         }
     }
 
-    /// The next message among what was read. Notices are none: that a list has changed is noted, and nothing waits for
-    /// another.
+    /// The next message in the bytes read. Skips notifications: changes of a list are recorded, and no other ones are
+    /// needed.
     fn next(&mut self) -> Option<ServerJsonRpcMessage> {
         while let Some(at) = self.read[self.searched..].iter().position(|&byte| byte == b'\n') {
             let end = self.searched + at;
@@ -85,7 +85,7 @@ impl Pipe {
         None
     }
 
-    /// Whether a message answers something that was asked, or asks something itself while not too much is asked.
+    /// Returns whether a message is the response to a request, or a request while there are not too many.
     fn is_waited_for(&mut self, message: &ServerJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Request(_) => {
@@ -100,7 +100,7 @@ impl Pipe {
         }
     }
 
-    /// Whether this was asked; some servers answer the number 1 with the text "1".
+    /// Returns whether this request was sent; some servers answer the ID 1 as "1".
     fn was_asked(&mut self, id: &RequestId) -> bool {
         let number = match id {
             RequestId::String(text) => text.parse().ok().map(RequestId::Number),
@@ -109,7 +109,7 @@ impl Pipe {
         self.asked.remove(id) || number.is_some_and(|number| self.asked.remove(&number))
     }
 
-    /// Makes room for more.
+    /// Makes room for more bytes.
     fn make_room(&mut self) {
         self.read.drain(..self.done);
         self.searched -= self.done;
@@ -121,7 +121,7 @@ impl Pipe {
     }
 }
 
-/// A line as a message, if it is one that is waited for. A notice that a list has changed is noted.
+/// Parses a line as a message, if it is one that is expected. A notification that a list has changed is recorded.
 fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     let is_short = !has_more_values(line, MOST_VALUES);
     let value = is_short.then(|| serde_json::from_slice::<Value>(line).ok());
@@ -135,10 +135,10 @@ fn message(line: &[u8], changes: &Changes) -> Option<ServerJsonRpcMessage> {
     serde_json::from_value(value).ok()
 }
 
-/// What stands for an answer that cannot be read, since it is nested too deeply, has too many values, or is no text throughout: whoever
-/// waits for it need not wait any longer.
+/// Returns an error in place of a response that cannot be parsed, because it is nested too deeply, has too many values,
+/// or is not valid UTF-8, so that its request does not wait until the timeout.
 fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
-    /// What of an answer can be read without reading all of it, however deep it is.
+    /// The part of a response that can be parsed without the rest, however deep it is.
     #[derive(Deserialize)]
     struct Head {
         id: RequestId,
@@ -152,7 +152,7 @@ fn unreadable(line: &[u8]) -> Option<JsonRpcError> {
     Some(JsonRpcError::new(Some(head.id), error))
 }
 
-/// Whether a line that is no message is a notice, of which nobody needs to know.
+/// Returns whether a line that is no message is a notification, which can be ignored.
 fn is_notice(line: &[u8]) -> bool {
     let head = &line[..line.len().min(512)];
     line.is_empty() || (head.starts_with(b"{") && head.windows(9).any(|window| window == b"\"jsonrpc\""))
@@ -184,7 +184,7 @@ impl Transport<RoleClient> for Pipe {
         }
     }
 
-    /// Loses nothing when it is dropped while it waits: what was read stays.
+    /// Cancel-safe: bytes that were read stay in the buffer.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             if let Some(message) = self.next() {

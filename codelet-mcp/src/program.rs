@@ -1,4 +1,4 @@
-//! A server that is a program: started in a session of its own, and ended with everything that it started.
+//! A server that is a program: started in its own session, and ended with all its descendants.
 
 use crate::text::Tail;
 use process_wrap::std::{CommandWrap, ProcessSession};
@@ -14,50 +14,50 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
-/// Time between two looks at whether it has ended.
+/// Interval between checks whether it has exited.
 const LOOK: Duration = Duration::from_millis(2);
-/// How long a program that nobody ends in order may take to end by itself.
+/// Grace period for a program that is dropped without an orderly shutdown.
 const IMPATIENCE: Duration = Duration::from_millis(30);
 
-/// The programs that run, for the end of the process.
+/// The running programs, for the end of the process.
 static LIVE: Mutex<Vec<Family>> = Mutex::new(Vec::new());
 
-/// Ends the programs of all servers at once, without asking. For a process that is about to end without dropping what it
-/// holds.
+/// Kills the programs of all servers, without a grace period. For a process that is about to exit without dropping its
+/// values.
 pub fn end_all() {
     for family in LIVE.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         family.signal(Signal::KILL);
     }
 }
 
-/// What is started.
+/// The command to start.
 pub(crate) struct Start<'a> {
     pub command: &'a str,
     pub arguments: &'a [String],
     pub environment: &'a [(OsString, OsString)],
     pub directory: &'a Path,
-    /// The variable that marks what it starts.
+    /// The variable that marks its descendants.
     pub mark: Option<&'a OsString>,
 }
 
 /// A running program. Dropping it ends it.
 pub(crate) struct Program {
     family: Family,
-    /// Whether its standard error was read to the end.
+    /// True once its stderr was read to the end.
     is_read: Arc<AtomicBool>,
 }
 
-/// The ends of its pipes.
+/// Our ends of its pipes.
 pub(crate) struct Ends {
     pub input: pipe::Sender,
     pub output: pipe::Receiver,
 }
 
 impl Program {
-    /// Starts it. What it prints on standard error goes to `told`.
+    /// Starts the program. Its stderr goes to `told`.
     ///
     /// # Errors
-    /// When there is no such program, or it may not be started.
+    /// If there is no such program, or it may not be started.
     pub(crate) fn start(start: &Start<'_>, told: &Tail) -> io::Result<(Program, Ends)> {
         let mark = start
             .mark
@@ -75,18 +75,18 @@ impl Program {
             command.env(name, value);
         }
         let mut command = CommandWrap::from(command);
-        // Without a terminal, it neither asks for a password there nor hears the user's Ctrl-C.
+        // Without a controlling terminal, it cannot prompt for a password there and does not receive the user's Ctrl-C.
         command.wrap(ProcessSession);
         let mut child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // A process has a number above 0.
+        // A PID is above 0.
         let pid = pid.ok_or(ErrorKind::Other)?;
         let family = Family {
             pid,
             mark: mark.map(|(name, value)| format!("{}={value}", name.to_string_lossy()).into_bytes()),
         };
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(family.clone());
-        // From here on it is ended whatever fails.
+        // From here on, dropping ends the program if anything fails.
         let is_read = Arc::new(AtomicBool::new(false));
         let program = Program {
             family,
@@ -103,7 +103,7 @@ impl Program {
         Ok((program, ends))
     }
 
-    /// How it ended, in words; `None` while it runs.
+    /// Describes its exit; `None` while it runs.
     pub(crate) fn ended(&self) -> Option<String> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.family.pid), options).ok()??;
@@ -113,7 +113,7 @@ impl Program {
         })
     }
 
-    /// Waits a moment for it to end by itself, as it should when its input is closed.
+    /// Waits a moment for it to exit, as it should when its stdin is closed.
     pub(crate) async fn wait(&self, most: Duration) {
         let until = Instant::now() + most;
         while self.ended().is_none() && Instant::now() < until {
@@ -121,8 +121,7 @@ impl Program {
         }
     }
 
-    /// Waits a moment for its last words, when the end of its output has come: its status and the rest of what it prints
-    /// follow.
+    /// Waits a moment after the end of its stdout for its exit status and the rest of its stderr.
     pub(crate) async fn last_words(&self, most: Duration) {
         let until = Instant::now() + most;
         self.wait(most).await;
@@ -141,12 +140,12 @@ impl Drop for Program {
     }
 }
 
-/// A program and what it has started.
+/// A program and its descendants.
 #[derive(Clone)]
 struct Family {
-    /// Leader of a session of its own.
+    /// Leader of its own session.
     pid: Pid,
-    /// The variable and its value that all of them have in their environment.
+    /// The variable and value in the environment of all of them.
     mark: Option<Vec<u8>>,
 }
 
@@ -154,12 +153,12 @@ impl Family {
     fn end(&self, patience: Duration) {
         let until = Instant::now() + patience;
         self.signal(Signal::TERM);
-        // Who is stopped cannot hear the question.
+        // A stopped process does not handle SIGTERM.
         self.signal(Signal::CONT);
         while self.is_there() && Instant::now() < until {
             std::thread::sleep(LOOK);
         }
-        // Nobody is left, mostly; whoever is may have hidden.
+        // Usually none is left; one that is may have hidden.
         for _ in 0..10 {
             if self.signal(Signal::KILL) == 0 {
                 break;
@@ -169,10 +168,10 @@ impl Family {
         self.bury();
     }
 
-    /// Sends a signal to all who are there. Says how many it found.
+    /// Sends a signal to all of them. Returns how many it found.
     fn signal(&self, signal: Signal) -> usize {
         self.bury();
-        // The number belongs to the group as long as anybody is in it, so it cannot come to mean another.
+        // The group keeps its number while any process is in it, so it cannot come to mean another.
         let group = rustix::process::kill_process_group(self.pid, signal);
         usize::from(group.is_ok()) + self.signal_marked(signal)
     }
@@ -182,12 +181,12 @@ impl Family {
         rustix::process::test_kill_process_group(self.pid).is_ok()
     }
 
-    /// Forgets the leader if it has ended: it is this process's to bury.
+    /// Reaps the leader if it has exited.
     fn bury(&self) {
         let _ = waitid(WaitId::Pid(self.pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
     }
 
-    /// Sends a signal to those who have left the group; they still carry the mark.
+    /// Sends a signal to processes that left the group; they still carry the mark.
     #[cfg(target_os = "linux")]
     fn signal_marked(&self, signal: Signal) -> usize {
         use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -198,7 +197,7 @@ impl Family {
         });
         let mut found = 0;
         for pid in processes {
-            // Held by a descriptor, the number cannot come to mean another process.
+            // A pidfd, so that the PID cannot come to mean another process.
             let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
             };
@@ -215,11 +214,11 @@ impl Family {
     }
 }
 
-/// Whether a process has this variable. One of somebody else cannot be looked at, and is none of ours.
+/// Returns whether a process has this variable. Another user's process is unreadable and does not count.
 #[cfg(target_os = "linux")]
 fn has_mark(pid: Pid, mark: &[u8]) -> bool {
     use std::io::Read;
-    /// Longest environment that is searched, in bytes.
+    /// Bytes of an environment that are searched.
     const ENVIRONMENT: u64 = 256 * 1024;
     let mut environment = Vec::new();
     let Ok(file) = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero())) else {
@@ -229,7 +228,7 @@ fn has_mark(pid: Pid, mark: &[u8]) -> bool {
     environment.split(|&byte| byte == 0).any(|variable| variable == mark)
 }
 
-/// Reads what comes, so that nobody has to wait for it to be read, and keeps the end of it.
+/// Reads stderr, so that the program never blocks on it, and keeps its end.
 async fn keep_tail(mut errors: pipe::Receiver, told: Tail, is_read: Arc<AtomicBool>) {
     let mut piece = vec![0; 8192];
     while let Ok(read @ 1..) = errors.read(&mut piece).await {

@@ -1,4 +1,4 @@
-//! The prompts that a server offers, cut down to what a person may be shown, and what the server makes of one.
+//! A server's prompts, reduced to what can be shown to a person, and the texts that the server returns for them.
 
 use crate::answer;
 use crate::connection::{Came, List};
@@ -11,29 +11,30 @@ use codelet_text::short::grouped;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// The most prompts of one server.
+/// Prompts of one server at most.
 const MOST_PROMPTS: usize = 100;
-/// The most arguments of a prompt.
+/// Arguments of a prompt at most.
 const ARGUMENTS: usize = 20;
-/// The longest name, in bytes, of a prompt or an argument.
+/// Longest name of a prompt or an argument, in bytes.
 const NAME: usize = 64;
-/// The longest description, in characters.
+/// Longest description, in characters.
 const DESCRIPTION: usize = 200;
-/// The longest text that is sent as a prompt, in bytes. More is not cut: half of an instruction may say the opposite.
+/// Longest text that is sent as a prompt, in bytes. A longer one is not cut: half of an instruction may say the
+/// opposite.
 const LONGEST: usize = 256 * 1024;
 
-/// A prompt, as its server lists it.
+/// A prompt as its server lists it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RemotePrompt {
     /// The server's own name for it.
     own: String,
-    /// The server's own names of its arguments, in the order of those of the command.
+    /// The server's own names of its arguments, in the order of the command's.
     arguments: Vec<String>,
-    /// What the user is shown.
+    /// The description for the user.
     pub spec: PromptSpec,
 }
 
-/// The prompts in a list, by their names, and what the user should know of it.
+/// The prompts in a list, by name, with notices for the user.
 pub(crate) fn all(server: &str, list: List, secrets: &Secrets) -> (Vec<RemotePrompt>, Vec<String>) {
     let mut found: Vec<RemotePrompt> = Vec::new();
     let (mut unreadable, mut telling) = (0, 0);
@@ -70,7 +71,7 @@ pub(crate) fn all(server: &str, list: List, secrets: &Secrets) -> (Vec<RemotePro
     (found, notices)
 }
 
-/// Gives each its command. A plain name stays as it is; one that had to be altered gives way where both come to the same.
+/// Assigns the commands. A plain name stays as it is and takes precedence over an altered one that is the same.
 fn name(server: &str, prompts: &mut [RemotePrompt]) {
     let is_plain = |prompt: &RemotePrompt| plain(&prompt.own) == prompt.own && !prompt.own.contains(':');
     let mut taken: HashSet<String> = prompts
@@ -124,7 +125,7 @@ fn read(entry: &Value, secrets: &Secrets) -> Option<RemotePrompt> {
     })
 }
 
-/// What a server says of something, or else its title.
+/// The server's description of an entry, or else its title.
 fn described(entry: &Value, secrets: &Secrets) -> String {
     let words = ["description", "title"]
         .iter()
@@ -133,7 +134,7 @@ fn described(entry: &Value, secrets: &Secrets) -> String {
     one_line(&words, DESCRIPTION)
 }
 
-/// What has changed from one list to the next, for a person; none where nothing has.
+/// Describes the changes between two lists for a person; `None` if there are none.
 pub(crate) fn difference(before: &[RemotePrompt], after: &[RemotePrompt]) -> Option<String> {
     let commands = |prompts: &mut dyn Iterator<Item = &RemotePrompt>| -> Vec<String> {
         prompts.map(|prompt| format!("/{}", prompt.spec.command)).collect()
@@ -154,10 +155,10 @@ pub(crate) fn difference(before: &[RemotePrompt], after: &[RemotePrompt]) -> Opt
     (!parts.is_empty()).then(|| format!("its prompts have changed ({})", parts.join("; ")))
 }
 
-/// Asks a server for one of its prompts.
+/// Requests a prompt from a server.
 ///
 /// # Errors
-/// Why it cannot be had, in a sentence without secrets.
+/// The reason why it is not available, in a sentence without secrets.
 pub(crate) async fn get(
     remote: &Remote,
     prompt: &RemotePrompt,

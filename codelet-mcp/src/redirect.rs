@@ -1,5 +1,5 @@
-//! Redirects of a server on the web: followed on its own origin, with the request as it was, and nowhere else: another
-//! server gets neither the headers nor what is said.
+//! Redirects of a remote server: followed within its origin, with the same request, and nowhere else, since another
+//! server must get neither the headers nor the body.
 
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -14,14 +14,14 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::sync::Arc;
 
-/// The most redirects of one request.
+/// Redirects of one request at most.
 const MOST: usize = 5;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Asked<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
-/// Why a request was not answered where it was sent.
+/// Reasons why a request was not answered at its URL.
 #[derive(Debug, thiserror::Error)]
 enum Redirected {
     #[error("it redirects each request to another of its own addresses, and that again")]
@@ -32,13 +32,13 @@ enum Redirected {
     Elsewhere(String),
 }
 
-/// A policy for the client within [`Following`]: it follows nothing itself, since it would turn a message into a mere look
-/// at the new address after some statuses.
+/// A redirect policy for the client within [`Following`]: it follows nothing itself, since the client would turn a POST
+/// into a GET after some statuses.
 pub(crate) fn policy() -> Policy {
     Policy::custom(|attempt| {
         let (from, to) = (attempt.previous().last().map(Url::origin), attempt.url().clone());
         match from {
-            // The answer is elsewhere, where nobody is to be asked the same again.
+            // The response is elsewhere, and the request must not be repeated there.
             _ if attempt.status() == StatusCode::SEE_OTHER => attempt.stop(),
             Some(from) if from == to.origin() => attempt.error(Redirected::Here(to)),
             _ => attempt.error(Redirected::Elsewhere(to.origin().ascii_serialization())),
@@ -46,11 +46,11 @@ pub(crate) fn policy() -> Policy {
     })
 }
 
-/// A client that makes a request again where its server redirects it to.
+/// A client that repeats a request at the URL to which its server redirects it.
 #[derive(Clone)]
 pub(crate) struct Following(pub Client);
 
-/// Asks at an address, and where it is redirected to on the same origin.
+/// Sends a request, and follows redirects within the origin.
 async fn follow<T, F: Future<Output = Asked<T>>>(uri: Arc<str>, ask: impl Fn(Arc<str>) -> F) -> Asked<T> {
     let mut uri = uri;
     for _ in 0..MOST {
@@ -63,7 +63,7 @@ async fn follow<T, F: Future<Output = Asked<T>>>(uri: Arc<str>, ask: impl Fn(Arc
     ask(uri).await
 }
 
-/// Where a request is to be made again, if that is why it failed.
+/// The URL at which to repeat a request, if it failed because of a redirect.
 fn moved(error: &StreamableHttpError<reqwest::Error>) -> Option<&Url> {
     let StreamableHttpError::Client(error) = error else {
         return None;

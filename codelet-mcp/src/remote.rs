@@ -1,4 +1,4 @@
-//! A server during a session: the connection that stands, and the one time that it is opened again.
+//! A server during a session: its current connection, and its single restart.
 
 use crate::connection::{Came, Connection, List};
 use crate::define::Defined;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// A server that was there when the session began.
+/// A server that was connected when the session started.
 pub(crate) struct Remote {
     pub server: Server,
     pub options: Arc<Options>,
@@ -20,7 +20,7 @@ pub(crate) struct Remote {
 
 struct State {
     connection: Option<Arc<Connection>>,
-    /// Why it is gone for good; empty while it may be started again.
+    /// The reason why it is gone for good; `None` while it may be restarted.
     gone: Option<String>,
     was_restarted: bool,
 }
@@ -39,7 +39,7 @@ impl Remote {
         }
     }
 
-    /// Calls a tool by the server's own name for it, or reads its resources; the server is started again for that, once.
+    /// Calls a tool by the server's own name for it, or reads its resources; restarts the server if needed, once.
     pub(crate) async fn call(&self, tool: &Defined, parameters: &Map<String, Value>, interrupt: &Interrupt) -> Came {
         let connection = tokio::select! {
             biased;
@@ -60,7 +60,7 @@ impl Remote {
         }
     }
 
-    /// Asks for a prompt by the server's own name for it; the server is started again for that, once.
+    /// Requests a prompt by the server's own name for it; restarts the server if needed, once.
     pub(crate) async fn prompt(&self, prompt: &str, arguments: Map<String, Value>, interrupt: &Interrupt) -> Came {
         let connection = tokio::select! {
             biased;
@@ -82,8 +82,8 @@ impl Remote {
         self.secrets.hide(format!("MCP server {}: {what}", self.server.name))
     }
 
-    /// Reads the list of tools again if it may have changed, within the time that the server has to be ready. One that is
-    /// gone is not started for that.
+    /// Reads the list of tools again if it may have changed, within the server's start timeout. Does not restart a
+    /// server that is gone.
     pub(crate) async fn list_again(&self) -> Option<Result<List, String>> {
         let connection = self.standing().await?;
         let connection = Some(connection).filter(|connection| connection.may_have_changed())?;
@@ -91,7 +91,7 @@ impl Remote {
         Some(list.map_err(|trouble| trouble.to_string()))
     }
 
-    /// Reads the list of prompts again, as that of the tools.
+    /// Reads the list of prompts again, under the same rules.
     pub(crate) async fn prompts_again(&self) -> Option<Result<List, String>> {
         let connection = self.standing().await?;
         let connection = Some(connection).filter(|connection| connection.prompts_may_have_changed())?;
@@ -104,18 +104,18 @@ impl Remote {
         connection.filter(|connection| !connection.is_closed())
     }
 
-    /// Whether the server is a program, which this process starts.
+    /// Returns whether the server is a program that this process starts.
     pub(crate) fn server_is_program(&self) -> bool {
         matches!(self.server.reach, Reach::Program { .. })
     }
 
-    /// Whether the next call starts the server again.
+    /// Returns whether the next call would restart the server.
     pub(crate) async fn may_return(&self) -> bool {
         let state = self.state.lock().await;
         state.gone.is_none() && !state.was_restarted
     }
 
-    /// The connection that stands, or a new one in place of the first that is gone.
+    /// The current connection, or a new one if the first is closed.
     async fn connection(&self) -> Result<Arc<Connection>, String> {
         let mut state = self.state.lock().await;
         if let Some(why) = &state.gone {
@@ -130,14 +130,14 @@ impl Remote {
             state.connection = None;
             return Err(why);
         }
-        // What is left of the old one goes first: it may hold what the new one needs.
+        // The old one is dropped first: it may hold resources that the new one needs.
         state.connection = None;
         let told = Tail::default();
         let opened = open(&self.server, &self.options, &self.secrets, &told).await;
         state.was_restarted = true;
         match opened {
             Ok((connection, _)) => {
-                // It may offer others than the one before it.
+                // Its lists may differ from those of the old one.
                 connection.distrust_lists();
                 let connection = Arc::new(connection);
                 state.connection = Some(connection.clone());
@@ -151,7 +151,7 @@ impl Remote {
         }
     }
 
-    /// Ends it in order, within so long.
+    /// Shuts the server down within this time.
     pub(crate) async fn end(&self, patience: Duration) {
         let mut state = self.state.lock().await;
         state.gone = Some("the session is over".to_owned());
@@ -161,7 +161,7 @@ impl Remote {
     }
 }
 
-/// Opens a connection within the time that the server has for it.
+/// Opens a connection within the server's start timeout.
 pub(crate) async fn open(
     server: &Server,
     options: &Options,
@@ -173,7 +173,7 @@ pub(crate) async fn open(
         .unwrap_or(Err(Trouble::Slow(server.start)))
 }
 
-/// What went wrong, with the last words of the server.
+/// Describes an error, with the server's last output.
 pub(crate) fn in_words(trouble: &Trouble, told: &Tail) -> String {
     match told.words() {
         words if words.is_empty() => trouble.to_string(),

@@ -1,16 +1,16 @@
-//! A tool's schema in a form that every vendor takes: its parameters stand at the root, it refers to nothing, and each
-//! array has items.
+//! Converts a tool's schema to a form that every provider accepts: its parameters are at the root, it contains no
+//! references, and each array has items.
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// The deepest level of schemas within schemas that is kept.
+/// The deepest nesting of schemas that is kept.
 const DEPTH: usize = 48;
 
-/// Resolves references to other parts of the schema, takes the parameters of branches to the root, and gives each array
-/// items. References may bring in as much as leaves the whole within `most` bytes of JSON; of those beyond that, and of a
-/// schema within itself, only the type is kept. The server judges what it is called with in any case.
+/// Resolves references within the schema, moves the parameters of branches to the root, and gives each array items.
+/// References may expand the schema to at most `most` bytes of JSON; beyond that, and for recursive schemas, only the
+/// type is kept. The server validates the parameters in any case.
 pub(crate) fn flat(schema: Map<String, Value>, most: usize) -> Map<String, Value> {
     let room = most.saturating_sub(own_size(&schema));
     let root = Value::Object(schema);
@@ -24,28 +24,28 @@ pub(crate) fn flat(schema: Map<String, Value>, most: usize) -> Map<String, Value
     flat
 }
 
-/// What a schema weighs, in bytes of JSON, without what stands in it only to be referred to.
+/// The size of a schema, in bytes of JSON, without definitions that are only referred to.
 pub(crate) fn own_size(schema: &Map<String, Value>) -> usize {
     let own = schema.iter().filter(|(keyword, _)| !is_left_out(keyword));
     own.map(|(keyword, value)| keyword.len() + value.to_string().len())
         .sum()
 }
 
-/// Whether a keyword is only of use to who looks something up, or says what can be looked up.
+/// Returns whether a keyword only defines something to refer to, or refers to it.
 fn is_left_out(keyword: &str) -> bool {
     keyword.starts_with('$') || keyword == "definitions"
 }
 
 struct Resolver<'a> {
     root: &'a Value,
-    /// References that are being followed, the outermost first.
+    /// The references being followed, outermost first.
     open: Vec<&'a str>,
-    /// Bytes that references may still bring in.
+    /// Bytes that references may still add.
     room: usize,
 }
 
 impl<'a> Resolver<'a> {
-    /// A schema as it is where it stands by itself. One that is no object, such as `true`, takes anything.
+    /// Flattens a schema. One that is not an object, such as `true`, accepts anything.
     fn schema(&mut self, schema: &'a Value, depth: usize) -> Map<String, Value> {
         let mut flat = Map::new();
         let Value::Object(fields) = schema else { return flat };
@@ -67,7 +67,7 @@ impl<'a> Resolver<'a> {
         flat
     }
 
-    /// What stands behind a keyword; `None` where that is left out.
+    /// Flattens the value of a keyword; `None` if it is left out.
     fn field(&mut self, keyword: &str, value: &'a Value, depth: usize) -> Option<Value> {
         match (keyword, value) {
             ("properties" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
@@ -84,7 +84,7 @@ impl<'a> Resolver<'a> {
                 let all = self.all(schemas, depth);
                 (!all.is_empty()).then_some(Value::Array(all))
             }
-            // The items of a tuple, as it was written once; vendors take one schema for all items.
+            // The items of a tuple in the older notation; providers accept one schema for all items.
             ("items", Value::Array(schemas)) => Some(one_of(self.all(schemas, depth))),
             ("items", schema) => Some(Value::Object(self.schema(schema, depth + 1))),
             (
@@ -122,7 +122,7 @@ impl<'a> Resolver<'a> {
         all
     }
 
-    /// What a reference stands for.
+    /// The schema that a reference stands for.
     fn referenced(&mut self, reference: &'a str, depth: usize) -> Map<String, Value> {
         if !self.spend(reference.len()) {
             return Map::new();
@@ -140,13 +140,13 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// The part of the schema that a reference names; those to other documents are followed nowhere.
+    /// The part of the schema that a reference names; references to other documents are not followed.
     fn target(&self, reference: &str) -> Option<&'a Value> {
         let pointer = percent_decode_str(reference.strip_prefix('#')?).decode_utf8().ok()?;
         self.root.pointer(&pointer)
     }
 
-    /// Takes some of the room if a reference is being followed. Once there is too little, there is none.
+    /// Uses up some of the room while a reference is followed. Once there is too little, none is left.
     fn spend(&mut self, bytes: usize) -> bool {
         if self.open.is_empty() {
             return true;
@@ -157,7 +157,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a `type` is this one or has it among others.
+/// Returns whether a `type` is, or includes, this one.
 pub(crate) fn is_or_has(kind: &Value, name: &str) -> bool {
     match kind {
         Value::String(kind) => kind == name,
@@ -166,7 +166,7 @@ pub(crate) fn is_or_has(kind: &Value, name: &str) -> bool {
     }
 }
 
-/// One schema for what fits any of these.
+/// A schema that accepts anything that one of these accepts.
 fn one_of(mut schemas: Vec<Value>) -> Value {
     let mut seen = HashSet::new();
     schemas.retain(|schema| seen.insert(schema.to_string()));
@@ -177,8 +177,8 @@ fn one_of(mut schemas: Vec<Value>) -> Value {
     }
 }
 
-/// Takes the parameters that stand in branches to the root: several vendors refuse every request with a tool whose schema
-/// has branches there. What `allOf` requires stays required; what only some branches require is not.
+/// Moves the parameters of branches to the root: several providers refuse every request with a tool whose schema has
+/// branches there. Parameters required by `allOf` stay required; those required only by some branches do not.
 fn merge_branches(schema: &mut Map<String, Value>) {
     let keywords = ["allOf", "anyOf", "oneOf", "then", "else"];
     if !keywords.iter().any(|&keyword| schema.contains_key(keyword)) {
@@ -200,14 +200,14 @@ fn merge_branches(schema: &mut Map<String, Value>) {
         required.extend(strings(branch.remove("required")));
     }
     let alternatives = ["anyOf", "oneOf"].map(|keyword| schema.shift_remove(keyword));
-    // Nobody refuses a condition, so it stays; but some models look for parameters among the properties only.
+    // No provider refuses conditions, so they stay; but some models look for parameters only in the properties.
     let conditional = ["then", "else"].map(|keyword| schema.get(keyword).cloned());
     let conditional = Value::Array(conditional.into_iter().flatten().collect());
     let mut found: Map<String, Value> = Map::new();
     for mut branch in alternatives.into_iter().chain([Some(conditional)]).flat_map(objects) {
         merge_branches(&mut branch);
         for (name, parameter) in properties(&mut branch) {
-            // What stands beside the branches holds in each of them.
+            // A definition beside the branches applies in each of them.
             if !parameters.contains_key(&name)
                 && let Value::Array(known) = found.entry(name).or_insert_with(|| json!([]))
             {
@@ -257,7 +257,7 @@ fn strings(value: Option<Value>) -> Vec<String> {
     strings.collect()
 }
 
-/// Adds what another schema says and this one leaves open.
+/// Adds the keywords of another schema that this one lacks.
 fn fill(schema: &mut Map<String, Value>, more: Map<String, Value>) {
     for (keyword, value) in more {
         match (schema.get_mut(&keyword), value) {

@@ -1,4 +1,4 @@
-//! What a server says, made harmless: without control characters, without secrets, and no longer than it may be.
+//! Cleans a server's texts: no control characters, no secrets, and a limited length.
 
 use crate::SessionSecrets;
 use codelet_agent::tool::MOST;
@@ -7,17 +7,17 @@ pub(crate) use codelet_text::unseen::plain;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-/// Shorter values are not looked for: they would turn up in every text.
+/// Shorter values are not searched for: they would occur in every text.
 const SHORTEST: usize = 8;
-/// What stands in place of a secret.
+/// The replacement for a secret.
 const MASK: &str = "[secret]";
 
-/// Values that nobody is to see. Clones learn of others together.
+/// Values that must not be shown. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     known: Arc<RwLock<Vec<String>>>,
     session: Option<SessionSecrets>,
-    /// Those of the session that are among the known ones.
+    /// The session's secrets that have already been added.
     taken: Arc<Mutex<Arc<[String]>>>,
 }
 
@@ -28,17 +28,17 @@ impl Secrets {
         secrets
     }
 
-    /// The same, and those of the session as they are whenever they are looked for.
+    /// Adds the session's secrets, which are looked up on each use.
     pub(crate) fn with(mut self, session: Option<&SessionSecrets>) -> Self {
         self.session = session.cloned();
         self
     }
 
-    /// Takes up others.
+    /// Adds values.
     pub(crate) fn learn(&self, values: Vec<String>) {
         let mut all = self.known.write().unwrap_or_else(PoisonError::into_inner);
         all.extend(values.into_iter().filter(|value| value.len() >= SHORTEST));
-        // A secret that contains another goes as a whole.
+        // Longest first, so that a secret that contains another is replaced as a whole.
         all.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         all.dedup();
     }
@@ -55,12 +55,12 @@ impl Secrets {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a text holds one.
+    /// Returns whether a text contains one.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         self.values().iter().any(|value| text.contains(value.as_str()))
     }
 
-    /// A text without them.
+    /// Replaces them in a text.
     pub(crate) fn hide(&self, text: String) -> String {
         let mut text = text;
         for value in self.values().iter() {
@@ -72,10 +72,10 @@ impl Secrets {
     }
 }
 
-/// The beginning of a text, on one line and for a person: at most so many characters.
+/// The beginning of a text, on one line and for a person, at most `most` characters.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
     let words = plain(text);
-    // Much of a long text is never looked at.
+    // The rest of a long text is not needed.
     let head = &words[..words.floor_char_boundary(most * 8)];
     let mut line = short::words(head);
     if head.len() < words.len() {
@@ -84,9 +84,9 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     clip(&line, most + 1).into_owned()
 }
 
-/// The two ends of a text that is longer than is kept, and how many bytes between them are lost.
+/// The two ends of a text that is too long, and the number of bytes lost between them.
 pub(crate) fn bounded(text: String) -> (String, u64) {
-    // Room for the line that says what was lost.
+    // Leaves room for the line that reports the loss.
     let most = MOST - 4096;
     if text.len() <= most {
         return (text, 0);
@@ -99,11 +99,11 @@ pub(crate) fn bounded(text: String) -> (String, u64) {
     (kept, lost as u64)
 }
 
-/// The last bytes of what somebody prints, for whoever asks why it failed. Clones are the same text.
+/// The last bytes of a program's output, to explain why it failed. Clones share the text.
 #[derive(Clone, Default)]
 pub(crate) struct Tail(Arc<Mutex<VecDeque<u8>>>);
 
-/// So much is kept, in bytes.
+/// Bytes that are kept.
 const TAIL: usize = 4096;
 
 impl Tail {
@@ -115,7 +115,7 @@ impl Tail {
         kept.extend(bytes);
     }
 
-    /// The last lines of it, as one for a person; empty where nothing was printed.
+    /// The last lines as one line for a person; empty if nothing was printed.
     pub(crate) fn words(&self) -> String {
         let kept: Vec<u8> = self
             .0

@@ -1,4 +1,4 @@
-//! A server's tool, as the loop calls it.
+//! A server's tool as the loop calls it.
 
 use crate::answer;
 use crate::connection::Came;
@@ -13,13 +13,13 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
-/// The longest description of a call, in characters.
+/// Longest description of a call, in characters.
 const DESCRIPTION: usize = 200;
 
 /// A tool of a server.
 pub(crate) struct RemoteTool {
     defined: Defined,
-    /// The beginning of the hash of what the server says of it.
+    /// The beginning of the hash of the server's definition.
     definition: String,
     remote: Arc<Remote>,
 }
@@ -63,18 +63,19 @@ impl RemoteTool {
     }
 }
 
-/// What tells one definition of a tool from another, also in later sessions: 16 digits of the SHA-256 of all that the model is told of it.
+/// Identifies a tool's definition across sessions: 16 hex digits of the SHA-256 of everything that the model sees of
+/// it.
 fn definition(defined: &Defined) -> String {
     let spec = &defined.spec;
     let parts = [&*defined.tool, &*spec.description, &spec.parameters.to_string()];
-    // Each with its length before it, or a name could end where another's description begins.
+    // Each part is preceded by its length, so that parts cannot run into one another.
     let hash = parts.iter().fold(Sha256::new(), |hash, part| {
         hash.chain_update(part.len().to_le_bytes()).chain_update(part)
     });
     hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Takes secrets out of every text of a schema; the names of parameters stay, or nobody could give them.
+/// Removes secrets from every text of a schema, except the names of parameters, which calls need.
 fn hide_in(schema: &mut Value, remote: &Remote) {
     match schema {
         Value::String(text) => *text = remote.secrets.hide(std::mem::take(text)),
@@ -89,7 +90,7 @@ impl Tool for RemoteTool {
         &self.defined.spec
     }
 
-    /// Never: what a server says of that is no promise.
+    /// Never: a server's claim is no guarantee.
     fn is_read_only(&self) -> bool {
         false
     }
@@ -107,7 +108,7 @@ impl Tool for RemoteTool {
     fn describe(&self, parameters: &Parameters) -> String {
         let (server, tool) = (&self.remote.server.name, one_line(&self.defined.tool, 60));
         let parameters = parameters.json();
-        // Of a long one, only the beginning is shown, and nothing is gained by copying the rest.
+        // Only the beginning of a long one is shown, so the rest is not copied.
         let head = &parameters.as_str()[..parameters.as_str().floor_char_boundary(DESCRIPTION * 16)];
         let shown = self.remote.secrets.hide(head.to_owned());
         one_line(&format!("{server}: {tool} {shown}"), DESCRIPTION)

@@ -1,9 +1,9 @@
-//! How servers are reached over HTTP: through which proxy, and whose certificates are trusted.
+//! Proxies and trusted certificates for HTTP connections to servers.
 //!
-//! Providers and servers of tools are reached by the same rules, which are curl's. Which variable or setting says what is
-//! decided elsewhere: what holds comes in as a [`Network`], and no variable is read here.
+//! Providers and MCP servers are reached by the same rules, which are curl's. The variables and settings are read
+//! elsewhere and come in as a [`Network`]; no variable is read here.
 //!
-//! Start with [`Network::client`]; `proxy` says which server is reached through which proxy, `trust` reads certificates.
+//! Start with [`Network::client`]; `proxy` chooses the proxy for a server, `trust` reads certificates.
 
 mod proxy;
 mod trust;
@@ -15,49 +15,49 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Url};
 use std::sync::Arc;
 
-/// How servers are reached, beside their addresses.
+/// The proxies and certificates for reaching servers.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
-    /// The proxies to go through.
+    /// The proxies.
     pub proxies: Proxies,
-    /// The certificates that are trusted.
+    /// The trusted certificates.
     pub trust: Trust,
 }
 
-/// Why no server can be reached like this.
+/// Reasons why no server can be reached with these settings.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NetworkError {
-    /// What names a proxy names none. It may hold a password, so it is not repeated.
+    /// The value of a proxy variable is not usable. It may contain a password, so it is not repeated.
     #[error("{name} is not a usable proxy: {why}")]
     Proxy {
         /// The variable.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         why: String,
     },
-    /// Certificates that are to be trusted cannot be.
+    /// Certificates that should be trusted cannot be.
     #[error("{name}: {why}")]
     Certificates {
         /// The variable or setting that names them.
         name: String,
-        /// What is wrong with them.
+        /// The problem with them.
         why: String,
     },
     /// The client cannot be set up.
     #[error("{why}")]
     Client {
-        /// The library's words.
+        /// The library's message.
         why: String,
     },
 }
 
 impl Network {
-    /// A client for the server at this address, which follows no redirection and reads no environment, and the proxy
-    /// through which it goes. Certificates that the user names are read before this returns; those of the system are read
-    /// in the background, and waited for when a server shows its own.
+    /// Creates a client for the server at this URL, which follows no redirects and reads no environment variables; also
+    /// returns its proxy. Certificates that the user names are read before this returns; those of the system are read
+    /// in the background, and awaited when a server presents its certificate.
     ///
     /// # Errors
-    /// When the proxy cannot be used, or certificates that the user names cannot be.
+    /// If the proxy, or certificates that the user names, cannot be used.
     pub fn client(&self, server: &Url) -> Result<(ClientBuilder, Option<Proxy>), NetworkError> {
         let unusable = |error: &dyn std::error::Error| NetworkError::Client { why: error.to_string() };
         let proxy = self.proxies.of(server)?;
@@ -69,7 +69,7 @@ impl Network {
             .with_safe_default_protocol_versions()
             .map_err(|error| unusable(&error))?
             .dangerous()
-            // Checks as the library's own does, with roots that are there when they are needed.
+            // Verifies like the library's default, with roots that are loaded on demand.
             .with_custom_certificate_verifier(Arc::new(self.trust.clone()))
             .with_no_client_auth();
         let mut builder = Client::builder()

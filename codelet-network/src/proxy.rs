@@ -1,4 +1,4 @@
-//! Which server is reached through which proxy.
+//! Chooses the proxy for a server.
 
 use crate::NetworkError;
 use http::Uri;
@@ -7,10 +7,10 @@ use reqwest::Url;
 use std::fmt;
 use std::net::IpAddr;
 
-/// The kinds of proxies that can be gone through.
+/// Supported proxy schemes.
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
 
-/// A value that may hold a password, and the name of the variable that holds it.
+/// A value that may contain a password, and the name of its variable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Named {
     /// The value.
@@ -20,10 +20,10 @@ pub struct Named {
 }
 
 impl Named {
-    /// The proxy that it names, by a URL or by host and port.
+    /// Parses the proxy, given as a URL or as host and port.
     ///
     /// # Errors
-    /// When it names none that can be gone through.
+    /// If it is not a supported proxy.
     pub fn proxy(&self) -> Result<Proxy, NetworkError> {
         let wrong = |why: String| NetworkError::Proxy {
             name: self.name.clone(),
@@ -55,18 +55,18 @@ impl fmt::Debug for Named {
     }
 }
 
-/// The proxies to go through.
+/// The proxies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// The one for addresses that begin with `http://`.
+    /// The proxy for `http://` URLs.
     pub http: Option<Named>,
-    /// The one for addresses that begin with `https://`.
+    /// The proxy for `https://` URLs.
     pub https: Option<Named>,
-    /// Hosts that are reached directly: names with all names below them, addresses, networks (`10.0.0.0/8`), or `*`.
+    /// Hosts that are reached directly: names including their subdomains, addresses, networks (`10.0.0.0/8`), or `*`.
     pub direct: Option<Named>,
 }
 
-/// The proxy through which a server is reached.
+/// The proxy for a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proxy {
     url: Url,
@@ -74,12 +74,12 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Its address, with what lets somebody in.
+    /// Its URL, with credentials.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Its address, without what lets somebody in.
+    /// Its URL, without credentials.
     pub fn shown(&self) -> String {
         let (scheme, host) = (self.url.scheme(), self.url.host_str().unwrap_or("?"));
         match self.url.port_or_known_default() {
@@ -90,17 +90,17 @@ impl Proxy {
 }
 
 impl fmt::Display for Proxy {
-    /// Its address, without what lets somebody in, and the variable.
+    /// Its URL, without credentials, and the variable.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (${})", self.shown(), self.name)
     }
 }
 
 impl Proxies {
-    /// The proxy for the server at this address; none where it is reached directly, as every server on this machine is.
+    /// The proxy for the server at this URL; `None` if it is reached directly, as every server on this machine is.
     ///
     /// # Errors
-    /// When there should be one, and what names it names none.
+    /// If a proxy is configured and its value is not usable.
     pub fn of(&self, server: &Url) -> Result<Option<Proxy>, NetworkError> {
         let named = match server.scheme() {
             "https" => &self.https,
@@ -121,7 +121,7 @@ impl Proxies {
         }
         let port = server.port_or_known_default();
         let entries: Vec<&str> = entries().filter_map(|entry| entry_for(entry, port)).collect();
-        // The library matches proxies and exceptions in one: whatever is sent to none is excepted.
+        // The library combines proxies and exceptions in one matcher: a host without a proxy is an exception.
         let matcher = Matcher::builder().all("http://proxy").no(entries.join(",")).build();
         let host = server.host_str().unwrap_or_default().trim_end_matches('.');
         let uri: Result<Uri, _> = format!("http://{host}/").parse();
@@ -129,8 +129,8 @@ impl Proxies {
     }
 }
 
-/// An entry of the list as the library reads it, which knows no `*.`, brackets, dots at the end and ports. One with another
-/// port is for another server.
+/// Converts an entry to the form that the library supports: no `*.`, brackets, trailing dots or ports. `None` if it is
+/// for another port.
 fn entry_for(entry: &str, port: Option<u16>) -> Option<&str> {
     let is_address = entry.parse::<IpAddr>().is_ok() || entry.contains('/');
     let (host, only) = match entry.rsplit_once(':') {
@@ -153,12 +153,12 @@ fn entry_for(entry: &str, port: Option<u16>) -> Option<&str> {
     Some(host.trim_end_matches('.'))
 }
 
-/// Whether a server is on the user's own machine.
+/// Returns whether a server is on the user's own machine.
 pub fn is_own_machine(server: &Url) -> bool {
     let host = server.host_str().unwrap_or_default();
     let host = host.trim_matches(['[', ']']).trim_end_matches('.');
     let address = host.parse::<IpAddr>().map(|address| address.to_canonical());
-    // A server that listens at `0.0.0.0` is written so in settings, and that leads to this machine.
+    // Settings use `0.0.0.0` for a server that listens there, and it leads to this machine.
     address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
         || host == "localhost"
         || host.ends_with(".localhost")
@@ -244,7 +244,7 @@ mod tests {
             "http://0.0.0.0:8080",
         ] {
             assert!(is_direct("", server), "{server}");
-            // Not even looked at.
+            // The variable is not even parsed.
             assert_eq!(
                 proxies("nonsense://x", "").of(&server.parse().unwrap()),
                 Ok(None),

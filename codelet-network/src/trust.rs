@@ -1,5 +1,5 @@
-//! Whose certificates are trusted. To read those of the system takes milliseconds, and much longer from a slow disk, so
-//! that is done while the first request gets ready.
+//! Trusted certificates. Reading those of the system takes milliseconds, and much longer from a slow disk, so it is
+//! done while the first request is prepared.
 
 use crate::NetworkError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -14,10 +14,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-/// No more of a file of certificates is read, in bytes: those of a whole system are a quarter of a mebibyte.
+/// Bytes that are read of a certificate file: those of a whole system take up a quarter of a mebibyte.
 const MOST: u64 = 16 << 20;
 
-/// Where certificates come from that are trusted.
+/// The source of trusted certificates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TrustedBy {
     /// A file or folders that the user names.
@@ -28,7 +28,7 @@ pub enum TrustedBy {
     Program,
 }
 
-/// The certificates of authorities that are trusted. They are read once, when they are needed first.
+/// Certificates of trusted authorities. They are read once, on first use.
 #[derive(Clone)]
 pub struct Trust {
     roots: Arc<Roots>,
@@ -42,19 +42,19 @@ struct Read {
     by: TrustedBy,
     store: Arc<RootCertStore>,
     verifier: Arc<WebPkiServerVerifier>,
-    /// Those that the user names, as they are.
+    /// Those that the user names, unparsed.
     named: Vec<CertificateDer<'static>>,
 }
 
 impl Default for Trust {
-    /// Those that are built in.
+    /// The built-in certificates.
     fn default() -> Self {
         Trust::of(false, || Read::of(TrustedBy::Program, built_in(), Vec::new()))
     }
 }
 
 impl Trust {
-    /// Those that the system trusts; where it has none, those that are built in.
+    /// The system's certificates or, if it has none, the built-in ones.
     pub fn system() -> Self {
         Trust::of(false, || {
             let mut store = RootCertStore::empty();
@@ -66,7 +66,7 @@ impl Trust {
         })
     }
 
-    /// Those of a file and of the files in folders, and no others. In each, the name of the variable stands first.
+    /// Only the certificates in a file and in the files of folders. Each comes with the name of its variable.
     pub fn named(file: Option<(String, PathBuf)>, folders: Option<(String, Vec<PathBuf>)>) -> Self {
         Trust::of(true, move || {
             let mut certificates = Vec::new();
@@ -75,7 +75,7 @@ impl Trust {
             }
             if let Some((name, folders)) = &folders {
                 let found = in_folders(name, folders);
-                // As in curl, folders that are not there do no harm beside a file.
+                // As in curl, missing folders are ignored if there is a file.
                 certificates.extend(if file.is_some() {
                     found.unwrap_or_default()
                 } else {
@@ -88,10 +88,10 @@ impl Trust {
         })
     }
 
-    /// These, and those in a text (PEM).
+    /// Adds the certificates in a text (PEM).
     ///
     /// # Errors
-    /// When a certificate in it cannot be used, or there is none.
+    /// If one of them cannot be used, or there is none.
     pub fn and(&self, name: &str, pem: &str) -> Result<Self, NetworkError> {
         let wrong = |why: String| NetworkError::Certificates {
             name: name.to_owned(),
@@ -117,22 +117,22 @@ impl Trust {
         }))
     }
 
-    /// How many there are, and whose; reads them.
+    /// The number of certificates and their source; reads them.
     ///
     /// # Errors
-    /// When those that the user names cannot be used.
+    /// If those that the user names cannot be used.
     pub fn count(&self) -> Result<(usize, TrustedBy), NetworkError> {
         let read = self.read()?;
         Ok((read.store.len(), read.by))
     }
 
-    /// Reads them in the background; at once if the user has named them, who is to hear what is wrong.
+    /// Reads the certificates in the background, or at once if the user has named them, so that errors are reported.
     pub(crate) fn prepare(&self) -> Result<(), NetworkError> {
         if self.is_named {
             return self.read().map(|_| ());
         }
         let roots = Arc::clone(&self.roots);
-        // Without a thread they are read when a server shows its certificate.
+        // If no thread can be started, they are read when a server presents its certificate.
         let _ = std::thread::Builder::new()
             .name("certificates".to_owned())
             .spawn(move || {
@@ -188,8 +188,8 @@ impl ServerCertVerifier for Trust {
         let read = self.read().map_err(|error| Error::General(error.to_string()))?;
         let verifier = &read.verifier;
         match verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // A server that signs for itself, and whose very certificate the user names, as curl takes it. That it is in
-            // its time was checked before.
+            // A self-signed server certificate that the user names is accepted, as in curl. Its validity period was
+            // checked before.
             Err(error) if is_of_authority(&error) && read.named.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -221,7 +221,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Whether all that is wrong with a server's certificate is that it is an authority's.
+/// Returns whether the only problem with a server's certificate is that it is an authority's.
 fn is_of_authority(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(OtherError(why))) = error else {
         return false;
@@ -229,7 +229,7 @@ fn is_of_authority(error: &Error) -> bool {
     matches!(why.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
-/// The cryptography behind TLS.
+/// The cryptography for TLS.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     static PROVIDER: LazyLock<Arc<CryptoProvider>> =
         LazyLock::new(|| Arc::new(rustls::crypto::ring::default_provider()));
@@ -242,17 +242,17 @@ fn built_in() -> RootCertStore {
     }
 }
 
-/// The certificates of a file, none of which is broken.
+/// The certificates in a file; an error if one of them is broken.
 fn in_file(name: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
     let wrong = |why: &str| NetworkError::Certificates {
         name: name.to_owned(),
         why: format!("{}: {why}", file.display()),
     };
-    // A relative one would name a file of whichever project the session is in.
+    // A relative path would depend on the project of the session.
     if !file.is_absolute() {
         return Err(wrong("expected an absolute path"));
     }
-    // Asked before it is opened: nobody waits for a pipe.
+    // Checked before opening, which could block on a pipe.
     match std::fs::metadata(file) {
         Err(error) => return Err(wrong(&words(&error))),
         Ok(found) if found.is_dir() => return Err(wrong("this is a folder, which SSL_CERT_DIR names")),
@@ -271,7 +271,7 @@ fn in_file(name: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, Netw
     usable(certs).ok_or_else(|| wrong("it contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)"))
 }
 
-/// The certificates of folders, whatever else lies in them.
+/// The certificates in folders; other files there are ignored.
 fn in_folders(name: &str, folders: &[PathBuf]) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
     let absolute = || folders.iter().filter(|folder| folder.is_absolute());
     let found = absolute().flat_map(|folder| load_certs_from_paths(None, Some(folder)).certs);
@@ -289,13 +289,13 @@ fn in_folders(name: &str, folders: &[PathBuf]) -> Result<Vec<CertificateDer<'sta
     })
 }
 
-/// Those that can be used, if there is one. Bundles of whole systems hold some of other kinds.
+/// The certificates, if at least one is usable. Bundles of whole systems contain some of other kinds.
 fn usable(certificates: Vec<CertificateDer<'static>>) -> Option<Vec<CertificateDer<'static>>> {
     let (added, _) = RootCertStore::empty().add_parsable_certificates(certificates.iter().cloned());
     (added > 0).then_some(certificates)
 }
 
-/// An error of the system without its number.
+/// A system error without its number.
 fn words(error: &std::io::Error) -> String {
     let said = error.to_string();
     said.split(" (os error").next().unwrap_or(&said).to_lowercase()
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
     use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
-    /// The certificate of an authority of this name, as PEM.
+    /// A PEM certificate of an authority of this name.
     fn authority(name: &str) -> String {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -428,7 +428,7 @@ mod tests {
                 "{error}"
             );
         }
-        // Beside a file that is there, as many systems set both.
+        // With an existing file, since many systems set both.
         let file = one.join("a.pem");
         let both = |folder: PathBuf| {
             Trust::named(

@@ -1,17 +1,17 @@
-//! Whether a vendor would take a request.
+//! Checks a request against a provider's rules.
 
 use codelet_transcript::vendor::{self, Fault};
 use codelet_transcript::{Format, detect};
 use serde_json::Value;
 
-/// Why something is not a request that could be checked: a sentence.
+/// The reason why something is not a request that can be checked: a sentence.
 pub type NotARequest = String;
 
-/// The places of a request at which it breaks a vendor's rule. `form` is the vendor's; with `None` it is the one that the request's
-/// structure shows.
+/// Returns the places at which a request breaks a provider's rules. `form` is the provider's format; with `None` it is
+/// the one that the request's structure identifies.
 ///
 /// # Errors
-/// When it is no request of that vendor, or none is known; the sentence says what was expected.
+/// If it is not a request to that provider, or the format is unknown; the sentence says what was expected.
 pub fn check(request: &[u8], form: Option<Format>) -> Result<Vec<Fault>, NotARequest> {
     let form = match form.or_else(|| detect(request)) {
         Some(form) if !vendor::list_of(form).is_empty() => form,

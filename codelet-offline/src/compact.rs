@@ -1,4 +1,4 @@
-//! A conversation made smaller, in the form that it was read in or in another one.
+//! Compacts a conversation, in the format it was read in or in another one.
 
 use crate::{report, tool_definitions};
 use codelet_context::compact::{Compaction, Options, Size, Target, Warning, compact_with};
@@ -15,21 +15,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much is quoted of what is wrong with a conversation, in characters.
+/// The maximum length of a quoted problem with a conversation, in characters.
 const SENTENCE: usize = 120;
-/// Kinds of faults of a conversation that are told of.
+/// The maximum number of kinds of problems that are reported.
 const KINDS: usize = 4;
-/// Nobody wants it back.
+/// Not worth preserving.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How a conversation is made smaller.
+/// Options of a compaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Compact<'a> {
-    /// How small it is to be.
+    /// The target size.
     pub target: Target,
-    /// The form of the result. With `None` that of the input, or Anthropic's where that one is only read.
+    /// The output format. With `None` that of the input, or Anthropic's if the input format is read-only.
     pub to: Option<Format>,
-    /// One sentence for the summary that says how whoever goes on reads back what was removed; empty where nobody can.
+    /// A sentence for the summary that says how the model reads back removed content; empty if it cannot.
     pub reading_back: &'a str,
 }
 
@@ -43,37 +43,37 @@ impl Default for Compact<'_> {
     }
 }
 
-/// A conversation with what became of it.
+/// A compacted conversation.
 #[derive(Debug)]
 pub struct Compacted {
-    /// The form that it was read in.
+    /// The format it was read in.
     pub format: Format,
-    /// What was said.
+    /// The whole conversation.
     pub history: History,
-    /// What is left of it, and all figures.
+    /// The remaining conversation, and all figures.
     pub done: Compaction,
-    /// What was odd in the file.
+    /// Anomalies in the file.
     pub odd: Vec<DocumentWarning>,
-    /// What its tools' definitions weigh, in tokens.
+    /// The size of its tool definitions, in tokens.
     overhead: Tokens,
     target: Target,
     to: Format,
-    /// What it was read from, while it may still be given back as it is.
+    /// The input, as long as it may still be returned unchanged.
     original: Option<Vec<u8>>,
     document: Document,
 }
 
-/// What the result is.
+/// The output.
 #[derive(Debug)]
 pub enum Written {
     /// The input, byte for byte.
     Original(Vec<u8>),
-    /// A text, with what its form has no place for.
+    /// A text, with warnings about content that its format cannot represent.
     New(codelet_transcript::Written),
 }
 
 impl Written {
-    /// The result, as it is to be stored.
+    /// Returns the output, as it is to be stored.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Written::Original(bytes) => bytes,
@@ -81,7 +81,7 @@ impl Written {
         }
     }
 
-    /// What the form of the result has no place for.
+    /// Returns warnings about content that the output format cannot represent.
     pub fn warnings(&self) -> &[DocumentWarning] {
         match self {
             Written::Original(_) => &[],
@@ -90,12 +90,13 @@ impl Written {
     }
 }
 
-/// Makes a conversation smaller. `input` is what the document was read from: where nothing is to be done, it is the result.
+/// Compacts a conversation. `input` is what the document was read from: if there is nothing to do, it is the output.
 pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Compacted {
     let format = document.format;
     let own = Some(format).filter(|format| format.is_written());
     let to = how.to.or(own).unwrap_or(Format::Anthropic);
-    // What is left as it is, is given back byte for byte; else the text need not stay beside what was read from it.
+    // If the conversation is unchanged, the input is returned byte for byte; otherwise it need not stay in memory next
+    // to the document.
     let is_plain = !input.starts_with(BYTE_ORDER_MARK) && !document.warnings.iter().any(DocumentWarning::is_altered);
     let original = (to == format && is_plain).then_some(input);
     let history = History::of_recording(std::mem::take(&mut document.messages));
@@ -110,8 +111,9 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
     };
     let mut done = compact_with(&history, &options);
     if vendor::list_of(format).is_empty() {
-        // Blank texts, and prompts between a call and its output, are how an agent writes its file; what it sent was taken by its
-        // vendor, as the replies behind it show. Only a request shows what a vendor would see.
+        // Blank texts, and prompts between a call and its output, come from the way an agent writes its file; the
+        // provider accepted the actual requests, as the later replies show. Only a request shows what a provider would
+        // see.
         done.warnings.retain(|warning| !is_mended(warning));
     }
     if to == format && vendor::settle(format, &document.envelope, history.messages(), &mut done.view) {
@@ -131,10 +133,10 @@ pub fn compact(input: Vec<u8>, mut document: Document, how: &Compact<'_>) -> Com
 }
 
 impl Compacted {
-    /// Writes what is left.
+    /// Writes the remaining conversation.
     ///
     /// # Errors
-    /// When the conversation has something that the form of the result cannot say.
+    /// If the output format cannot represent some content.
     pub fn write(&mut self) -> Result<Written, WriteError> {
         if let Some(bytes) = self.original.take().filter(|_| self.shows_all()) {
             return Ok(Written::Original(bytes));
@@ -149,12 +151,12 @@ impl Compacted {
         codelet_transcript::write_all(&self.document, self.to).map(Written::New)
     }
 
-    /// What left the conversation, by the handles that stand in its place.
+    /// Returns the removed content, by the handles in its place.
     pub fn archive(&self) -> &Archive {
         &self.done.view.archive
     }
 
-    /// What whoever asked should know of the compaction and of its result, a sentence each.
+    /// Returns warnings about the compaction and its output, one sentence each.
     pub fn warnings(&self, written: &Written) -> Vec<String> {
         let told = self.done.warnings.iter().map(|warning| words(warning, &self.history));
         let left_out = written.warnings().iter().map(DocumentWarning::to_string);
@@ -163,17 +165,17 @@ impl Compacted {
             .collect()
     }
 
-    /// Whether something was mended that a vendor would have refused.
+    /// Returns whether something was repaired that a provider would have refused.
     pub fn is_mended(&self) -> bool {
         self.done.warnings.iter().any(is_mended)
     }
 
-    /// Everything that was found and done, with the warnings, for programs. `elapsed` is how long it took, where that is known.
+    /// Returns all results, with the warnings, as JSON for programs. `elapsed` is the duration, if known.
     pub fn report(&self, warnings: &[String], elapsed: Option<Duration>) -> Value {
         report::compaction(self.format, &self.done, warnings, elapsed)
     }
 
-    /// Whether the view is the history, message for message.
+    /// Returns whether the view is the history, message for message.
     fn shows_all(&self) -> bool {
         let (all, shown) = (self.history.messages(), &self.done.view.messages);
         all.len() == shown.len() && all.iter().zip(shown).all(|(old, new)| Arc::ptr_eq(old, new))
@@ -184,7 +186,7 @@ fn is_mended(warning: &Warning) -> bool {
     matches!(warning, Warning::Mended { .. })
 }
 
-/// Whether a conversation may be left as it is. One that is several times as large as it is to be never is.
+/// Returns whether a conversation may be left unchanged. One that is several times its target size never is.
 fn may_stay(history: &History, target: Target) -> bool {
     const FAR_TOO_LARGE: u64 = 4;
     let whole: u64 = history.estimates().iter().sum();
@@ -194,7 +196,7 @@ fn may_stay(history: &History, target: Target) -> bool {
     }
 }
 
-/// Definitions of tools that leave little of a window, which no compaction changes.
+/// Returns a warning if tool definitions, which no compaction changes, take most of a context window.
 fn crowded(target: Target, overhead: Tokens) -> Option<String> {
     let Target::Window(window) = target else { return None };
     (overhead > window / 2).then(|| {
@@ -203,7 +205,7 @@ fn crowded(target: Target, overhead: Tokens) -> Option<String> {
     })
 }
 
-/// A warning in words; where the conversation was mended, with what was wrong.
+/// Returns a warning as text; if the conversation was repaired, with the problems.
 fn words(warning: &Warning, history: &History) -> String {
     match warning {
         Warning::Mended { .. } => format!("{warning}{}", what_was_wrong(history)),
@@ -211,7 +213,7 @@ fn words(warning: &Warning, history: &History) -> String {
     }
 }
 
-/// What some vendor would have refused, one example of each kind.
+/// Lists the problems for which some provider would have refused the conversation, with one example of each kind.
 fn what_was_wrong(history: &History) -> String {
     let view = View {
         messages: history.messages().to_vec(),
@@ -220,7 +222,7 @@ fn what_was_wrong(history: &History) -> String {
     let mut kinds: Vec<(String, BTreeSet<usize>, String)> = Vec::new();
     for vendor in Vendor::ALL {
         for found in validate(&view, vendor) {
-            // Sentences of a kind differ in what they quote and count.
+            // Sentences of one kind differ in quoted text and numbers.
             let quotes = found.sentence.split('"').step_by(2);
             let kind: String = quotes.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect();
             match kinds.iter_mut().find(|(other, ..)| *other == kind) {
@@ -229,7 +231,7 @@ fn what_was_wrong(history: &History) -> String {
             }
         }
     }
-    // How it ends is mended without a word if nothing else is wrong.
+    // If nothing else is wrong, an invalid end is repaired silently.
     kinds.retain(|(_, _, sentence)| !sentence.starts_with("The conversation ends"));
     let shown = kinds.iter().take(KINDS).map(|(_, places, sentence)| {
         let first = places.first().copied().unwrap_or(0);

@@ -1,8 +1,8 @@
-//! What is sent of a conversation that comes whole before each request: a pure function of it.
+//! Computes what is sent of a conversation that is passed in full before each request: a pure function of it.
 //!
-//! Earlier edits are not kept, they are made again: the engine is told the conversation reply by reply, and decides before each as it
-//! would have then, by what the conversation weighs. So between two edits each result extends the one before it, whoever asks, and
-//! a host need only know its own messages.
+//! Earlier edits are not stored but repeated: the conversation is passed to the engine reply by reply, and before each
+//! the engine decides as it would have then, based on the conversation's size. So between two edits each result extends
+//! the one before it, whoever calls, and a host only has to know its own messages.
 
 use crate::fold::{self, Fold};
 use codelet_context::conversation::{Conversation, Signals};
@@ -13,48 +13,49 @@ use codelet_transcript::{Format, ReadError, read_items, vendor, write_items};
 use serde_json::Map;
 use std::ops::Range;
 
-/// The notice of a summary names the tool by which the host gives back what was removed.
+/// The notice of a summary names the tool with which the host returns removed content.
 const BY_TOOL: &str = "The tool `recall` returns what it leaves out, by its handle.";
 
-/// What decides how a conversation is fitted, beside what is said in it.
+/// The options of fitting, besides the conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    /// The form of its items: that of a vendor's request.
+    /// The format of its items: that of a provider's request.
     pub form: Format,
-    /// The model's context window in tokens, less what its reply may take.
+    /// The model's context window in tokens, minus the maximum output.
     pub window: Tokens,
-    /// An estimate in tokens of what a request holds beside the conversation: definitions of tools, and instructions.
+    /// An estimate, in tokens, of the rest of a request: tool definitions, and instructions.
     pub overhead: Tokens,
-    /// The model has a tool `recall`.
+    /// True if the model has a tool `recall`.
     pub offers_recall: bool,
-    /// The host says that it is time: the conversation is edited now, however full the window is.
+    /// True if the host requests an edit now, however full the window is.
     pub is_due: bool,
 }
 
 /// A part of what is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shown {
-    /// Items as they came, by their numbers.
+    /// Unchanged items, by their indices.
     AsSaid(Range<usize>),
-    /// An item that was made, as JSON.
+    /// A new item, as JSON.
     Made(String),
 }
 
-/// What is sent of a conversation.
+/// A fitted conversation.
 #[derive(Debug)]
 pub struct Fitted {
-    /// In order.
+    /// The parts, in order.
     pub shown: Vec<Shown>,
-    /// What is not sent, by the handles that stand in its place.
+    /// The removed content, by the handles in its place.
     pub archive: Archive,
-    /// How often it was edited so far.
+    /// The number of edits so far.
     pub edits: usize,
 }
 
-/// Fits a conversation, given as the items of its vendor's list, into a window. What cannot be made smaller stays.
+/// Fits a conversation, given as the items of its provider's list, into a window. Content that cannot be made smaller
+/// stays.
 ///
 /// # Errors
-/// When an item is none of the form, or the form is none of a request.
+/// If an item does not fit the format, or the format is not a request format.
 pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
     let window = (how.window as f64 / vendor::usual_density(how.form)) as Tokens;
     let conversation = Conversation::new(CompactionConfig::new(window), how.overhead);
@@ -70,7 +71,7 @@ pub fn fit(items: &[&[u8]], how: &Fit) -> Result<Fitted, ReadError> {
             spans.push(told..told + count);
             told += count;
         }
-        // A reply that the conversation ends with is gone on with: no request comes before it.
+        // Nothing is edited after a reply at the end of the conversation: the provider continues it.
         if all > replied {
             fold.edit(Signals {
                 is_asked: how.is_due && told == items.len(),

@@ -1,5 +1,5 @@
-//! A conversation that comes whole before each request: told to the engine message by message, edited where the engine says so, and
-//! shown as its messages stand or as the engine has made them.
+//! Follows a conversation that is passed in full before each request: passes it to the engine message by message, edits
+//! it when the engine says so, and tracks which messages are sent unchanged and which the engine made.
 
 use codelet_context::conversation::{Conversation, Report, Signals};
 use codelet_context::message::Message;
@@ -11,30 +11,30 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A message of what is shown. `T` is what the caller writes of one that the engine has made.
+/// A message of what is sent. `T` is the caller's form of one that the engine made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shown<T> {
-    /// As it was told, by the number that it was told under.
+    /// Unchanged, with the number under which it was added.
     AsSaid(usize),
     /// Made by the engine.
     Made(T),
 }
 
-/// A conversation as far as it was told, and what is shown of it.
+/// A conversation as far as it was added, and what is sent of it.
 #[derive(Clone, Debug)]
 pub struct Fold<T> {
     conversation: Conversation,
-    /// By message of the history: the number that it was told under.
+    /// For each message of the history: the number under which it was added.
     numbers: Vec<usize>,
-    /// What the engine showed when `shown` was made of it.
+    /// The engine's view from which `shown` was made.
     drawn: Vec<Arc<Message>>,
     shown: Vec<Shown<T>>,
-    /// By message of `drawn`: how many of what is shown come up to it, where it is shown.
+    /// For each message of `drawn` that is sent: the number of sent messages up to and including it.
     places: Vec<Option<usize>>,
 }
 
 impl<T> Fold<T> {
-    /// Nothing was told yet of this conversation.
+    /// Starts with an empty conversation.
     pub fn new(conversation: Conversation) -> Self {
         Fold {
             conversation,
@@ -45,29 +45,29 @@ impl<T> Fold<T> {
         }
     }
 
-    /// The conversation as the engine has it.
+    /// Returns the engine's conversation.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// The same, to be told what is no message and changes none.
+    /// Returns the engine's conversation, for calls that neither add nor change messages.
     pub fn conversation_mut(&mut self) -> &mut Conversation {
         &mut self.conversation
     }
 
-    /// What is to be sent, as it was [drawn](Self::draw) last.
+    /// Returns what is to be sent, as of the last [`draw`](Self::draw).
     pub fn shown(&self) -> &[Shown<T>] {
         &self.shown
     }
 
-    /// How many of what is shown come up to the last of the first `messages` of the view that is shown at all.
+    /// Returns the number of sent messages up to the last one that is sent of the first `messages` of the view.
     pub fn place(&self, messages: usize) -> Option<usize> {
         let before = &self.places[..messages.min(self.places.len())];
         before.iter().rev().find_map(|place| *place)
     }
 
-    /// Tells a message under this number; `usage` is what a reply has cost, or is taken to have cost. Without it nothing is edited for its
-    /// price.
+    /// Adds a message under this number; `usage` is a reply's actual or assumed usage, required for edits that save
+    /// cost.
     pub fn tell(&mut self, number: usize, message: Message, usage: Option<Usage>) {
         self.numbers.push(number);
         match usage {
@@ -83,13 +83,13 @@ impl<T> Fold<T> {
         }
     }
 
-    /// Shows something that the engine is not told of, until all is made anew.
+    /// Sends a message that the engine does not know, until everything is rewritten.
     pub fn show(&mut self, number: usize) {
         self.shown.push(Shown::AsSaid(number));
     }
 
-    /// Makes the edit that is due before the next request; returns its reason, or none where nothing was edited. What cannot be made smaller
-    /// goes on as it is.
+    /// Makes the edit that is due before the next request; returns its reason, or `None` if nothing was edited. Content
+    /// that cannot be made smaller stays unchanged.
     pub fn edit(&mut self, signals: Signals) -> Option<Reason> {
         let due = self.conversation.decide(signals)?;
         let before = self.conversation.edits().len();
@@ -97,8 +97,8 @@ impl<T> Fold<T> {
         (is_done && self.conversation.edits().len() > before).then(|| due.reason())
     }
 
-    /// Brings what is shown up to what the engine shows. Where that goes on from what it was, so does what is shown, and where not, all is
-    /// [written](Self::write), and how many messages it begins with as before is returned.
+    /// Updates what is sent from the engine's view. If the view was only extended, so is what is sent; otherwise
+    /// everything is [written](Self::write) again, and the number of unchanged messages at the start is returned.
     pub fn draw<W>(
         &mut self,
         form: Format,
@@ -113,7 +113,7 @@ impl<T> Fold<T> {
             self.write(form, &envelope(), written, made);
             return Some(same);
         }
-        // What was appended, in order, is what was told last.
+        // The appended messages are the last ones added, in order.
         let new = self.numbers.len() - (view.len() - same);
         for &number in &self.numbers[new..] {
             self.shown.push(Shown::AsSaid(number));
@@ -123,9 +123,10 @@ impl<T> Fold<T> {
         None
     }
 
-    /// Makes all that is shown of what the engine shows, fit for the vendor of this form; `envelope` are the other fields of the request.
-    /// Messages that stand as they were are those that were told. `written` writes each of all that are shown, and `made` what the engine
-    /// has made of these, given what left the conversation; nothing where that is not sent. Returns what left.
+    /// Rewrites everything that is sent from the engine's view, adapted to this format's provider; `envelope` are the
+    /// other fields of the request. Unchanged messages refer to those that were added. `written` writes each message of
+    /// the view, and `made` converts those that the engine made, given the removed content; `None` if a message is not
+    /// sent. Returns the removed content.
     pub fn write<W>(
         &mut self,
         form: Format,
@@ -162,7 +163,8 @@ impl<T> Fold<T> {
     }
 }
 
-/// How many of these items of a vendor's list belong together and come next: those of a reply, and with them what came of it.
+/// Returns the number of items in a provider's list that form the next reply, and the number of those plus the results
+/// and other items that follow it.
 pub fn step(items: &[&[u8]], form: Format) -> (usize, usize) {
     let is_reply = |item: &&[u8]| is_reply_item(item, form);
     let replied = items.iter().take_while(|item| is_reply(item)).count();

@@ -1,4 +1,4 @@
-//! What fills a conversation.
+//! Reports what fills a conversation.
 
 use crate::{report, tool_definitions};
 use codelet_context::history::History;
@@ -8,20 +8,20 @@ use codelet_context::turn;
 use codelet_transcript::{Document, Format, Warning};
 use serde_json::Value;
 
-/// What was found in a conversation.
+/// The contents of a conversation.
 #[derive(Debug)]
 pub struct Inspected {
-    /// The form that it was read in.
+    /// The format it was read in.
     pub format: Format,
-    /// What fills it.
+    /// Its contents by kind, and the largest items.
     pub found: Inspection,
-    /// What its tools' definitions weigh, which a request carries besides its messages, in tokens.
+    /// The size of its tool definitions, which a request holds besides its messages, in tokens.
     pub tool_definitions: Tokens,
-    /// What was odd in the file.
+    /// Anomalies in the file.
     pub odd: Vec<Warning>,
 }
 
-/// Looks into a conversation. Of its largest items so many are named.
+/// Inspects a conversation. Names its `largest` largest items.
 pub fn inspect(mut document: Document, largest: usize) -> Inspected {
     let history = History::of_recording(std::mem::take(&mut document.messages));
     let anchors = history.anchors(&turn::turns(history.messages()), &[]);
@@ -34,7 +34,7 @@ pub fn inspect(mut document: Document, largest: usize) -> Inspected {
 }
 
 impl Inspected {
-    /// Everything that was found, with the warnings, for programs.
+    /// Returns all results, with the warnings, as JSON for programs.
     pub fn report(&self, warnings: &[String]) -> Value {
         report::inspection(self.format, &self.found, self.tool_definitions, warnings)
     }

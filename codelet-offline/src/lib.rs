@@ -1,6 +1,6 @@
-//! What is done with a recorded conversation as a whole: it is made smaller, looked into, checked against a vendor's rules, and what
-//! left it is read back; and of one that comes whole before each request, what is to be sent. Bytes in, bytes and JSON out: it
-//! opens nothing, asks no clock, starts no thread.
+//! Operations on a whole recorded conversation: compacts it, inspects it, checks it against a provider's rules, and
+//! reads back removed content; and for a conversation that is passed in full before each request, computes what to
+//! send. Bytes in, bytes and JSON out: it opens no files, reads no clock, starts no threads.
 //!
 //! ```
 //! use codelet_context::compact::Target;
@@ -37,7 +37,7 @@ mod report;
 use codelet_context::tokens::{Tokens, estimate_bytes};
 use codelet_transcript::Document;
 
-/// What the definitions of the tools weigh, which a request carries besides its messages: an estimate in tokens.
+/// Estimates the size of the tool definitions, which a request holds besides its messages, in tokens.
 pub fn tool_definitions(document: &Document) -> Tokens {
     let tools = document.envelope.get("tools");
     tools.map_or(0, |tools| estimate_bytes(tools.to_string().len()))

@@ -1,5 +1,5 @@
-//! Options as callers in other languages give them: forms by name, sizes as numbers. Errors are sentences for whoever called, and spell
-//! options as that language does.
+//! Options as callers in other languages pass them: formats by name, sizes as numbers. Errors are sentences for the
+//! caller, and spell options as that language does.
 
 use crate::check;
 use crate::compact::{self, Compact, Compacted, Written};
@@ -10,19 +10,19 @@ use codelet_transcript::vendor::Fault;
 use codelet_transcript::{Document, Format, ReadError, Recording, WriteError};
 use thiserror::Error;
 
-/// Why nothing came of a call.
+/// The reason why a call failed.
 #[derive(Debug, Error)]
 pub enum OptionsError {
-    /// An option names what does not exist, or two of them exclude each other.
+    /// An option names something unknown, or two options exclude each other.
     #[error("{0}")]
     Argument(String),
-    /// The input is nothing that can be read.
+    /// The input cannot be read.
     #[error("{0}")]
     Unreadable(String),
-    /// The input holds so many conversations, and one is expected.
+    /// The input holds this many conversations, and one is expected.
     #[error("holds {0} conversations, expected one; conversations() splits it")]
     Several(usize),
-    /// The form of the result cannot hold it, or is only read.
+    /// The output format cannot represent it, or is read-only.
     #[error(transparent)]
     Unwritable(#[from] WriteError),
 }
@@ -33,19 +33,19 @@ impl From<OptionsError> for String {
     }
 }
 
-/// The form of that name.
+/// Returns the format of that name.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub fn form(name: &str) -> Result<Format, OptionsError> {
     Format::from_name(name)
         .ok_or_else(|| OptionsError::Argument(format!("{name:?} is no format; formats() lists them")))
 }
 
-/// The form of that name; none for `auto`.
+/// Returns the format of that name; `None` for `auto`.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub fn form_or_auto(name: &str) -> Result<Option<Format>, OptionsError> {
     match name {
         "auto" => Ok(None),
@@ -53,20 +53,21 @@ pub fn form_or_auto(name: &str) -> Result<Option<Format>, OptionsError> {
     }
 }
 
-/// The conversations of a file that holds more than one; the file itself where it holds one.
+/// Returns the conversations of a file that holds several; the file itself if it holds one.
 pub fn conversations(input: &[u8]) -> Vec<&[u8]> {
     codelet_transcript::conversations(input).unwrap_or_else(|| vec![input])
 }
 
-/// The places of a request at which it breaks a rule of the vendor of that name; with `auto`, of the vendor whose request it is.
+/// Returns the places at which a request breaks a rule of the provider of that name; with `auto`, of the detected
+/// provider.
 ///
 /// # Errors
-/// When there is no such vendor, or it is no request of theirs.
+/// If there is no such provider, or it is not a request to that provider.
 pub fn check(request: &[u8], vendor: &str) -> Result<Vec<Fault>, OptionsError> {
     check::check(request, form_or_auto(vendor)?).map_err(OptionsError::Unreadable)
 }
 
-/// How a conversation is read.
+/// The options for reading a conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     form: Option<Format>,
@@ -75,11 +76,11 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// In the form of that name, or `auto`; with `force`, however little of it is understood. `force_spelled` is how the caller's language
-    /// sets that option, for the sentence that recommends it.
+    /// Reads the format of that name, or `auto`; with `force`, however little of it is understood. `force_spelled` is
+    /// how the caller's language sets that option, for the sentence that recommends it.
     ///
     /// # Errors
-    /// When there is no such form.
+    /// If there is no such format.
     pub fn new(form: &str, force: bool, force_spelled: &'static str) -> Result<Self, OptionsError> {
         Ok(Reading {
             form: form_or_auto(form)?,
@@ -91,7 +92,8 @@ impl Reading {
     /// Reads a conversation.
     ///
     /// # Errors
-    /// When it is none in this form, less than nine tenths of it is understood and that is not enough, or there are several.
+    /// If it does not have this format, less than nine tenths of it is understood without `force`, or there are
+    /// several.
     pub fn read(self, input: &[u8]) -> Result<Recording, OptionsError> {
         let read = match self.force {
             true => codelet_transcript::record_anyway(input, self.form),
@@ -106,7 +108,7 @@ impl Reading {
         })
     }
 
-    /// Looks into a conversation, of whose largest items so many are named. The second is the report, as JSON.
+    /// Inspects a conversation, naming its `largest` largest items. The second value is the report, as JSON.
     ///
     /// # Errors
     /// Those of [`Reading::read`].
@@ -119,29 +121,30 @@ impl Reading {
     }
 }
 
-/// How conversations are made smaller.
+/// The options for compacting conversations.
 #[derive(Clone, Copy, Debug)]
 pub struct Compactor<'a> {
     reading: Reading,
     how: Compact<'a>,
 }
 
-/// A conversation that was made smaller.
+/// A compacted conversation.
 #[derive(Debug)]
 pub struct Smaller {
-    /// What became of it.
+    /// The compaction.
     pub compacted: Compacted,
-    /// The result, as JSON.
+    /// The output, as JSON.
     pub text: String,
     warnings: Vec<String>,
 }
 
 impl<'a> Compactor<'a> {
-    /// To a budget in tokens, or as in a session with a context window of so many; with neither, as far as its older part can be told
-    /// shortly. `to` names the form of the result, and `reading_back` is a sentence for the summary, as in [`Compact`].
+    /// Compacts to a budget in tokens, or as in a session with a context window of this many tokens; with neither, as
+    /// far as the older part can be summarized. `to` names the output format, and `reading_back` is a sentence for the
+    /// summary, as in [`Compact`].
     ///
     /// # Errors
-    /// When both sizes are given, or there is no such form.
+    /// If both sizes are given, or there is no such format.
     pub fn new(
         reading: Reading,
         budget: Option<Tokens>,
@@ -167,10 +170,10 @@ impl<'a> Compactor<'a> {
         Ok(Compactor { reading, how })
     }
 
-    /// Makes a conversation smaller.
+    /// Compacts a conversation.
     ///
     /// # Errors
-    /// Those of [`Reading::read`]; when the form of the result cannot hold it.
+    /// Those of [`Reading::read`]; if the output format cannot represent it.
     pub fn compact(&self, input: Vec<u8>) -> Result<Smaller, OptionsError> {
         let document = self.reading.read(&input)?.document;
         let mut warnings = warnings(&document);
@@ -186,7 +189,7 @@ impl<'a> Compactor<'a> {
 }
 
 impl Smaller {
-    /// What was found and done, as JSON.
+    /// Returns the report, as JSON.
     pub fn report(&self) -> String {
         self.compacted.report(&self.warnings, None).to_string()
     }

@@ -1,4 +1,4 @@
-//! What left a conversation, as lines of JSON that are kept beside it, and read back by their handles.
+//! The removed content of a conversation, as JSON Lines that are stored next to it, and read back by handle.
 
 use codelet_context::recall::Archive;
 use codelet_text::near::distance;
@@ -7,19 +7,19 @@ use std::io::{self, Write};
 use std::ops::Range;
 use thiserror::Error;
 
-/// One text that was removed.
+/// A removed text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The name that stands in its place.
+    /// The handle in its place.
     pub handle: String,
     /// The text, byte for byte.
     pub content: String,
 }
 
-/// Writes what was removed, a line for each text; [`entries`] reads it.
+/// Writes removed content, one line per text; [`entries`] reads it.
 ///
 /// # Errors
-/// When `out` takes no more.
+/// If writing to `out` fails.
 pub fn write(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
     for (handle, removed) in archive.iter() {
         out.write_all(b"{\"handle\":")?;
@@ -31,7 +31,7 @@ pub fn write(archive: &Archive, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What was removed, in the order of handles.
+/// Returns removed content, in the order of handles.
 pub fn of(archive: &Archive) -> Vec<Entry> {
     let entries = archive.iter().map(|(handle, removed)| Entry {
         handle: handle.as_str().to_owned(),
@@ -40,17 +40,17 @@ pub fn of(archive: &Archive) -> Vec<Entry> {
     entries.collect()
 }
 
-/// A line that [`write()`] has not written.
+/// A line that was not written by [`write()`].
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("line {line}: {problem}")]
 pub struct Broken {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
-/// The texts that can be read, and the first line that cannot.
+/// Returns the texts that can be read, and the first line that cannot.
 pub fn entries(lines: &[u8]) -> (Vec<Entry>, Option<Broken>) {
     let mut entries = Vec::new();
     let mut broken = None;
@@ -93,8 +93,8 @@ fn entry(line: &[u8]) -> Result<Entry, String> {
     Ok(Entry { handle, content })
 }
 
-/// The text that is meant: by the handle as it stands, or by the first word in what was asked for that is one, so that a marker can
-/// be pasted whole.
+/// Returns the requested text: by its exact handle, or by the first word in the request that is a handle, so that a
+/// whole marker can be pasted.
 pub fn find<'a>(entries: &'a [Entry], asked: &str) -> Option<&'a str> {
     let by_name = |name: &str| {
         entries
@@ -112,11 +112,11 @@ fn words(asked: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The text that is meant by a handle, or by a marker that names one, in lines that [`write()`] has written; `None` where there is no such
-/// handle.
+/// Returns the text of a handle, or of a marker that names one, from lines that [`write()`] wrote; `None` if there is
+/// no such handle.
 ///
 /// # Errors
-/// When it is not there, and a line cannot be read, which may be the one that is looked for.
+/// If it is not found, and a line cannot be read, which may be the one requested.
 pub fn restore(lines: &[u8], asked: &str) -> Result<Option<String>, Broken> {
     let (entries, broken) = entries(lines);
     match (find(&entries, asked), broken) {
@@ -126,7 +126,7 @@ pub fn restore(lines: &[u8], asked: &str) -> Result<Option<String>, Broken> {
     }
 }
 
-/// The handles that may have been meant by one that there is not, the nearest first.
+/// Returns the handles most similar to one that does not exist, nearest first.
 pub fn near<'a>(entries: &'a [Entry], asked: &str) -> Vec<&'a str> {
     let mut near: Vec<(usize, &str)> = entries
         .iter()
@@ -140,7 +140,7 @@ pub fn near<'a>(entries: &'a [Entry], asked: &str) -> Vec<&'a str> {
     near.into_iter().map(|(_, handle)| handle).collect()
 }
 
-/// A piece of a text, from one byte to another, widened to whole characters.
+/// Returns the text in a byte range, widened to whole characters.
 pub fn cut(text: &str, range: Range<usize>) -> &str {
     let start = text.floor_char_boundary(range.start.min(text.len()));
     let end = text.ceil_char_boundary(range.end.clamp(start, text.len()));

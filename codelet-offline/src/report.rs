@@ -1,4 +1,4 @@
-//! What was found and done, as JSON for programs.
+//! Results as JSON for programs.
 
 use codelet_context::compact::{Compaction, Size};
 use codelet_context::inspect::{Inspection, Item, Kind, Share, Superseding};
@@ -7,7 +7,7 @@ use codelet_transcript::Format;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// The report of a compaction. `ratio` is the share of the tokens that was saved.
+/// Returns the report of a compaction. `ratio` is the share of the tokens that was saved.
 pub(crate) fn compaction(format: Format, done: &Compaction, warnings: &[String], elapsed: Option<Duration>) -> Value {
     let pair = |of: fn(&Size) -> u64| json!({"before": of(&done.before), "after": of(&done.after)});
     let anchor = done.anchor.as_ref().map(|anchor| {
@@ -18,7 +18,7 @@ pub(crate) fn compaction(format: Format, done: &Compaction, warnings: &[String],
             "description": anchor.description,
         })
     });
-    // Each is named, also where it found nothing.
+    // Each is listed, even if it found nothing.
     let strategies: Map<String, Value> = PIPELINE
         .iter()
         .map(|strategy| {
@@ -48,7 +48,7 @@ pub(crate) fn compaction(format: Format, done: &Compaction, warnings: &[String],
     })
 }
 
-/// The share of the tokens that a compaction saved; negative if it made things worse.
+/// Returns the share of the tokens that a compaction saved; negative if it made things worse.
 fn saved(done: &Compaction) -> f64 {
     if done.before.tokens == 0 {
         return 0.0;
@@ -61,7 +61,7 @@ fn rounded(value: f64, digits: i32) -> f64 {
     (value * scale).round() / scale
 }
 
-/// Everything that an inspection found. `beside` is what the request carries besides its messages, in tokens.
+/// Returns the report of an inspection. `beside` is what the request holds besides its messages, in tokens.
 pub(crate) fn inspection(format: Format, found: &Inspection, beside: u64, warnings: &[String]) -> Value {
     let kinds: Map<String, Value> = Kind::ALL
         .iter()

@@ -1,8 +1,8 @@
-//! A vendor's prompt cache: what of a prompt is read from it, and what is written.
+//! Models a provider's prompt cache: which tokens of a prompt are read from it, and which are written.
 //!
-//! With marks, entries exist where marks were put; a mark finds an entry at its own place or at one of the places before
-//! it that are tried. Without marks, the longest prefix in common with the last request is found. An entry lives for a
-//! time counted from the start of the request that wrote or used it last.
+//! With cache marks, entries exist where marks were set; a mark finds an entry at its own position or at one of the
+//! positions before it that are tried. Without marks, the longest common prefix with the last request is found. An
+//! entry lives for a time counted from the start of the last request that wrote or used it.
 
 use crate::prompt::Prompt;
 use codelet_context::price::PriceCard;
@@ -10,24 +10,24 @@ use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use std::collections::HashMap;
 
-/// How many places are tried for each mark, the marked one among them (Anthropic documents 20).
+/// The number of positions tried for each mark, including the marked one (Anthropic documents 20).
 pub const LOOK_BACK: usize = 20;
 
 /// The rules of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// The most marks in a request; none where the longest prefix is found without.
+    /// The maximum number of marks in a request; `None` if the longest prefix is found without marks.
     pub marks: Option<usize>,
-    /// The shortest prefix that is kept, in tokens.
+    /// The minimum length of a cached prefix, in tokens.
     pub minimum: Tokens,
-    /// How long an entry lives, in milliseconds.
+    /// The lifetime of an entry, in milliseconds.
     pub lives: u64,
-    /// Whether writing costs more than reading a prompt without a cache, and is billed apart.
+    /// True if writing costs more than uncached input, and is billed separately.
     pub bills_writes: bool,
 }
 
 impl Rules {
-    /// The rules of a price card, for the lifetime that it is used with.
+    /// Returns the rules of a price card, for the lifetime that it is used with.
     pub(crate) fn of(card: &PriceCard) -> Self {
         Rules {
             marks: card.marks.map(|marks| marks as usize),
@@ -38,29 +38,29 @@ impl Rules {
     }
 }
 
-/// What earlier requests have left.
+/// The entries that earlier requests left.
 #[derive(Clone, Debug)]
 pub struct Cache {
     rules: Rules,
-    /// When the entry that ends with this chain was last used.
+    /// The last use of the entry that ends with this chain.
     entries: HashMap<u64, u64>,
-    /// When the last request began.
+    /// The start of the last request.
     last: Option<u64>,
 }
 
-/// What a request found and left.
+/// The cache reads and writes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bill {
     /// The prompt's three counts; no output.
     pub usage: Usage,
     /// Tokens of the prompt that a later request may find.
     pub(crate) kept: Tokens,
-    /// The time since the last request was longer than entries live.
+    /// True if the time since the last request exceeds the lifetime of entries.
     pub(crate) is_cold: bool,
 }
 
 impl Cache {
-    /// An empty cache.
+    /// Returns an empty cache.
     pub fn new(rules: Rules) -> Self {
         Cache {
             rules,
@@ -69,15 +69,15 @@ impl Cache {
         }
     }
 
-    /// Whether what the last request left has expired at this time.
+    /// Returns whether the last request's entries have expired at this time.
     pub(crate) fn is_cold(&self, now: u64) -> bool {
         self.last
             .is_some_and(|last| now.saturating_sub(last) > self.rules.lives)
     }
 
-    /// Sends a prompt. `marks` are counts of places, each for a mark behind the last of them; the last in the list are
-    /// dropped where there are too many. `same` counts the places in common with the request before. `now` is when the
-    /// request begins, in milliseconds; time never runs backwards.
+    /// Sends a prompt. `marks` are counts of positions, each for a mark after the last of them; the last ones in the
+    /// list are dropped if there are too many. `same` is the number of positions in common with the request before.
+    /// `now` is the start of the request, in milliseconds; time never runs backwards.
     pub fn send(&mut self, prompt: &Prompt, marks: &[usize], same: usize, now: u64) -> Bill {
         let now = now.max(self.last.unwrap_or(0));
         let is_cold = self.is_cold(now);

@@ -1,15 +1,14 @@
-//! The cache model against what was billed.
+//! Compares the cache model with recorded usage.
 //!
-//! Of each billed request the model is given its time, the size of its prompt, how long its writes were to be kept, and
-//! whether the recording agent had compacted. It predicts what was read from the cache and what was written; the billed
-//! reads are only compared with, but for the first of all, which tells what the cache held before the recording began.
-//! It is told as well whether the model was to think, where the recording tells: the messages of requests with thinking and
-//! of those without are entries apart, and only the head (tools and system prompt) is found by both.
-//! Where a prompt is too small to hold all of the one before and the reply to that, it is another one from the head on.
-//! Two things happened later that no recording tells: other sessions of the same user had left the head (tools and system
-//! prompt) in the cache though this one's entries had expired, and a vendor or a harness lost the prefix between two
-//! requests although nothing had expired. Hence two predictions: one that assumes that neither happens, and one that is
-//! told when it did, though not how much was then read.
+//! For each billed request, the model is given its time, the size of its prompt, the cache lifetime of its writes, and
+//! whether the recording agent had compacted. It predicts cache reads and writes; the billed reads are only compared
+//! with, except for the very first, which gives the cache's content before the recording began. The model is also given
+//! whether the request used thinking, if recorded: messages of requests with and without thinking have separate
+//! entries, and only the head (tools and system prompt) is found by both. If a prompt is too small to hold all of the
+//! one before and the reply to that, it is a different one from the head on. Two later events are not recorded: other
+//! sessions of the same user left the head in the cache though this session's entries had expired, and a provider or a
+//! harness lost the prefix between two requests although nothing had expired. Hence two predictions: one assumes that
+//! neither happens, and one is given when they happened, though not how much was then read.
 
 use crate::cache::{Cache, Rules};
 use crate::cut;
@@ -29,63 +28,62 @@ use std::sync::Arc;
 /// Predicted and billed input cost of one session, in dollars.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Check {
-    /// Billed requests whose price is known.
+    /// Billed requests with a known price.
     pub requests: usize,
-    /// Billed requests of models whose price is not known; they are in no sum.
+    /// Billed requests of models without a known price; they are in no sum.
     pub unpriced: usize,
-    /// What the prompts cost by their bills.
+    /// The billed cost of the prompts.
     pub billed: f64,
-    /// What the model says, knowing what the cache held at the beginning, and nothing of what no recording tells.
+    /// The prediction, given what the cache held at the start, without the unrecorded events.
     pub blind: f64,
-    /// What the model says, told of the events below.
+    /// The prediction, given the events below.
     pub told: f64,
-    /// Whether the first request found a head in the cache that an earlier session had left, and after how many other
-    /// expiries one did.
+    /// The number of times that the first request, or one after an expiry, found a head left by another session.
     pub warm_heads: usize,
-    /// Requests at which a living prefix was lost for a reason that was not recorded.
+    /// Requests at which an unexpired prefix was lost for an unrecorded reason.
     pub lost: usize,
 }
 
 impl Check {
-    /// How far the blind prediction is from the bill, as a share of it.
+    /// Returns the error of the blind prediction, as a share of the bill.
     pub fn blind_error(&self) -> f64 {
         self.blind / self.billed - 1.0
     }
 
-    /// How far the other one is.
+    /// Returns the error of the informed prediction.
     pub fn told_error(&self) -> f64 {
         self.told / self.billed - 1.0
     }
 }
 
-/// A billed request, as the model is given it.
+/// The input of the model for a billed request.
 struct Asked {
     began: u64,
     billed: Billed,
-    /// Which of the models; each has a cache of its own.
+    /// The index of the model; each has a separate cache.
     model: usize,
-    /// The prompt is another one from the head on than the one that this model was sent last.
+    /// True if the prompt differs from the head on from the last one sent to this model.
     is_anew: bool,
-    /// The model was asked not to think.
+    /// True if the request was made without thinking.
     without_thinking: bool,
-    /// How many places of the prompt are newer than the request before.
+    /// The number of positions in the prompt that are newer than the request before.
     places: usize,
 }
 
-/// A model that was asked, and its price, if that is known.
+/// A model, and its price, if known.
 struct Model {
     card: Option<PriceCard>,
-    /// How often the agent had compacted when it was asked last.
+    /// The number of compactions at its last request.
     compactions: usize,
 }
 
-/// A prompt that is this much shorter than the one before it was cut, and not only freed of old thinking: a share.
+/// A prompt that is shorter than the one before it by this share was compacted, not only stripped of old thinking.
 const CUT: f64 = 0.5;
-/// Fewer tokens than this are not worth calling a loss: a mark stood a few messages earlier than the model has it.
+/// Smaller differences, in tokens, do not count as a loss: a mark was a few messages earlier than the model assumes.
 const NOISE: Tokens = 2_000;
 
-/// Compares. Each request is priced by the model that it names. `None` where nothing was billed, where times are missing,
-/// or where the price of no model is known.
+/// Compares the model with the bills. Each request is priced by the model that it names. `None` if nothing was billed,
+/// if times are missing, or if no model's price is known.
 pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
     let times = session.times()?;
     let mut models: Vec<Model> = Vec::new();
@@ -105,7 +103,7 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
             models.len() - 1
         });
         let since = &session.messages[known..request.reply.start];
-        // A shorter one lost something near its end, which the prediction sees to.
+        // A shorter prompt lost something near its end, which the prediction handles.
         let grown = asked
             .last()
             .filter(|last| last.model == model)
@@ -124,13 +122,13 @@ pub fn check(session: &Session, settings: &Settings) -> Option<Check> {
         known = request.reply.start;
     }
     let hours = asked.iter().filter(|asked| asked.billed.hour > 0).count();
-    // The lifetime is a setting of the agent, so the session has one.
+    // The lifetime is a setting of the agent, so each session has one.
     let lifetime = if hours * 2 > asked.len() {
         Lifetime::Hour
     } else {
         Lifetime::FiveMinutes
     };
-    // What no card knows is played by the usual rules, so that the others find the cache as it was; it costs nothing here.
+    // Models without a card use the usual rules, so that the others find the right cache; they cost nothing here.
     let unknown = || PriceCard {
         rates: Rates::default(),
         ..price::usual()
@@ -165,13 +163,13 @@ fn cost(card: &PriceCard, usage: Usage, hour: Option<Tokens>) -> f64 {
     }
 }
 
-/// What happened that no recording tells.
+/// Unrecorded events.
 struct Events {
-    /// What the head weighs; the smallest amount that was ever read alone.
+    /// The size of the head: the smallest amount that was ever read alone.
     head: Tokens,
-    /// The head was in the cache though nothing of this session was.
+    /// True if the head was in the cache although this session's entries were not.
     warm: Vec<bool>,
-    /// The messages were not, though they should have been.
+    /// True if the messages were not in the cache, although they should have been.
     lost: Vec<bool>,
 }
 
@@ -192,7 +190,7 @@ impl Events {
             let left = before.map_or(0, |before| {
                 before.billed.usage.prompt().saturating_sub(before.billed.usage.fresh)
             });
-            // What requests of the other kind left is not its own, and no loss.
+            // Entries of requests of the other kind cannot be read, so that is not a loss.
             let is_other = before.is_some_and(|before| before.without_thinking != now.without_thinking);
             if is_cold {
                 events.warm[index] = read > 0;
@@ -210,31 +208,30 @@ impl Events {
     }
 }
 
-/// What the prompts cost by the model, in dollars.
+/// Predicts the cost of the prompts, in dollars.
 fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64 {
     let smallest = asked.iter().map(|asked| asked.billed.usage.prompt()).min().unwrap_or(0);
-    // What earlier sessions had left when the recording began: where the model starts from, not what it predicts.
+    // What earlier sessions had left when the recording began is the model's starting point, not its prediction.
     let found = asked.first().map_or(0, |first| first.billed.usage.cache_read);
     let head = match events {
         Some(events) => events.head,
         None if found > 0 => found,
-        // Without a sign of how large the head is, half of the smallest prompt: what is left after a compaction is that.
+        // Without evidence for the size of the head, half of the smallest prompt: that much remains after a compaction.
         None => smallest / 2,
     }
     .min(smallest);
     let rules = |model: usize| Rules {
-        // The vendor caches less at a time than any agent's head weighs.
+        // The provider's minimum is smaller than any agent's head.
         minimum: cards[model].minimum.min(head),
         ..Rules::of(&cards[model])
     };
-    // Each model's cache, with the request that it had last.
+    // Each model's cache, and the number of its last request.
     let mut caches: Vec<(Cache, usize)> = (0..cards.len()).map(|model| (Cache::new(rules(model)), 0)).collect();
     let mut same = Lowest::default();
-    // What requests of the other kind were sent is not the same to the cache, so each kind has a prompt of its own, which is brought
-    // up to date when it is sent.
+    // Prompts of the two kinds differ to the cache, so each kind has its own, which is updated when it is sent.
     let mut kinds = [false, true].map(|without_thinking| Variant::new(head, without_thinking));
     let mut steps: Vec<Step> = Vec::new();
-    // What they weigh together.
+    // Their total size.
     let mut held: Tokens = 0;
     let mut without_thinking = false;
     let mut sum = 0.0;
@@ -243,7 +240,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         let cache = &mut caches[model].0;
         let warm = events.map_or(number == 0 && found > 0, |events| events.warm[number]);
         if warm {
-            // Another session has used the head a moment ago.
+            // Another session has just used the head.
             cache.send(&Prompt::new(head), &[1], 1, now.began);
         } else if events.is_some() && cache.is_cold(now.began) {
             *cache = Cache::new(rules(model));
@@ -275,7 +272,7 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
         let places = prompt.places_before(kept);
         same.push(number, places);
         let (cache, last) = &mut caches[model];
-        // The head always is the same.
+        // The head is always the same.
         let known = if *last > 0 { same.since(*last) } else { 1 };
         let bill = cache.send(prompt, &[1, prompt.places(), places], known, now.began);
         *last = number + 1;
@@ -284,12 +281,12 @@ fn predict(asked: &[Asked], cards: &[PriceCard], events: Option<&Events>) -> f64
     sum
 }
 
-/// The prompt of requests that are to think, or of those that are not.
+/// The prompt of requests with thinking, or of those without.
 struct Variant {
     without_thinking: bool,
     prompt: Prompt,
     messages: Vec<Arc<Message>>,
-    /// How many steps at the front are still those that it holds.
+    /// The number of steps at the front that it still holds.
     same: usize,
 }
 
@@ -303,7 +300,7 @@ impl Variant {
         }
     }
 
-    /// Brings it up to date; how many of its steps stayed.
+    /// Updates the prompt; returns the number of its steps that stayed.
     fn update(&mut self, steps: &[Step]) -> usize {
         self.messages.truncate(self.same);
         let come = steps[self.same..]
@@ -320,34 +317,34 @@ impl Variant {
     }
 }
 
-/// The lowest of the newest of many numbers: only those are kept that are lower than all behind them.
+/// Finds the minimum of the newest numbers: only those are kept that are lower than all after them.
 #[derive(Default)]
 struct Lowest(Vec<(usize, usize)>);
 
 impl Lowest {
-    /// The next number, by its place, which only grows.
+    /// Adds a number with its position; positions only grow.
     fn push(&mut self, place: usize, number: usize) {
         while self.0.pop_if(|(_, last)| *last >= number).is_some() {}
         self.0.push((place, number));
     }
 
-    /// The lowest from this place on.
+    /// Returns the minimum from this position on.
     fn since(&self, place: usize) -> usize {
         let first = self.0.partition_point(|(at, _)| *at < place);
         self.0.get(first).map_or(usize::MAX, |(_, number)| *number)
     }
 }
 
-/// What a prompt grew by since the request before.
+/// The growth of a prompt since the request before.
 struct Step {
-    /// The request's, which tells it from all others.
+    /// The number of the request, which makes the step unique.
     number: usize,
     tokens: Tokens,
     places: usize,
 }
 
 impl Step {
-    /// As many places as it had, of which the first stands for all that it weighs; the others are empty.
+    /// Returns a message with a part per position; the first part stands for all tokens, the others are empty.
     fn message(&self, without_thinking: bool) -> Arc<Message> {
         let name = format!("{} {without_thinking}", self.number);
         let rest = std::iter::repeat_n(Part::text(""), self.places.saturating_sub(1));

@@ -1,14 +1,14 @@
-//! Results as lines of values, for spreadsheets and programs.
+//! Results as CSV, for spreadsheets and programs.
 
 use crate::report::html;
 use crate::run::Sums;
 use codelet_text::short::clip;
 
-/// The names of the columns that [`sums`] fills. Dollars are US dollars, sizes are tokens, shares are from 0 to 1.
+/// The names of the columns that [`sums`] fills. Costs are in US dollars, sizes in tokens, shares from 0 to 1.
 pub const SUMS: &str = "requests,usd_fresh,usd_read,usd_write,usd_output,usd_refetch,usd_total,hit_share,planned,cold,\
                         unplanned,edits,overflows,peak,mean,recall,referred";
 
-/// The sums of a run, as the values of the columns of [`SUMS`].
+/// Returns the sums of a run, as the values of the columns of [`SUMS`].
 pub fn sums(sums: &Sums) -> String {
     let dollars = sums.dollars;
     format!(
@@ -33,12 +33,13 @@ pub fn sums(sums: &Sums) -> String {
     )
 }
 
-/// A value that holds a comma or a quote is quoted. What a spreadsheet would take for a formula is not one. Long ones are cut.
+/// Returns a value that is quoted if it holds a comma or a quote, and guarded if a spreadsheet would take it for a
+/// formula. Long values are cut.
 pub fn field(value: &str) -> String {
     whole(&clip(value, html::LONGEST))
 }
 
-/// The same, however long: the name of a file is of no use in parts.
+/// Like [`field`], but never cut: part of a file name is useless.
 pub fn whole(value: &str) -> String {
     let value: String = value
         .chars()

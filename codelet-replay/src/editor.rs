@@ -1,4 +1,4 @@
-//! What a policy does between two requests, and the compaction that all of them share.
+//! The edits of a policy between two requests, and the compaction that all policies share.
 
 use crate::policy::Settings;
 use crate::session::Session;
@@ -12,57 +12,58 @@ use std::sync::Arc;
 /// The moment before a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moment {
-    /// Tokens of the request as things stand.
+    /// Tokens of the request without an edit.
     pub tokens: Tokens,
-    /// When it is made, in milliseconds.
+    /// The time of the request, in milliseconds.
     pub now: u64,
-    /// The cache has expired.
+    /// True if the cache has expired.
     pub is_cold: bool,
 }
 
-/// Edits one session. The player appends what was said, asks for edits before each request, and reports what it cost.
+/// Edits one session. The player appends messages, asks for edits before each request, and reports its cost.
 pub trait Editor {
-    /// Something was said that is no reply.
+    /// Appends a message that is not a reply.
     fn append(&mut self, message: &Arc<Message>);
 
-    /// A reply came, in one message or several.
+    /// Appends a reply, in one message or several.
     fn replied(&mut self, reply: &[Arc<Message>], report: Report);
 
-    /// Edits what has been sent, if the policy wants to; says why.
+    /// Edits what has been sent, if the policy wants to; returns the reason.
     fn edit(&mut self, moment: &Moment) -> Option<&'static str>;
 
-    /// The request does not fit: compacts. Says no where nothing came of it.
+    /// Compacts, as the request does not fit. Returns false if that changed nothing.
     fn compact(&mut self, moment: &Moment) -> bool;
 
-    /// The request goes out as it stands.
+    /// Notes that the request is sent unchanged.
     fn sending(&mut self, _is_cold: bool) {}
 
-    /// What would be sent.
+    /// Returns what would be sent.
     fn shown(&self) -> &[Arc<Message>];
 
-    /// How many messages at the front are surely those of the last request.
+    /// Returns the number of messages at the front that are certainly those of the last request.
     fn same(&self) -> usize;
 
-    /// Requests before which the policy would edit, and did not since the session is too long for that.
+    /// Returns the number of requests before which the policy skipped an edit since the session is too long for that.
     fn left_out(&self) -> u64 {
         0
     }
 
-    /// The message before which the next edit will change nothing, where the policy knows: a cache mark is put there.
+    /// Returns the index of the message before which the next edit changes nothing, if known: a cache mark is set
+    /// there.
     fn edge(&self) -> Option<usize>;
 }
 
-/// What was said of a session, read by the engine and compacted by nobody yet: the same for every policy, so that it is read
-/// once for all of them. It is read when one is full for the first time, since most sessions never come to it.
+/// A session as read by the engine and never compacted: the same for every policy, so that it is read once for all of
+/// them. It is read when a window is full for the first time, since most sessions never fill it.
 pub struct Unedited<'a> {
     session: &'a Session,
     config: CompactionConfig,
-    /// As far as it was read, in messages of the session.
+    /// The part read so far, and its number of messages.
     read: RefCell<(Conversation, usize)>,
 }
 
 impl<'a> Unedited<'a> {
-    /// Nothing read yet of a session that is played under these settings.
+    /// Starts a session under these settings, with nothing read yet.
     pub fn new(session: &'a Session, settings: &Settings) -> Self {
         let mut config = CompactionConfig::new(session.estimate(settings.window));
         config = config.reserving(session.estimate(settings.reserved));
@@ -74,7 +75,7 @@ impl<'a> Unedited<'a> {
         }
     }
 
-    /// The conversation when so many messages were said.
+    /// Returns the conversation after `said` messages.
     fn at(&self, said: usize) -> Conversation {
         let read = &mut *self.read.borrow_mut();
         if read.1 > said {
@@ -92,15 +93,15 @@ impl<'a> Unedited<'a> {
     }
 }
 
-/// A conversation that is compacted by the engine when it is full.
+/// A conversation that the engine compacts when it is full.
 ///
-/// The engine estimates as it does everywhere; window and budget are given to it in estimated tokens, so that they mean
-/// what they mean to the player.
+/// The engine estimates as everywhere; window and budget are passed in estimated tokens, so that they mean the same as
+/// to the player.
 pub struct Full<'a> {
     unedited: &'a Unedited<'a>,
-    /// What was read of the session until it was compacted last, in messages.
+    /// The conversation as of its last compaction, and the number of messages read.
     conversation: Option<(Conversation, usize)>,
-    /// How many messages of the session were said.
+    /// The number of messages so far.
     said: usize,
 }
 
@@ -113,12 +114,12 @@ impl<'a> Full<'a> {
         }
     }
 
-    /// A message of the session was said.
+    /// Appends a message of the session.
     pub fn append(&mut self) {
         self.said += 1;
     }
 
-    /// Compacts; what is shown afterwards, or nothing where it became no smaller.
+    /// Compacts; returns the new view, or `None` if it became no smaller.
     pub fn compact(&mut self) -> Option<&[Arc<Message>]> {
         let (unedited, said) = (self.unedited, self.said);
         let (conversation, read) = self.conversation.get_or_insert_with(|| (unedited.at(said), said));

@@ -1,4 +1,4 @@
-//! The engine's own presets, by the engine itself: it decides, compacts and edits as it does in a live session.
+//! The engine's own presets, run by the engine: it decides, compacts and edits as in a live session.
 
 use crate::editor::{Editor, Moment};
 use crate::policy::Settings;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// A conversation under a preset.
 pub struct Engine {
     conversation: Conversation,
-    /// How many messages the last request held, as long as no edit came after it.
+    /// The number of messages in the last request, as long as no edit followed it.
     same: usize,
     edge: Option<usize>,
-    /// Where the model asks for a compaction: after so many messages of the session.
+    /// The numbers of messages after which the model asks for a compaction.
     wishes: HashSet<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Engine {
     pub fn new(session: &Session, settings: &Settings, preset: Preset) -> Self {
         let config = CompactionConfig::new(settings.window).reserving(settings.reserved);
         let economics = Economics::new(settings.card.clone()).preset(preset);
-        // The engine wants estimates, and learns from its reports what they are worth.
+        // The engine expects estimates, and calibrates them from its reports.
         let overhead = session.estimate(session.fixed);
         Engine {
             conversation: Conversation::new(config, overhead).under(economics),
@@ -36,8 +36,8 @@ impl Engine {
         }
     }
 
-    /// The same where the model asks for a compaction whenever a piece of work is done: when the tests pass after a change, and before the
-    /// last words of each turn, whether or not another one follows.
+    /// Makes the model ask for a compaction whenever a piece of work is done: when the tests pass after a change, and
+    /// before the last text of each turn, whether or not another turn follows.
     pub fn wishing(mut self, session: &Session) -> Self {
         let messages = &session.messages;
         let turns = turn::turns(messages);

@@ -4,7 +4,6 @@ use crate::run::Sums;
 use crate::totals::{Checked, Played, Total};
 use serde_json::{Map, Value, json};
 
-/// The sums of a run.
 fn sums(sums: &Sums) -> Value {
     let dollars = sums.dollars;
     json!({
@@ -28,7 +27,7 @@ fn sums(sums: &Sums) -> Value {
     })
 }
 
-/// The totals of a policy.
+/// Returns the totals of a policy.
 pub fn total(total: &Total) -> Value {
     let mut value = sums(&total.sums);
     value["sessions"] = total.sessions.into();
@@ -41,12 +40,12 @@ pub fn total(total: &Total) -> Value {
     value
 }
 
-/// The request at which a run ended early, counted from 1.
+/// Returns the request at which a run ended early, counted from 1.
 fn refused_at(sums: &Sums) -> Option<u64> {
     (sums.overflows > 0).then_some(sums.steps + 1)
 }
 
-/// A session under all policies.
+/// Returns a session under all policies.
 pub fn played(session: &Played) -> Value {
     let policies: Map<String, Value> = session
         .sums
@@ -79,7 +78,7 @@ pub fn played(session: &Played) -> Value {
     })
 }
 
-/// The check of the cache model.
+/// Returns the check of the cache model.
 pub fn checked(checked: &Checked) -> Value {
     let errors = |(median, p90): (f64, f64)| json!({ "median": median, "p90": p90 });
     json!({

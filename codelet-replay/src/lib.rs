@@ -1,12 +1,13 @@
-//! Plays recorded conversations through policies of editing their history, and says what each would have cost.
+//! Replays recorded conversations under policies for editing their history, and computes what each would have cost.
 //!
-//! A [`Session`](session::Session) is a recording cut into its requests. [`play`](play::play) takes it through a
-//! [`Policy`](policy::Policy): before each request the policy may edit what has been sent, the [`cache`] says what of the
-//! result is read and what is written, a price card what that costs, and the run whether what the reply then
-//! referred to was still shown. The outcome is a [`Run`](run::Run) with a [`Step`](run::Step) for each request.
-//! [`report`] makes a page of it; [`totals`] puts many sessions together; [`check`] compares the cache model with what was billed.
+//! A [`Session`](session::Session) is a recording divided into its requests. [`play`](play::play) runs it under a
+//! [`Policy`](policy::Policy): before each request the policy may edit what has been sent, the [`cache`] determines
+//! which tokens are read and which are written, a price card gives their cost, and the run tracks whether content that
+//! the reply referred to was still shown. The outcome is a [`Run`](run::Run) with a [`Step`](run::Step) for each
+//! request. [`report`] makes a page of it; [`totals`] combines many sessions; [`check`] compares the cache model with
+//! the recorded usage.
 //!
-//! It opens no files, asks no clock and starts no threads: whoever has many files reads them and spreads them out.
+//! It opens no files, reads no clock and starts no threads: callers with many files read them and distribute the work.
 //!
 //! ```
 //! use codelet_context::price;

@@ -1,4 +1,4 @@
-//! Policies that put a marker in the place of old results.
+//! Policies that replace old results with a marker.
 
 use crate::editor::{Editor, Full, Moment, Unedited};
 use crate::session::Session;
@@ -8,15 +8,14 @@ use codelet_context::tokens::{Tokens, estimate_part};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What stands in the place of a result.
 const MARKER: &str = "[Old tool result content cleared]";
 
-/// Which results are masked, and when.
+/// The results that are masked, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// None, ever.
+    /// No results, ever.
     Nothing,
-    /// All but so many, at every request.
+    /// All but this number of the newest, at every request.
     Last(usize),
     /// All but `keep` when the request has more than `trigger` tokens and that removes `least` or more.
     Beyond {
@@ -24,7 +23,7 @@ pub enum Rule {
         keep: usize,
         least: Tokens,
     },
-    /// Those behind the newest `protected` tokens of results, when they come to more than `least`.
+    /// Those before the newest `protected` tokens of results, when they come to more than `least`.
     Behind { protected: Tokens, least: Tokens },
 }
 
@@ -44,8 +43,8 @@ pub struct Mask<'a> {
     /// The results that are shown whole and larger than a marker, oldest first, and their tokens.
     whole: VecDeque<Whole>,
     tokens: Tokens,
-    /// How many of the oldest of them stand behind the protected ones, and their tokens: it only grows until they are masked, so
-    /// that no request looks at all of them.
+    /// The number of the oldest of them that are not protected, and their tokens: it only grows until they are masked,
+    /// so that no request examines all of them.
     behind: (usize, Tokens),
     same: usize,
 }
@@ -83,7 +82,7 @@ impl<'a> Mask<'a> {
         self.shown.push(message.clone());
     }
 
-    /// How many of the oldest results the rule would mask now.
+    /// Returns the number of the oldest results that the rule would mask now.
     fn due(&mut self, moment: &Moment) -> usize {
         match self.rule {
             Rule::Nothing => 0,

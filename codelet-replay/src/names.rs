@@ -1,16 +1,16 @@
-//! The names that a line of text mentions: files, identifiers, numbers and hyphenated terms.
+//! Finds the names that a line of text mentions: files, identifiers, numbers and hyphenated terms.
 //!
-//! A name is what somebody may need to say again from memory. Ordinary words are not names: they cost as much as names
-//! and are remembered by nobody. What measures what replies refer to goes by the same names.
+//! A name is something that may have to be repeated from memory. Ordinary words are not names: they cost as much and
+//! nobody remembers them. The measure of what replies refer to uses the same names.
 
 use std::hash::{DefaultHasher, Hasher};
 
-/// A name in a line: where it begins, and the hash that stands for it.
+/// A name in a line: its position and its hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Name {
     /// Byte offset in the line.
     pub at: u32,
-    /// Equal names have equal hashes; a path is known by its last component.
+    /// Equal names have equal hashes; a path is identified by its last component.
     pub hash: u64,
 }
 
@@ -18,13 +18,13 @@ const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
 const UNDERSCORE: u8 = 8;
-/// Another sign of a word: `$`, anything beyond ASCII.
+/// Another word character: `$`, anything beyond ASCII.
 const OTHER: u8 = 16;
 const WORD: u8 = LOWER | UPPER | DIGIT | UNDERSCORE | OTHER;
-/// What may stand inside a path or a dotted or hyphenated term.
+/// Characters inside a path or a dotted or hyphenated term.
 const JOINER: u8 = 32;
 
-/// What each byte is to a name: a part of a word, and of what kind; a joiner; or neither.
+/// The class of each byte in a name: a kind of word character; a joiner; or neither.
 const SHAPE: [u8; 256] = {
     let mut shape = [0; 256];
     let mut byte = 0;
@@ -43,7 +43,7 @@ const SHAPE: [u8; 256] = {
     shape
 };
 
-/// The shape of the byte that stands there; of none, behind the end.
+/// Returns the class of the byte at this position; none after the end.
 fn shape(line: &[u8], at: usize) -> u8 {
     line.get(at).map_or(0, |&byte| SHAPE[usize::from(byte)])
 }
@@ -52,10 +52,10 @@ fn is_word(shape: u8) -> bool {
     shape & WORD != 0
 }
 
-/// Longest run that is looked at as a name, in bytes: what is longer is encoded data.
+/// The maximum length of a run that is examined as a name, in bytes: longer runs are encoded data.
 const LONGEST: usize = 200;
 
-/// The same for equal bytes on every machine.
+/// Hashes bytes; equal on every machine.
 fn hash_of(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
@@ -85,7 +85,7 @@ pub(crate) fn scan(line: &[u8], names: &mut Vec<Name>) {
     }
 }
 
-/// Appends the names of a run of words that begins at `start`, with the first joiner at `at`; returns where the run ends.
+/// Appends the names of a run of words that begins at `start`, with the first joiner at `at`; returns the run's end.
 fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> usize {
     let mut slash = None;
     let mut dotted = false;
@@ -121,7 +121,7 @@ fn joined(line: &[u8], start: usize, mut at: usize, names: &mut Vec<Name>) -> us
     at
 }
 
-/// The identifiers and numbers between the joiners of a run.
+/// Appends the identifiers and numbers between the joiners of a run.
 fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<Name>) {
     let mut start = from;
     while start <= end {
@@ -138,7 +138,7 @@ fn segments(line: &[u8], from: usize, end: usize, inside: bool, names: &mut Vec<
     }
 }
 
-/// `main.rs`, `package.json`: a stem and a short ending.
+/// Returns whether a run is a file name: a stem and a short extension, as in `main.rs`, `package.json`.
 fn is_file(run: &[u8]) -> bool {
     let Some(dot) = run.iter().rposition(|&b| b == b'.') else {
         return false;
@@ -151,14 +151,14 @@ fn is_file(run: &[u8]) -> bool {
         && run.iter().any(|b| b.is_ascii_alphabetic())
 }
 
-/// `tree-sitter`, `feature-flags`, `web-3`: terms, not dashes between words or rules.
+/// Returns whether a run is a term as in `tree-sitter`, `feature-flags`, `web-3`, not words between dashes or rules.
 fn is_hyphenated(run: &[u8]) -> bool {
     let is_numbered = run[0].is_ascii_alphabetic() && run.last().is_some_and(u8::is_ascii_digit);
     let is_long = run.len() >= if is_numbered { 4 } else { 8 };
     is_long && run[0].is_ascii_alphanumeric() && !run.windows(2).any(|two| two == b"--")
 }
 
-/// The signs of a word.
+/// The characters of a word.
 struct Word {
     length: usize,
     /// Their kinds.
@@ -166,7 +166,7 @@ struct Word {
 }
 
 impl Word {
-    /// The word that a text begins with, and the shape of the byte behind it.
+    /// Returns the word that a text begins with, and the class of the byte after it.
     #[inline]
     fn of(text: &[u8]) -> (Word, u8) {
         let mut seen = 0;
@@ -181,8 +181,8 @@ impl Word {
         (Word { length, seen }, behind.unwrap_or(0))
     }
 
-    /// Whether a word of these signs is a name: an identifier of four or more characters with an inner capital, underscore
-    /// or digit, a long one, or a number of three or more digits.
+    /// Returns whether a word is a name: an identifier of four or more characters with an inner capital, underscore or
+    /// digit, a long one, or a number of three or more digits.
     fn is_name(&self, word: &[u8]) -> bool {
         let has = |shape: u8| self.seen & shape != 0;
         match word.len() {
@@ -198,7 +198,7 @@ impl Word {
     }
 }
 
-/// Whether a capital stands behind a small letter.
+/// Returns whether an uppercase letter follows a lowercase one.
 fn has_hump(word: &[u8]) -> bool {
     word.windows(2)
         .any(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())

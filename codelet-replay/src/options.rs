@@ -1,4 +1,4 @@
-//! Options as callers in other languages give them: policies and prices by name.
+//! Options as callers in other languages pass them: policies and prices by name.
 
 use crate::json;
 use crate::policy::{Policy, Settings};
@@ -8,7 +8,7 @@ use codelet_context::price;
 use codelet_context::tokens::Tokens;
 use codelet_transcript::Recording;
 
-/// How conversations are played.
+/// The options of a replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
     policies: Vec<Policy>,
@@ -16,10 +16,11 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// In a window of so many tokens, for the prices of a model, or usual ones, and under the policies of these names, or the usual ones.
+    /// Replays in a window of this many tokens, with the prices of a model, or usual ones, and under the policies of
+    /// these names, or the usual ones.
     ///
     /// # Errors
-    /// A sentence when there is no such policy, or the prices are not known.
+    /// A sentence if there is no such policy, or the prices are not known.
     pub fn new(window: Tokens, prices: Option<&str>, policies: &[String]) -> Result<Self, String> {
         let card = match prices {
             None => price::usual(),
@@ -33,10 +34,10 @@ impl Replay {
         })
     }
 
-    /// Plays a conversation: what it would have cost, as JSON.
+    /// Replays a conversation: returns what it would have cost, as JSON.
     ///
     /// # Errors
-    /// A sentence when no model replied in it.
+    /// A sentence if it contains no model reply.
     pub fn play(&self, recording: Recording) -> Result<String, String> {
         let format = recording.document.format;
         let session = Session::new("", recording);

@@ -1,4 +1,4 @@
-//! Plays a session under a policy, request by request.
+//! Replays a session under a policy, request by request.
 
 use crate::cache::{Cache, Rules};
 use crate::editor::{Editor, Moment, Unedited};
@@ -14,18 +14,18 @@ use codelet_context::usage::Usage;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the call that reads something again says, in tokens: a name and a path or a handle.
+/// The size of a call that reads something again, in tokens: a name and a path or a handle.
 const CALL: Tokens = 80;
-/// For so many requests what was read again is in the window, so that it is not read once more.
+/// The number of requests for which content that was read again stays in the window, so that it is not read once more.
 const STAYS: usize = 10;
 
-/// Plays a session, up to the first request that the window does not hold, whatever is done. Where most requests have no
-/// time in the recording, the cache stays warm; see [`Session::times`].
+/// Replays a session, up to the first request that does not fit into the window whatever is done. If most requests have
+/// no time in the recording, the cache stays warm; see [`Session::times`].
 pub fn play(session: &Session, policy: Policy, settings: &Settings) -> Run {
     play_one(session, policy, settings, &Unedited::new(session, settings))
 }
 
-/// Plays a session under one policy after the other, as [`play`] does; what is the same under all of them is done once.
+/// Replays a session under each policy, as [`play`] does; work that is the same for all of them is done once.
 pub fn play_all<'a>(
     session: &'a Session,
     policies: impl IntoIterator<Item = Policy> + 'a,
@@ -75,7 +75,7 @@ fn play_one<'a>(session: &'a Session, policy: Policy, settings: &Settings, unedi
         }
 
         if prompt.tokens() > settings.window {
-            // A provider refuses it and bills nothing, and a session cannot go on from there.
+            // A provider refuses it and bills nothing, and a session cannot continue from there.
             refused = Some(Refused {
                 step: number,
                 tokens: prompt.tokens(),
@@ -135,8 +135,8 @@ fn edited(reason: &'static str, moment: &Moment, prompt: &Prompt, is_change: boo
     })
 }
 
-/// Where a request is marked: behind the system prompt, at the edge of what the policy will edit next, at the end of what
-/// it has in common with the request before, and at its end. Counts of places.
+/// Returns where a request is marked: after the system prompt, at the edge of the policy's next edit, at the end of its
+/// common prefix with the request before, and at its end. In counts of positions.
 fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
     let mut marks = Vec::with_capacity(4);
     for place in [
@@ -155,12 +155,12 @@ fn marks(prompt: &Prompt, edge: Option<usize>, common: usize) -> Vec<usize> {
     marks
 }
 
-/// Which items the request shows, and what was read again.
+/// The items that the request shows, and content that was read again.
 struct Memory<'a> {
     references: &'a References,
-    /// In how many messages of the prompt each item stands.
+    /// For each item, the number of messages in the prompt that hold it.
     counts: Vec<u32>,
-    /// The request at which a source was read again last.
+    /// The last request at which a source was read again.
     fetched: HashMap<(u32, u32), usize>,
 }
 
@@ -180,8 +180,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Takes note of messages that left the prompt, and of those that came. Most that were taken off its end come back
-    /// behind the one that was edited; those are passed over.
+    /// Records which messages left the prompt, and which were added. Most messages that were removed from its end are
+    /// added again after the edited one; those are skipped.
     fn update(&mut self, change: &Change, come: &[Arc<Message>]) {
         let mut balance: HashMap<usize, i32> = HashMap::new();
         let place = |message: &Arc<Message>| Arc::as_ptr(message) as usize;
@@ -217,7 +217,7 @@ impl<'a> Memory<'a> {
         });
     }
 
-    /// What the reply to a request refers to, and what it costs to read again what is not shown.
+    /// Finds what the reply to a request refers to, and the cost of reading again what is not shown.
     fn look(&mut self, request: usize, prompt: Tokens, settings: &Settings) -> Look {
         let mut look = Look::default();
         let mut again = 0;

@@ -1,4 +1,4 @@
-//! The policies that are compared: when and how each edits what has been sent.
+//! The compared policies: when and how each edits what has been sent.
 
 use crate::editor::{Editor, Unedited};
 use crate::engine::Engine;
@@ -9,30 +9,30 @@ use codelet_context::economics::Preset;
 use codelet_context::price::{self, PriceCard};
 use codelet_context::tokens::Tokens;
 
-/// A way of editing a conversation. Every one of them compacts with the engine, without a model, when a request would not
-/// fit; only the editing before that differs.
+/// A way of editing a conversation. Each of them compacts with the engine, without a model, if a request would not fit;
+/// they differ only in the editing before that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Policy {
     /// Nothing is edited before the window is full.
     Never,
     /// The seven strategies run before every request.
     Seven,
-    /// The results of all calls but the last ten are masked, at every request.
+    /// All results except those of the last ten calls are masked, at every request.
     MaskTen,
-    /// Beyond 100,000 tokens all results but the last three are cleared.
+    /// Beyond 100,000 tokens, all results but the last three are cleared.
     Clear,
-    /// The same, but only where that removes 20,000 tokens or more.
+    /// The same, but only if that removes 20,000 tokens or more.
     ClearAtLeast,
-    /// Results behind the newest 40,000 tokens of them are cleared when they come to more than 20,000.
+    /// Results older than the newest 40,000 tokens of results are cleared if they come to more than 20,000.
     Protect,
-    /// The engine's own preset of that name, by the engine itself.
+    /// The engine's own preset of that name, run by the engine.
     Preset(Preset),
-    /// The usual preset, and at each end of a piece of work the model asks for a compaction, which is made where it pays.
+    /// The usual preset, and the model asks for a compaction at each end of a piece of work, which is made if it pays.
     Wishes,
 }
 
 impl Policy {
-    /// All of them, in the order in which they are listed; the first is what the others are compared with.
+    /// All policies, in the order in which they are listed; the first is the baseline.
     pub const ALL: &[Policy] = &[
         Policy::Never,
         Policy::Seven,
@@ -47,11 +47,11 @@ impl Policy {
         Policy::Wishes,
     ];
 
-    /// Those that are played unless others are asked for: all but `off`, which edits when `never` does, and `wishes`, which no model
-    /// is known to have.
+    /// The default policies: all but `off`, which edits when `never` does, and `wishes`, which no model is known to
+    /// have.
     pub const USUAL: &[Policy] = Policy::ALL.split_at(Policy::ALL.len() - 2).0;
 
-    /// The name by which it is asked for.
+    /// The name by which users select it.
     pub fn name(self) -> &'static str {
         match self {
             Policy::Never => "never",
@@ -65,15 +65,15 @@ impl Policy {
         }
     }
 
-    /// The policy of that name.
+    /// Returns the policy of that name.
     pub fn from_name(name: &str) -> Option<Policy> {
         Policy::ALL.iter().copied().find(|policy| policy.name() == name)
     }
 
-    /// The policies of these names.
+    /// Returns the policies of these names.
     ///
     /// # Errors
-    /// When one of them is none; the sentence names those that there are.
+    /// If one of them is unknown; the sentence lists the known ones.
     pub fn from_names(names: &[String]) -> Result<Vec<Policy>, String> {
         let policy = |name: &String| {
             Policy::from_name(name).ok_or_else(|| {
@@ -84,8 +84,8 @@ impl Policy {
         names.iter().map(policy).collect()
     }
 
-    /// Those that are played where these are asked for: each once, with the one that all are compared with in front; the usual ones where
-    /// none is.
+    /// Returns the policies to replay for these arguments: each once, with the baseline first; the default ones if
+    /// there are no arguments.
     pub fn played(asked: &[Policy]) -> Vec<Policy> {
         if asked.is_empty() {
             return Policy::USUAL.to_vec();
@@ -99,7 +99,7 @@ impl Policy {
         policies
     }
 
-    /// What it does, in a few words for a list.
+    /// A short description for a list.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Policy::Never => "edit nothing until the context window is full",
@@ -152,26 +152,26 @@ impl std::fmt::Display for Policy {
     }
 }
 
-/// Under which conditions sessions are played.
+/// The conditions under which sessions are replayed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// The model's window, in tokens.
+    /// The model's context window, in tokens.
     pub window: Tokens,
-    /// Tokens of it that are kept free for the reply.
+    /// Tokens of it reserved for the reply.
     pub reserved: Tokens,
-    /// What tokens cost, and how the cache works. Under one whose figures [make no sense](PriceCard::check), what is told in
-    /// dollars makes none.
+    /// The prices of tokens, and the rules of the cache. With one whose figures are [invalid](PriceCard::check),
+    /// amounts in dollars are meaningless.
     pub card: PriceCard,
-    /// The probability that something that is referred to and not shown is read again, 0 to 1. What lies outside counts as the
-    /// nearer of the two, and what is no number as 0.
+    /// The probability that content that is referred to and not shown is read again, 0 to 1. Values outside are
+    /// clamped, and NaN counts as 0.
     pub refetch: f64,
-    /// Price cards of the user's, by which bills are priced before the built-in ones are asked.
+    /// The user's own price cards, which take precedence over the built-in ones for pricing bills.
     pub own: Vec<PriceCard>,
 }
 
 impl Settings {
-    /// The usual conditions for a window of this size: 8 % of it is kept free for the reply, 16,000 tokens at most, and
-    /// what is missing is read again every other time.
+    /// Returns the usual conditions for a window of this size: 8 % of it, 16,000 tokens at most, is reserved for the
+    /// reply, and missing content is read again every other time.
     pub fn new(window: Tokens, card: PriceCard) -> Self {
         Settings {
             window,
@@ -182,14 +182,14 @@ impl Settings {
         }
     }
 
-    /// What a model's tokens were billed at: by the user's own cards, or by the built-in ones. Where neither knows it, by
-    /// `card` if that is one of the user's own; an unknown model is never taken for another one.
+    /// Returns the prices of a model: from the user's own cards, or from the built-in ones. If neither knows it, `card`
+    /// if that is one of the user's own; an unknown model is never taken for another one.
     pub(crate) fn price_of(&self, model: Option<&str>) -> Option<&PriceCard> {
         let named = model.and_then(|model| price::among(&self.own, model).or_else(|| price::find(model)));
         named.or_else(|| (!self.own.is_empty()).then_some(&self.card))
     }
 
-    /// The probability that what is missing is read again; see [`refetch`](Self::refetch).
+    /// Returns the probability that missing content is read again; see [`refetch`](Self::refetch).
     pub(crate) fn chance(&self) -> f64 {
         match self.refetch {
             chance if chance.is_nan() => 0.0,
@@ -197,7 +197,7 @@ impl Settings {
         }
     }
 
-    /// The most that a request may be, in tokens.
+    /// The maximum size of a request, in tokens.
     pub fn limit(&self) -> Tokens {
         self.window - self.reserved.min(self.window / 2)
     }

@@ -1,32 +1,31 @@
-//! A request's prompt as a cache sees it: places in a row, each known by the hash of everything up to it.
+//! A request's prompt as a cache sees it: a sequence of positions, each identified by the hash of everything up to it.
 
 use codelet_context::inspect::Kind;
 use codelet_context::message::{Message, Part, Role};
 use codelet_context::tokens::Tokens;
 use std::sync::Arc;
 
-/// Tokens of a window by what they are.
+/// Tokens of a context window by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
-    /// Beside the messages: tools, and a system prompt that was not recorded.
+    /// Outside the messages: tools, and a system prompt that was not recorded.
     pub(crate) fixed: Tokens,
     kinds: [Tokens; Kind::ALL.len()],
 }
 
 impl Occupancy {
-    /// The tokens of one kind.
     pub(crate) fn of(&self, kind: Kind) -> Tokens {
         self.kinds[kind as usize]
     }
 
-    /// All of them.
+    /// The total.
     pub fn total(&self) -> Tokens {
         self.kinds
             .iter()
             .fold(self.fixed, |sum, tokens| sum.saturating_add(*tokens))
     }
 
-    /// The same shares of so many tokens. What is lost by rounding is counted to the largest.
+    /// Returns the same shares of `tokens`. The rounding difference is added to the largest.
     pub(crate) fn scaled_to(&self, tokens: Tokens) -> Occupancy {
         let total = u128::from(self.total());
         if total == 0 {
@@ -47,39 +46,39 @@ impl Occupancy {
     }
 }
 
-/// One place: a part of a message, or what stands before all messages.
+/// A position: a part of a message, or everything before all messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
-    /// The hash of everything up to and with it.
+    /// The hash of everything up to and including it.
     chain: u64,
-    /// Tokens up to and with it.
+    /// Tokens up to and including it.
     end: Tokens,
     kind: Option<Kind>,
 }
 
-/// A prompt. It is brought up to date by what changed, so a step costs what is new in it.
+/// A prompt. It is updated by its changes, so the cost of a step is proportional to what is new.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     places: Vec<Place>,
-    /// How many places there are up to and with each message.
+    /// For each message, the number of positions up to and including it.
     ends: Vec<usize>,
     messages: Vec<Arc<Message>>,
-    /// How many messages at the front are the system's.
+    /// The number of system messages at the front.
     system: usize,
     occupancy: Occupancy,
 }
 
-/// What became of a prompt's messages when it was brought up to date.
+/// The changes to a prompt's messages in an update.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
-    /// How many messages at the front are the same.
+    /// The number of unchanged messages at the front.
     pub kept: usize,
-    /// Those that stood behind them.
+    /// The messages that followed them before.
     pub(crate) gone: Vec<Arc<Message>>,
 }
 
 impl Prompt {
-    /// Nothing but what stands in every request.
+    /// Returns a prompt with only the fixed content of every request.
     pub fn new(fixed: Tokens) -> Self {
         let place = Place {
             chain: mix(0, fixed),
@@ -98,8 +97,8 @@ impl Prompt {
         }
     }
 
-    /// Takes over the messages as they would be sent now. The first `same` of them are known to be what they were; `weigh`
-    /// says what a part weighs, in tokens.
+    /// Updates the messages to what would be sent now. The first `same` of them are known to be unchanged; `weigh`
+    /// returns the size of a part, in tokens.
     pub fn update(&mut self, shown: &[Arc<Message>], same: usize, weigh: impl Fn(&Part) -> Tokens) -> Change {
         let most = shown.len().min(self.messages.len());
         let mut kept = same.min(most);
@@ -145,7 +144,7 @@ impl Prompt {
         self.messages.push(message);
     }
 
-    /// How many places stand before the message of this index.
+    /// Returns the number of positions before the message at this index.
     pub fn places_before(&self, message: usize) -> usize {
         match message.checked_sub(1) {
             Some(last) => self.ends.get(last).copied().unwrap_or(self.places.len()),
@@ -158,43 +157,42 @@ impl Prompt {
         &self.messages
     }
 
-    /// How many places stand up to the end of the system prompt.
+    /// Returns the number of positions up to the end of the system prompt.
     pub(crate) fn system_places(&self) -> usize {
         self.places_before(self.system)
     }
 
-    /// How many places there are.
+    /// The number of positions.
     pub fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// The tokens of all of it.
+    /// The total number of tokens.
     pub fn tokens(&self) -> Tokens {
         self.places.last().map_or(0, |place| place.end)
     }
 
-    /// The tokens up to and with the place of this index.
+    /// Returns the tokens up to and including the position at this index.
     pub(crate) fn tokens_to(&self, place: usize) -> Tokens {
         self.places.get(place).map_or_else(|| self.tokens(), |place| place.end)
     }
 
-    /// The hash of everything up to and with the place of this index.
+    /// Returns the hash of everything up to and including the position at this index.
     pub fn chain(&self, place: usize) -> Option<u64> {
         self.places.get(place).map(|place| place.chain)
     }
 
-    /// What fills it.
+    /// Returns the tokens by kind.
     pub fn occupancy(&self) -> Occupancy {
         self.occupancy
     }
 }
 
-/// Whether two messages are sent as the same bytes. The same allocation cannot have changed, since the prompt holds it.
+/// Returns whether two messages are sent as the same bytes. A shared allocation cannot have changed.
 fn is_same(a: &Arc<Message>, b: &Arc<Message>) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }
 
-/// A hash that a part has for the cache: what is sent of it.
 fn identity(role: Role, part: &Part) -> u64 {
     let text = |bytes: &[u8]| {
         let fold = |hash: u64, eight: &[u8]| {
@@ -233,7 +231,7 @@ fn identity(role: Role, part: &Part) -> u64 {
     mix(own, role as u64)
 }
 
-/// Two numbers as one that either of them changes (the finaliser of SplitMix64).
+/// Mixes two numbers into one that depends on both (the finalizer of SplitMix64).
 fn mix(a: u64, b: u64) -> u64 {
     let mut x = a.rotate_left(27).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

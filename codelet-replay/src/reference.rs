@@ -1,9 +1,9 @@
-//! What the assistant says again later: the references by which it is judged whether something was needed.
+//! Finds what the assistant repeats later: the references that show whether content was needed.
 //!
-//! An item is a name in the engine's sense (a file, an identifier, a number, a hyphenated term). It is referred to at a
-//! step if the reply says it, an earlier message has said it, and the system prompt has not. An item that stands in more
+//! An item is a name in the engine's sense (a file, an identifier, a number, a hyphenated term). A step refers to it if
+//! the reply contains it, an earlier message contains it, and the system prompt does not. An item that occurs in more
 //! than 30 % of the messages of a conversation is part of its vocabulary, and nobody has to remember it. A reference in
-//! the parameters of a call counts three times, one in words or thinking once.
+//! the parameters of a call counts three times, one in text or thinking once.
 
 use crate::names;
 use crate::session::Session;
@@ -15,41 +15,39 @@ use std::sync::Arc;
 
 /// Items in a larger share of the messages are vocabulary.
 const COMMON: f64 = 0.3;
-/// Shorter conversations than this, in messages, have no vocabulary yet.
+/// Conversations with fewer messages have no vocabulary yet.
 const FEW: usize = 10;
-/// What a reference counts for in the parameters of a call: acting on something wrong is worse than saying it.
+/// The weight of a reference in the parameters of a call: acting on something wrong is worse than saying it.
 const IN_CALL: u32 = 3;
 
-/// One item that a reply refers to.
+/// An item that a reply refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// The item.
     pub(crate) item: u32,
-    /// How much it counts.
+    /// Its weight.
     pub(crate) weight: u32,
-    /// Where it was said last before: message and part.
+    /// The last place where it occurred before: message and part.
     pub(crate) source: (u32, u32),
-    /// What that part weighs, in tokens.
+    /// The size of that part, in tokens.
     pub(crate) tokens: Tokens,
 }
 
-/// The references of a conversation, and which messages hold what they refer to.
+/// The references of a conversation, and the messages that hold what they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct References {
-    /// Of each request.
+    /// The references of each request.
     pub(crate) by_request: Vec<Vec<Reference>>,
     /// The items of each message, only those that are ever referred to.
     by_message: Vec<Vec<u32>>,
-    /// The same, by where the message lies in memory.
+    /// The message's index, by its address in memory.
     by_place: HashMap<usize, u32>,
     numbers: HashMap<u64, u32>,
 }
 
-/// Names in one message, each with the part that has it and whether that is a call.
+/// Names in one message, each with its part and whether that is a call.
 type Said = Vec<(u64, u32, bool)>;
 
 impl References {
-    /// Finds them.
     pub(crate) fn of(session: &Session) -> Self {
         let said: Vec<Said> = session.messages.iter().map(|message| names_of(message)).collect();
         let mut in_messages: HashMap<u64, u32> = HashMap::new();
@@ -129,7 +127,7 @@ impl References {
         }
     }
 
-    /// How many items are ever referred to.
+    /// The number of items that are ever referred to.
     pub(crate) fn item_count(&self) -> usize {
         self.numbers.len()
     }
@@ -172,7 +170,7 @@ fn text_names(text: &str, each: &mut impl FnMut(u64)) {
     found.into_iter().for_each(|name| each(name.hash));
 }
 
-/// The strings and numbers in a value. The reader has bounded how deep it goes.
+/// Calls `each` with the strings and numbers in a value. The reader has bounded its depth.
 fn strings(value: &Value, each: &mut impl FnMut(&str)) {
     match value {
         Value::String(text) => each(text),

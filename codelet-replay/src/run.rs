@@ -1,4 +1,4 @@
-//! What came of playing one session under one policy.
+//! The outcome of replaying one session under one policy.
 
 use crate::policy::Policy;
 use crate::prompt::Occupancy;
@@ -8,10 +8,10 @@ use codelet_context::usage::Usage;
 use std::iter::Sum;
 use std::ops::Add;
 
-/// US dollars by what they were spent on.
+/// US dollars by category.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Dollars {
-    /// Prompt tokens without a cache.
+    /// Uncached prompt tokens.
     pub(crate) fresh: f64,
     /// Prompt tokens read from the cache.
     pub read: f64,
@@ -22,7 +22,7 @@ pub struct Dollars {
 }
 
 impl Dollars {
-    /// What a request of this usage costs.
+    /// Returns the cost of a request with this usage.
     pub fn of(card: &PriceCard, usage: Usage) -> Self {
         let hour = match card.lifetime {
             Lifetime::Hour => usage.cache_write,
@@ -31,7 +31,7 @@ impl Dollars {
         Dollars::with(card, usage, hour)
     }
 
-    /// The same where so many tokens were written for an hour, whatever the card's own lifetime is.
+    /// Returns the cost if `hour` tokens were cached for an hour, whatever the card's own lifetime is.
     pub(crate) fn with(card: &PriceCard, usage: Usage, hour: Tokens) -> Self {
         let hour = hour.min(usage.cache_write);
         // The tier depends on the whole prompt, so the parts are priced as shares of it.
@@ -49,12 +49,12 @@ impl Dollars {
         }
     }
 
-    /// Everything but the replies.
+    /// The total without the replies.
     pub fn prompt(self) -> f64 {
         self.fresh + self.read + self.write
     }
 
-    /// All of it.
+    /// The total.
     pub fn total(self) -> f64 {
         self.prompt() + self.output
     }
@@ -79,14 +79,14 @@ impl Sum for Dollars {
     }
 }
 
-/// Why less was read from the cache than the request before had left there.
+/// The reason why less was read from the cache than the request before had left there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The policy edited what had been sent.
     Planned,
     /// The entries had expired.
     Cold,
-    /// Another model was asked, which has a cache of its own, or with other tools.
+    /// The request went to another model, which has a separate cache, or had other tools.
     Elsewhere,
     /// Nothing was edited and nothing had expired.
     Unplanned,
@@ -107,16 +107,16 @@ impl Cause {
 /// A request that could not read everything that the one before it had left in the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Broken {
-    /// Why.
+    /// The reason.
     pub cause: Cause,
     /// Tokens that the cache held and that were not read.
     pub lost: Tokens,
 }
 
-/// A change of what had been sent before.
+/// A change to what had been sent before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edited {
-    /// Why: a reason of the engine, or the policy's rule.
+    /// The reason: one of the engine's, or the policy's rule.
     pub(crate) reason: &'static str,
     /// Tokens of the request without the edit.
     pub before: Tokens,
@@ -124,64 +124,62 @@ pub struct Edited {
     pub after: Tokens,
 }
 
-/// One request, as it would have been.
+/// A request of the run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
     /// The index of the reply among the session's messages.
     pub(crate) reply: usize,
-    /// When the request began, in milliseconds since 1970-01-01 UTC, where that was recorded.
+    /// The start of the request, in milliseconds since 1970-01-01 UTC, if recorded.
     pub(crate) began: Option<u64>,
-    /// What filled the window, in tokens.
+    /// The content of the window, in tokens.
     pub occupancy: Occupancy,
-    /// What was sent and answered, in tokens.
+    /// The usage of the request, in tokens.
     pub usage: Usage,
-    /// What that cost.
+    /// Its cost.
     pub dollars: Dollars,
-    /// The prefix was broken.
+    /// The cache break at this request, if the prefix was broken.
     pub broken: Option<Broken>,
-    /// The conversation was edited before this request; the last edit where there were several.
+    /// The edit before this request; the last one if there were several.
     pub edit: Option<Edited>,
-    /// What reading again would cost that the reply refers to and the request did not show, in dollars, times the
-    /// probability of it.
+    /// The cost of reading again what the reply refers to and the request did not show, in dollars, times its chance.
     pub refetch: f64,
     /// The weight of what the reply refers to.
     pub referred: u32,
-    /// The weight of that part of it that the request showed.
+    /// The weight of what the reply refers to and the request showed.
     pub shown: u32,
 }
 
-/// A request that the window does not hold. A provider refuses it and bills nothing, and the run ends there.
+/// A request that does not fit into the window. A provider refuses it and bills nothing, and the run ends there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refused {
-    /// Which request, counted from 0.
+    /// The index of the request, counted from 0.
     pub step: usize,
     /// Its size, in tokens.
     pub tokens: Tokens,
 }
 
-/// A session played under a policy.
+/// A session replayed under a policy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// The policy.
     pub(crate) policy: Policy,
     /// Its requests, in order.
     pub steps: Vec<Step>,
-    /// The request that did not fit, and behind which there are no more.
+    /// The request that did not fit, after which there are no more.
     pub refused: Option<Refused>,
-    /// Requests before which the policy would edit, and did not since the session is too long for that.
+    /// Requests before which the policy would edit, but did not since the session is too long for that.
     pub left_out: u64,
 }
 
 /// The sums of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Sums {
-    /// Requests.
+    /// The number of requests.
     pub steps: u64,
-    /// What was sent and answered.
+    /// The usage of all requests.
     pub usage: Usage,
-    /// What that cost.
+    /// Their cost.
     pub dollars: Dollars,
-    /// What reading again would cost, in dollars, times its probability.
+    /// The cost of reading again, in dollars, times its probability.
     pub refetch: f64,
     /// Requests that broke the prefix because the policy had edited.
     pub planned: u64,
@@ -195,33 +193,33 @@ pub struct Sums {
     pub edits: u64,
     /// Runs that ended early, at a request that did not fit.
     pub overflows: u64,
-    /// Requests before which the policy would edit, and did not since the session is too long for that.
+    /// Requests before which the policy would edit, but did not since the session is too long for that.
     pub left_out: u64,
-    /// The fullest request, in tokens.
+    /// The size of the fullest request, in tokens.
     pub peak: Tokens,
     /// The weight of what replies refer to.
     pub(crate) referred: u64,
-    /// The weight of that part of it that was shown.
+    /// The weight of what replies refer to and the requests showed.
     shown: u64,
 }
 
 impl Sums {
-    /// What everything cost, with what reading again would.
+    /// The total cost, including that of reading again.
     pub fn cost(&self) -> f64 {
         self.dollars.total() + self.refetch
     }
 
-    /// The share of the prompts that was read from the cache, 0 to 1; 0 where nothing was sent.
+    /// The share of the prompts that was read from the cache, 0 to 1; 0 if nothing was sent.
     pub fn hit_share(&self) -> f64 {
         share(self.usage.cache_read, self.usage.prompt())
     }
 
-    /// The mean of the requests' sizes, in tokens.
+    /// The mean size of the requests, in tokens.
     pub(crate) fn mean(&self) -> f64 {
         self.usage.prompt() as f64 / self.steps.max(1) as f64
     }
 
-    /// The share of the references that were shown, by weight, 0 to 1; 1 where there are none.
+    /// The share of the references that were shown, by weight, 0 to 1; 1 if there are none.
     pub fn recall(&self) -> f64 {
         match self.referred {
             0 => 1.0,
@@ -229,7 +227,7 @@ impl Sums {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     pub(crate) fn plus(self, other: &Sums) -> Sums {
         Sums {
             steps: self.steps.saturating_add(other.steps),
@@ -255,7 +253,7 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 impl Run {
-    /// The sums over all steps.
+    /// Returns the sums over all steps.
     pub fn sums(&self) -> Sums {
         let mut sums = Sums {
             overflows: u64::from(self.refused.is_some()),

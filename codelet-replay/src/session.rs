@@ -1,4 +1,4 @@
-//! A recorded conversation as a series of requests, with what each message weighs.
+//! A recorded conversation as a series of requests, with the size of each message.
 
 use crate::reference::References;
 use codelet_context::message::{Message, Origin, Part, Role};
@@ -8,75 +8,75 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a byte estimate is multiplied with where no bill says better. Of 25 recorded sessions with bills, the 19 of Claude
-/// Code show 1.45 in the median (half of them 1.40 to 1.50), the six of Codex and pi 1.31 (1.02 to 1.52); this lies between.
-/// It moves all policies of a session alike.
+/// The factor for byte estimates without usage to calibrate them. Of 25 recorded sessions with usage, the median of the
+/// 19 of Claude Code is 1.45 (half of them 1.40 to 1.50), that of the six of Codex and pi 1.31 (1.02 to 1.52); this is
+/// in between. It affects all policies of a session alike.
 const USUAL_RATIO: f64 = 1.35;
-/// What stands in every request beside the recorded messages where no bill tells, in tokens: system prompt and tools
-/// of common agents weigh 900 to 28,900.
+/// The size of each request outside the recorded messages if usage does not tell, in tokens: system prompt and tools of
+/// common agents take 900 to 28,900.
 const USUAL_FIXED: Tokens = 12_000;
-/// A ratio outside of this tells of something that was sent and not recorded, and not of how text is counted.
+/// A ratio outside this range comes from content that was sent and not recorded, not from how text is counted.
 const PLAUSIBLE: (f64, f64) = (0.6, 2.5);
-/// So many tokens may stand in a request beside what was recorded. A bill of more than this and a token for each recorded
-/// byte is a false report: no text has more tokens than bytes, and no agent's tools and head weigh as much as a window.
+/// The maximum unrecorded content of a request, in tokens. Usage above this plus a token for each recorded byte is a
+/// false report: no text has more tokens than bytes, and no agent's tools and system prompt fill a whole window.
 const MOST_UNRECORDED: Tokens = 1_000_000;
 
-/// So many requests of a recording are played. The engine compacts from all that was said, so that what a session's compactions
-/// cost grows with their number times its length; no person's session comes near to this.
+/// The maximum number of requests of a recording that are replayed. The engine compacts from the whole history, so the
+/// cost of compactions grows with their number times the session's length; no real user's session comes close to this.
 pub const MOST_REQUESTS: usize = 20_000;
 
-/// One request of a recording.
+/// A request of a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Request {
-    /// The messages of its reply. The request held what stands before them.
+    /// The messages of its reply. The request held the messages before it.
     pub reply: Range<usize>,
-    /// When it was made, in milliseconds since 1970-01-01 UTC.
+    /// The time of the request, in milliseconds since 1970-01-01 UTC.
     pub began: Option<u64>,
-    /// What was billed.
+    /// The billed usage.
     pub billed: Option<Billed>,
-    /// What the reply weighs, where that is known and need not be estimated, in tokens.
+    /// The size of the reply, if known rather than estimated, in tokens.
     pub(crate) reply_tokens: Option<Tokens>,
-    /// The model, where it was recorded.
+    /// The model, if recorded.
     pub(crate) model: Option<Arc<str>>,
-    /// The recording agent compacted the conversation before this request.
+    /// True if the recording agent compacted the conversation before this request.
     pub after_compaction: bool,
-    /// The recording tells that the model was asked not to think.
+    /// True if the recording says that the model was asked not to think.
     pub(crate) without_thinking: bool,
 }
 
-/// A recorded conversation, ready to be played.
+/// A recorded conversation, ready to be replayed.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// What it is called, for reports.
+    /// Its name, for reports.
     pub name: String,
-    /// Everything that was said, without the summaries that the recording agent made of it.
+    /// All messages, without the summaries that the recording agent made.
     pub messages: Vec<Arc<Message>>,
     /// The requests, in order.
     pub requests: Vec<Request>,
-    /// Tokens of each request beside the messages: tools, and a system prompt that was not recorded.
+    /// Tokens of each request outside the messages: tools, and a system prompt that was not recorded.
     pub fixed: Tokens,
-    /// Tokens for each estimated token.
+    /// Tokens per estimated token.
     pub ratio: f64,
-    /// Whether `fixed` and `ratio` come from bills of this session.
+    /// True if `fixed` and `ratio` come from this session's usage.
     pub is_calibrated: bool,
-    /// Bills that were ignored, since more tokens were billed than there can have been.
+    /// The number of bills that were ignored, since more tokens were billed than there can have been.
     pub false_bills: usize,
-    /// Requests behind the [most](MOST_REQUESTS) that are played; they are left out with all that was said from there on.
+    /// Requests beyond the [maximum](MOST_REQUESTS), left out of the replay with all messages from there on.
     pub unplayed: usize,
     pub(crate) references: References,
 }
 
 impl Session {
-    /// From a recording. A summary that the recording agent made of its own conversation is left out, since the policies
-    /// that are compared make their own; what it had summarised stands there whole.
+    /// Builds a session from a recording. A summary that the recording agent made of its own conversation is left out,
+    /// since the compared policies make their own; the messages that it summarized stay whole.
     pub fn new(name: impl Into<String>, recording: Recording) -> Self {
         let said = recording.document.messages.into_iter().map(Arc::new);
         Session::gathered(name.into(), said, recording.requests).ready()
     }
 
-    /// From what is still being said, with notes of its requests in the order of their replies, whose bills are whole. Before the
-    /// requests at `edited`, by the places of their replies, what is sent was made smaller, so their bills do not tell what was
-    /// said.
+    /// Builds a session from a running conversation, with records of its requests in the order of their replies, whose
+    /// usage is complete. At the requests in `edited`, given by the indices of their replies, what is sent had been
+    /// made smaller, so their usage does not reflect the whole conversation.
     pub(crate) fn under_way(
         name: impl Into<String>,
         said: &[Arc<Message>],
@@ -112,16 +112,16 @@ impl Session {
             if !is_reply {
                 continue;
             }
-            // Replies in a row are one: nothing was said in between that the model could have replied to.
+            // Consecutive replies are one: no message came in between that the model could have replied to.
             match requests.last_mut().filter(|last| last.reply.end == place) {
                 Some(last) => {
                     last.reply.end = place + 1;
                     if let Some(note) = note {
-                        // The bill's model goes with it: another one may have begun the reply.
+                        // The usage determines the model: another one may have started the reply.
                         if note.billed.is_some() || last.model.is_none() {
                             last.model = note.model.or(last.model.take());
                         }
-                        // A bill from behind a compaction is of a prompt that was compacted.
+                        // Usage after a compaction is that of a compacted prompt.
                         last.after_compaction |= note.billed.is_some() && std::mem::take(&mut after_compaction);
                         last.billed = note.billed.or(last.billed);
                     }
@@ -152,7 +152,7 @@ impl Session {
         }
     }
 
-    /// What the bills tell of it, and what its replies refer to.
+    /// Calibrates the session from its usage, and finds what its replies refer to.
     fn ready(mut self) -> Self {
         self.unplayed = self.requests.len().saturating_sub(MOST_REQUESTS);
         self.requests.truncate(MOST_REQUESTS);
@@ -165,35 +165,35 @@ impl Session {
         self
     }
 
-    /// What a part weighs, in tokens of the window.
+    /// Returns the size of a part, in tokens of the window.
     pub fn weigh(&self, part: &Part) -> Tokens {
         self.scale(tokens::estimate_part(part))
     }
 
-    /// An estimate in tokens of the window.
+    /// Converts an estimate to tokens of the window.
     pub fn scale(&self, estimate: Tokens) -> Tokens {
         (estimate as f64 * self.ratio).round() as Tokens
     }
 
-    /// Tokens of the window as an estimate.
+    /// Converts tokens of the window to an estimate.
     pub fn estimate(&self, tokens: Tokens) -> Tokens {
         (tokens as f64 / self.ratio).round() as Tokens
     }
 
-    /// Whether the requests have times to play the cache by; see [`Session::times`].
+    /// Returns whether enough requests have times for the cache model; see [`Session::times`].
     pub fn is_timed(&self) -> bool {
         let timed = self.requests.len() - self.untimed();
         timed * 2 > self.requests.len()
     }
 
-    /// How many requests have no time.
+    /// The number of requests without a time.
     pub fn untimed(&self) -> usize {
         self.requests.iter().filter(|request| request.began.is_none()).count()
     }
 
-    /// When each request was made, in milliseconds since 1970-01-01 UTC, where most of them say so. One that does not is
-    /// taken to have followed the one before it at once, so that a pause stays as long as it was; at the beginning, to
-    /// have been made with the first that says so.
+    /// Returns the time of each request, in milliseconds since 1970-01-01 UTC, if most of them have one. A request
+    /// without a time is taken to follow the one before it at once, so that a pause keeps its length; at the beginning,
+    /// it gets the first known time.
     pub fn times(&self) -> Option<Vec<u64>> {
         if !self.is_timed() {
             return None;
@@ -206,8 +206,8 @@ impl Session {
         Some(times.collect())
     }
 
-    /// The models that were asked, by their names in the recording, with how many requests each had; the one that had
-    /// most first, and of equals the earlier. What stands in brackets (`<synthetic>`) is no model.
+    /// Returns the models by their names in the recording, with the number of requests of each; the one with the most
+    /// first, and of equals the earlier. A name in brackets (`<synthetic>`) is not a model.
     pub fn models(&self) -> Vec<(&str, usize)> {
         let mut models: Vec<(&str, usize)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -223,7 +223,7 @@ impl Session {
         models
     }
 
-    /// Forgets bills that cannot be true, so that one of them does not make all sizes and sums worthless.
+    /// Drops usage that cannot be true, so that a single one does not make all sizes and sums useless.
     fn ignore_false_bills(&mut self) {
         let (mut known, mut estimate): (usize, Tokens) = (0, 0);
         for request in &mut self.requests {
@@ -241,7 +241,7 @@ impl Session {
         }
     }
 
-    /// Learns from the bills what an estimate is worth, and what stands in each request beside the messages.
+    /// Calibrates estimates from usage, and determines the size of each request outside the messages.
     fn calibrate(&mut self) {
         let mut known = 0;
         let mut estimate = 0;

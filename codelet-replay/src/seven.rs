@@ -7,20 +7,20 @@ use codelet_context::strategy;
 use codelet_context::view::View;
 use std::sync::Arc;
 
-/// The strategies look at every message, so running them before every request takes time with the square of the requests. Once
-/// they have looked at so many messages, far more than any session of a person's has them do, they run only when what is
-/// sent has grown by one in [`GROWTH`].
+/// The strategies examine every message, so running them before every request takes quadratic time. Once they have
+/// examined this many messages, far more than in any real user's session, they run only when what is sent has grown by
+/// one in [`GROWTH`].
 const LOOKS: usize = 10_000_000;
 const GROWTH: usize = 50;
 
-/// Runs all strategies over what was left of the last request and what came since, and compacts when full.
+/// Runs all strategies over the rest of the last request and everything since, and compacts when full.
 pub struct Seven<'a> {
     full: Full<'a>,
     view: View,
-    /// Messages that the strategies have looked at so far, and how many there were the last time.
+    /// The number of messages that the strategies have examined so far, and the number the last time.
     looks: usize,
     last: usize,
-    /// How many messages the last request held, as long as no edit came after it.
+    /// The number of messages in the last request, as long as no edit followed it.
     same: usize,
     left_out: u64,
 }

@@ -1,26 +1,26 @@
-//! Whether two recordings are of the same conversation, whatever their forms: by a few hashes of what was said.
+//! Detects whether two recordings are of the same conversation, in any formats, from a few hashes of their texts.
 
 use crate::session::Session;
 use codelet_context::message::{Message, Part};
 use std::collections::BTreeSet;
 
-/// So many hashes are kept, the smallest ones: a fair draw of what was said.
+/// The number of hashes kept, the smallest ones: a random sample of the texts.
 const KEPT: usize = 32;
-/// What is shorter, in letters and digits, stands in many conversations.
+/// Texts with fewer letters and digits occur in many conversations.
 const LEAST: usize = 24;
-/// So many letters and digits of a text tell it from others.
+/// The number of letters and digits at the start of a text that are hashed.
 const READ: usize = 400;
 
 /// FNV-1a.
 const START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hash of letters and digits, in small letters: what one program writes with a dash, another writes with a line.
+/// Hashes letters and digits in lowercase: programs differ in the punctuation and line breaks that they write.
 pub(crate) fn hash(text: &str) -> u64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     letters(text).fold(START, fold)
 }
 
-/// The bytes of letters and digits; those of other alphabets are all taken for letters.
+/// Returns the bytes of letters and digits; all non-ASCII bytes count as letters.
 fn letters(text: &str) -> impl Iterator<Item = u8> {
     let letters = text
         .bytes()
@@ -28,12 +28,12 @@ fn letters(text: &str) -> impl Iterator<Item = u8> {
     letters.map(|byte| byte.to_ascii_lowercase())
 }
 
-/// What is remembered of a conversation's texts.
+/// A sample of a conversation's texts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sketch(BTreeSet<u64>);
 
 impl Sketch {
-    /// Of what was said in a session, and what its tools have printed.
+    /// Samples the texts and tool outputs of a session.
     pub(crate) fn of(session: &Session) -> Self {
         let mut kept = BTreeSet::new();
         for text in session.messages.iter().flat_map(|message| texts(message)) {
@@ -49,7 +49,7 @@ impl Sketch {
         Sketch(kept)
     }
 
-    /// Whether more than half of what both hold is the same. Of conversations that say next to nothing, nobody knows.
+    /// Returns whether more than half of the combined sample is shared. False if both samples are empty.
     pub(crate) fn is_same(&self, other: &Sketch) -> bool {
         let both: BTreeSet<u64> = self.0.union(&other.0).copied().take(KEPT).collect();
         let shared = both
@@ -73,7 +73,7 @@ fn texts(message: &Message) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// A conversation in the form of a vendor, whose outputs are named by these numbers.
+    /// Returns the sketch of a conversation in a provider's format, whose outputs contain these numbers.
     fn sketch(numbers: impl IntoIterator<Item = u64>, is_spaced: bool) -> Sketch {
         let mut messages =
             vec![serde_json::json!({"role": "user", "content": "Find out why the parser loses its comments."})];

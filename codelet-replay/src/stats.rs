@@ -1,11 +1,11 @@
-//! Quantiles, and intervals by drawing sessions again and again.
+//! Quantiles, and bootstrap intervals over sessions.
 
-/// How often sessions are drawn for an interval.
+/// The number of resamples for an interval.
 const DRAWS: usize = 1_000;
-/// Where the sequence of numbers begins: the same in every run, so that the same sessions give the same interval.
+/// The seed: the same in every run, so that the same sessions give the same interval.
 const SEED: u64 = 0x5eed_c0de_1e7a_11ed;
 
-/// The value below which this share (0 to 1) of the values lies, by the nearest rank; none of no values.
+/// Returns the quantile at this share (0 to 1), by the nearest rank; `None` if there are no values.
 pub(crate) fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -13,8 +13,8 @@ pub(crate) fn quantile(values: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The 95 % interval of the ratio of two sums over sessions, by drawing as many sessions as there are with replacement;
-/// none where the lower sum is nothing, and none of a single session, which can only be drawn again.
+/// Returns the 95 % interval of the ratio of two sums over sessions, by resampling with replacement; `None` if the
+/// denominator is 0, or if there is only one session, whose resamples are all equal.
 pub(crate) fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     if pairs.len() < 2 {
         return None;
@@ -34,7 +34,7 @@ pub(crate) fn ratio_interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((quantile(&ratios, 0.025)?, quantile(&ratios, 0.975)?))
 }
 
-/// The next number below `count` of a SplitMix64 sequence.
+/// Returns the next number below `count` of a SplitMix64 sequence.
 fn draw(state: &mut u64, count: usize) -> usize {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut x = *state;

@@ -1,4 +1,4 @@
-//! Many sessions together: sums, ratios to never editing, and how far the cache model is from what was billed.
+//! Many sessions combined: sums, ratios to never editing, and the error of the cache model against recorded usage.
 
 use crate::check::Check;
 use crate::play::play_all;
@@ -9,39 +9,38 @@ use crate::sketch::{self, Sketch};
 use crate::stats::{quantile, ratio_interval};
 use std::collections::{BTreeMap, HashMap};
 
-/// What is remembered of a session that was played.
+/// The results of a replayed session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Played {
-    /// What it is called.
     pub(crate) name: String,
-    /// The file that it was read from, as it was named; empty where there is none.
+    /// The file that it was read from, as given; empty if there is none.
     pub file: String,
     /// The agent or the collection that it comes from.
     pub source: String,
-    /// Requests in it.
+    /// The number of requests.
     pub requests: usize,
-    /// Most requests have a time. Where not, the cache was taken to stay warm.
+    /// True if most requests have a time. If not, the cache was assumed to stay warm.
     pub is_timed: bool,
     /// Requests without a time.
     pub untimed: usize,
-    /// What its texts weigh was learned from its bills.
+    /// True if text sizes were calibrated from its usage.
     pub is_calibrated: bool,
-    /// Bills that were ignored, since they cannot be true.
+    /// Usage that was ignored, since it cannot be true.
     pub false_bills: usize,
-    /// Requests behind the most that are played of a session.
+    /// Requests beyond the maximum replayed of a session.
     pub unplayed: usize,
-    /// Models that it names and whose price is not known.
+    /// Models in it without a known price.
     pub unknown: Vec<String>,
-    /// The sums under each policy, in the order in which they were asked for.
+    /// The sums under each policy, in the given order.
     pub sums: Vec<(Policy, Sums)>,
-    /// The cache model against what was billed, where that was recorded.
+    /// The comparison of the cache model with recorded usage, if there is any.
     pub check: Option<Check>,
-    /// By what it is known where another file holds it too.
+    /// Identifies it if another file holds it too.
     sketch: Sketch,
 }
 
 impl Played {
-    /// Plays a session under these policies.
+    /// Replays a session under these policies.
     pub fn new(session: &Session, source: String, policies: &[Policy], settings: &Settings) -> Self {
         let runs = play_all(session, policies.iter().copied(), settings);
         let sums = runs.map(|run| (run.policy, run.sums()));
@@ -62,53 +61,53 @@ impl Played {
         }
     }
 
-    /// The sums under a policy, unless the session ended early under it.
+    /// Returns the sums under a policy, unless the session ended early under it.
     pub(crate) fn whole(&self, policy: Policy) -> Option<&Sums> {
         let mut all = self.sums.iter().filter(|(_, sums)| sums.overflows == 0);
         all.find(|(of, _)| *of == policy).map(|(_, sums)| sums)
     }
 
-    /// What it cost under a policy, with what reading again would, in dollars; none where it ended early.
+    /// Returns the cost under a policy, including that of reading again, in dollars; `None` if the session ended early.
     pub fn cost(&self, policy: Policy) -> Option<f64> {
         self.whole(policy).map(Sums::cost)
     }
 
-    /// What it cost under a policy as a share of what it cost under [`Policy::Never`]; none where that was nothing.
+    /// Returns the cost under a policy as a share of that under [`Policy::Never`]; `None` if that was 0.
     pub fn ratio(&self, policy: Policy) -> Option<f64> {
         let never = self.cost(Policy::Never).filter(|&never| never > 0.0)?;
         Some(self.cost(policy)? / never).filter(|ratio| ratio.is_finite())
     }
 }
 
-/// The models that a session names and whose price nobody knows.
+/// Returns the models of a session without a known price.
 pub(crate) fn unknown(session: &Session, settings: &Settings) -> Vec<String> {
     let models = session.models().into_iter().map(|(name, _)| name);
     let unknown = models.filter(|name| settings.price_of(Some(name)).is_none());
     unknown.map(str::to_owned).collect()
 }
 
-/// All sessions under one policy. One that ended early, at a request that did not fit, is in none of the figures.
+/// All sessions under one policy. A session that ended early, at a request that did not fit, is in none of the figures.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Total {
     /// The policy.
     pub policy: Policy,
     /// The sums.
     pub sums: Sums,
-    /// The sessions that were played to their end.
+    /// The sessions that were replayed to their end.
     pub sessions: usize,
-    /// Those that were not.
+    /// The sessions that ended early.
     pub refused: usize,
-    /// The sessions that were played to their end under [`Policy::Never`] as well, which the share is of.
+    /// The sessions that were replayed to their end under [`Policy::Never`] as well, from which the ratio is computed.
     pub compared: usize,
-    /// What all of it cost as a share of what it cost under [`Policy::Never`]; none where that was nothing.
+    /// The total cost as a share of that under [`Policy::Never`]; `None` if that was 0.
     pub ratio: Option<f64>,
-    /// The 95 % interval of it, by drawing sessions.
+    /// Its 95 % interval, by resampling sessions.
     pub interval: Option<(f64, f64)>,
-    /// The 95th percentile of the sessions' own ratios.
+    /// The 95th percentile of the ratios of single sessions.
     pub worst: Option<f64>,
 }
 
-/// The totals under each policy that was played, in their order.
+/// Returns the totals under each policy that was replayed, in order.
 pub fn totals<'a>(played: impl IntoIterator<Item = &'a Played> + Clone) -> Vec<Total> {
     let policies: Vec<Policy> = match played.clone().into_iter().next() {
         Some(first) => first.sums.iter().map(|(policy, _)| *policy).collect(),
@@ -145,7 +144,7 @@ pub fn totals<'a>(played: impl IntoIterator<Item = &'a Played> + Clone) -> Vec<T
     policies.into_iter().map(total).collect()
 }
 
-/// The totals of each source, in the order of their names, with how many sessions it has.
+/// Returns the totals of each source, ordered by name, with its number of sessions.
 pub fn by_source(played: &[Played]) -> BTreeMap<&str, (usize, Vec<Total>)> {
     let mut sources: BTreeMap<&str, Vec<&Played>> = BTreeMap::new();
     for session in played {
@@ -158,28 +157,28 @@ pub fn by_source(played: &[Played]) -> BTreeMap<&str, (usize, Vec<Total>)> {
         .collect()
 }
 
-/// How far predictions are from bills, over the sessions that have some. Errors are shares of the bill, without signs.
+/// The errors of the predictions, over the sessions with usage. Errors are shares of the bill, without signs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Checked {
-    /// Sessions with bills and times.
+    /// Sessions with usage and times.
     pub sessions: usize,
     /// Sessions without.
     pub without: usize,
-    /// Billed requests whose price is known.
+    /// Billed requests with a known price.
     pub requests: usize,
-    /// Billed requests whose price is not.
+    /// Billed requests without a known price.
     pub unpriced: usize,
-    /// Median and 90th percentile of the sessions' errors, knowing nothing of what no recording tells.
+    /// Median and 90th percentile of the sessions' errors, without the unrecorded events.
     pub blind: (f64, f64),
-    /// The same, told when it happened.
+    /// The same, given when these events happened.
     pub told: (f64, f64),
-    /// How often a head was found warm.
+    /// The number of times that a head was found warm.
     pub warm_heads: usize,
-    /// How often a living prefix was lost.
+    /// The number of times that an unexpired prefix was lost.
     pub lost: usize,
 }
 
-/// Sums up the checks; `None` where there are none.
+/// Sums up the checks; `None` if there are none.
 pub fn checked(played: &[Played]) -> Option<Checked> {
     let checks: Vec<&Check> = played.iter().filter_map(|session| session.check.as_ref()).collect();
     let both = |error: fn(&Check) -> f64| {
@@ -198,18 +197,18 @@ pub fn checked(played: &[Played]) -> Option<Checked> {
     })
 }
 
-/// A half of the sessions, by their names, so that constants are fitted on one and judged on the other.
+/// A half of the sessions, by their names, so that constants are fitted on one and evaluated on the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Half {
-    /// One of them.
+    /// One half.
     A,
-    /// The other.
+    /// The other half.
     B,
 }
 
 impl Half {
-    /// The half that a session of this name is in (FNV-1a of its letters and digits, in small letters): the same one whatever
-    /// stands between them, since each program that writes a session down joins the parts of its name in a way of its own.
+    /// Returns the half that a session of this name is in (FNV-1a of its letters and digits, in lowercase), whatever is
+    /// between them: programs that record a session join the parts of its name differently.
     pub fn of(name: &str) -> Half {
         // The low bits of this hash depend on few bits of the name; the high ones on all.
         if (sketch::hash(name) >> 32).count_ones().is_multiple_of(2) {
@@ -220,9 +219,9 @@ impl Half {
     }
 }
 
-/// The sessions that stand in the list twice, under names that differ in nothing but signs and with mostly the same
-/// said: each as the place of the one that is left out and that of the one that is kept, which is the one of
-/// which more was recorded, or the first. Ascending by the former.
+/// Finds the sessions that are in the list twice, under names that differ only in punctuation and with mostly the same
+/// text: returns for each the index of the one to drop and that of the one to keep, which is the one with more recorded
+/// information, or the first. Ascending by the former.
 pub fn repeated(played: &[Played]) -> Vec<(usize, usize)> {
     let mut named: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut kept_by: BTreeMap<usize, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The store of Crush (`.crush/crush.db` in a project): sessions, and messages with their parts as JSON.
+//! The database of Crush (`.crush/crush.db` in a project): sessions, and messages with their parts as JSON.
 //!
 //! Source: `internal/db/migrations` and `internal/message` of charmbracelet/crush at 37f36e9, August 2026.
 
@@ -47,7 +47,7 @@ fn sessions(connection: &Connection) -> Result<Vec<Session>, StoreError> {
     })
 }
 
-/// The tables say milliseconds, and what is written there is seconds.
+/// Converts a time to milliseconds: the schema says milliseconds, but the values are seconds.
 fn milliseconds(time: u64) -> u64 {
     const SECONDS: u64 = 100_000_000_000;
     if time < SECONDS {
@@ -70,7 +70,7 @@ fn conversation(connection: &Connection, id: &str) -> Conversation {
         return Ok(None);
     }
     let summary = column(connection, "messages", "is_summary_message");
-    // A second holds many messages, which keep the order in which they were made.
+    // Many messages may have the same second; they keep the order in which they were inserted.
     let query = format!(
         "SELECT role, created_at, model, {summary}, parts FROM messages WHERE session_id = ?1 ORDER BY created_at, rowid"
     );

@@ -1,6 +1,8 @@
-//! The store of Goose (`~/.local/share/goose/sessions/sessions.db`), handed over as `goose session export --format json` writes it.
+//! The database of Goose (`~/.local/share/goose/sessions/sessions.db`), converted to the output of `goose session
+//! export --format json`.
 //!
-//! Source: `crates/goose/src/session/session_manager.rs` of block/goose, schema versions 1 to 5 and later ones, 2025 and 2026.
+//! Source: `crates/goose/src/session/session_manager.rs` of block/goose, schema versions 1 to 5 and later ones, 2025
+//! and 2026.
 
 use crate::json::Json;
 use crate::store::{Conversation, Kind};
@@ -54,7 +56,7 @@ fn conversation(connection: &Connection, id: &str) -> Conversation {
         return Ok(None);
     }
     let metadata = column(connection, "messages", "metadata_json");
-    // Goose itself orders by the second in which a row was made; rows that were made together are in the order of their ids.
+    // Goose orders rows by their creation time in seconds; rows of the same second are in the order of their ids.
     let query = format!(
         "SELECT role, created_timestamp, {metadata}, content_json FROM messages WHERE session_id = ?1 ORDER BY created_timestamp, id"
     );

@@ -1,33 +1,31 @@
-//! JSON put together from the cells of a database, which hold JSON themselves: it is looked at and copied, not built anew.
+//! Builds JSON from database cells that hold JSON themselves: the cells are validated and copied, not re-encoded.
 
 use crate::StoreError;
 use crate::store::MAX_BYTES;
 use serde::de::IgnoredAny;
 
-/// A text under way.
 #[derive(Default)]
 pub(crate) struct Json(Vec<u8>);
 
 impl Json {
-    /// A text that begins so.
+    /// Starts a text with `start`.
     pub(crate) fn new(start: &str) -> Self {
         Json(start.as_bytes().to_vec())
     }
 
-    /// Adds what needs no escaping.
+    /// Appends text that needs no escaping.
     pub(crate) fn push(&mut self, raw: &str) -> &mut Self {
         self.0.extend_from_slice(raw.as_bytes());
         self
     }
 
-    /// Adds a string.
     pub(crate) fn string(&mut self, text: &str) -> &mut Self {
         // Writing a string into memory does not fail.
         let _ = serde_json::to_writer(&mut self.0, text);
         self
     }
 
-    /// Adds a comma, unless something has just begun.
+    /// Appends a comma, unless an object or list has just been opened.
     pub(crate) fn comma(&mut self) -> &mut Self {
         if !matches!(self.0.last(), Some(b'[' | b'{' | b':') | None) {
             self.0.push(b',');
@@ -35,13 +33,13 @@ impl Json {
         self
     }
 
-    /// Adds a cell that holds JSON, or `otherwise` where it holds none.
+    /// Appends a cell that holds JSON, or `otherwise` if it does not.
     pub(crate) fn cell(&mut self, cell: &str, otherwise: &str) -> &mut Self {
         let is_whole = serde_json::from_str::<IgnoredAny>(cell).is_ok();
         self.push(if is_whole { cell.trim() } else { otherwise })
     }
 
-    /// Adds the fields of a cell that holds an object to the object under way; adds nothing and says so where it holds none.
+    /// Appends the fields of a cell's object to the current object; returns false if the cell holds no object.
     pub(crate) fn fields(&mut self, cell: &str) -> bool {
         let inner = cell.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         let Some(inner) = inner.filter(|_| serde_json::from_str::<IgnoredAny>(cell).is_ok()) else {
@@ -53,10 +51,10 @@ impl Json {
         true
     }
 
-    /// Stops before a text gets larger than is read.
+    /// Checks the size limit.
     ///
     /// # Errors
-    /// When it is.
+    /// If the text exceeds it.
     pub(crate) fn bounded(&self) -> Result<(), StoreError> {
         match self.0.len() > MAX_BYTES {
             true => Err(StoreError::TooLarge),

@@ -1,8 +1,9 @@
-//! The stores of Kiro CLI (`~/.local/share/kiro-cli/data.sqlite3`) and of Amazon Q CLI, which it was made from
-//! (`~/.local/share/amazon-q/data.sqlite3`): the state of a conversation as JSON, one a folder or, later, several.
+//! The databases of Kiro CLI (`~/.local/share/kiro-cli/data.sqlite3`) and of its predecessor Amazon Q CLI
+//! (`~/.local/share/amazon-q/data.sqlite3`): the state of a conversation as JSON, one per directory or, later, several.
 //!
-//! Source: `crates/chat-cli/src/database` and `src/cli/chat/conversation.rs` of aws/amazon-q-developer-cli at 15cc8f3, April
-//! 2026. Kiro CLI is closed: its table `conversations_v2` is known from programs that read it, and what is in it is the same.
+//! Source: `crates/chat-cli/src/database` and `src/cli/chat/conversation.rs` of aws/amazon-q-developer-cli at 15cc8f3,
+//! April 2026. Kiro CLI is closed source: its table `conversations_v2` is known from programs that read it, and its
+//! content is the same.
 
 use crate::Session;
 use crate::store::{Conversation, Kind};
@@ -35,7 +36,7 @@ pub(crate) const OLDER: Kind = Kind {
     conversation: |connection, id| value(connection, "SELECT value FROM conversations WHERE key = ?1", id),
 };
 
-/// What was asked first of what is left of the conversation.
+/// The first prompt that is left in the conversation.
 const PROMPT: &str =
     "CASE WHEN json_valid(value) THEN json_extract(value, '$.history[0].user.content.Prompt.prompt') END";
 

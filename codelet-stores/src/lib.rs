@@ -1,9 +1,10 @@
-//! Sessions that other agents keep in SQLite databases: lists them, and hands each over as the bytes of a form that
+//! Sessions that other agents keep in SQLite databases: lists them, and returns each as the bytes of a format that
 //! `codelet-transcript` reads.
 //!
-//! A store is opened to be read and stays as it is, also while its agent writes to it (`open`). Whoever made the file is not
-//! trusted: nothing in it runs, and sizes and time are bounded. Which tables mean what: one module per agent, a row of `KINDS`
-//! (`store`) each. Without the feature `sqlite`, which brings SQLite along, no store can be opened, and the error says how to export.
+//! A database is opened for reading and stays unchanged, even while its agent writes to it (`open`). The file is not
+//! trusted: nothing in it is executed, and sizes and time are bounded. There is one module per agent for its tables,
+//! with a row in `KINDS` (`store`). Without the feature `sqlite`, which adds SQLite, no database can be opened, and the
+//! error says how to export.
 //!
 //! ```no_run
 //! use codelet_stores::Store;
@@ -48,42 +49,42 @@ use std::io;
 /// The first bytes of every SQLite database.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// A session in a store.
+/// A session in a database.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Session {
-    /// The id by which it is asked for.
+    /// The id by which it is requested.
     pub id: String,
-    /// What its agent calls it.
+    /// Its title in its agent.
     pub title: Option<String>,
-    /// The folder that was worked in.
+    /// Its working directory.
     pub project: Option<String>,
     /// The time of the last change, in milliseconds since 1970-01-01 UTC.
     pub modified: Option<u64>,
-    /// The tokens of the newest request and its reply, where the agent notes them.
+    /// The tokens of the newest request and its reply, if the agent records them.
     pub tokens: Option<u64>,
-    /// The costs that the agent notes, in US dollars.
+    /// The cost that the agent records, in US dollars.
     pub cost: Option<f64>,
 }
 
-/// Why a store cannot be read. The words follow a file's name.
+/// The reason why a database cannot be read. The text follows a file name.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Nothing shows whose database it is.
+    /// Nothing identifies the agent.
     #[error("is an SQLite database, but of no agent whose tables are known (of Cursor the transcripts are read)")]
     Unknown,
-    /// Its writer holds it, or wrote to it meanwhile.
+    /// Its writer has locked it, or wrote to it while it was read.
     #[error("is being written to by another program; try again")]
     Busy,
     /// It breaks the rules of its format.
     #[error("is a damaged SQLite database ({0})")]
     Damaged(String),
-    /// A conversation, or a copy of the whole, is larger than is read.
+    /// A conversation, or a copy of the whole, exceeds the size limit.
     #[error("holds more than can be read at once")]
     TooLarge,
-    /// A query took longer than any honest store needs.
+    /// A query took longer than any legitimate database needs.
     #[error("takes too long to search; it may be damaged")]
     TooSlow,
     /// This crate was built without the feature `sqlite`.

@@ -1,9 +1,8 @@
-//! Opening a database that somebody else may be writing to, without leaving anything behind beside it.
+//! Opens a database that another program may be writing to, without leaving any files next to it.
 //!
-//! SQLite itself would create files beside a database in WAL mode, and put what a crash left in order, even for a reader.
-//! So what lies there decides: with the files of a writer its locks are shared and its index is only read; where there
-//! can be no writer, the file is read as one that does not change, and a change is noticed; what a crash left is put in
-//! order in a copy.
+//! SQLite itself would create files next to a database in WAL mode, and recover from a crash, even for a reader. So the
+//! files that exist decide: if a writer's files exist, its locks are shared and its index is only read; if there can be
+//! no writer, the file is opened as immutable, and a change is detected; after a crash, recovery runs on a copy.
 
 use crate::{MAGIC, StoreError};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
@@ -18,41 +17,40 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
-/// How long a writer is waited for.
+/// The timeout for a writer's lock.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often a database is opened that changes meanwhile, and how long is waited before it is tried again.
+/// The number of attempts to open a database that keeps changing, and the pause between them.
 const TRIES: usize = 20;
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// File systems tell times apart that are so far from one another.
+/// The time difference that file systems can distinguish.
 const TICK: Duration = Duration::from_millis(40);
-/// The most bytes of a copy.
+/// The maximum size of a copy, in bytes.
 const MAX_COPY: u64 = 4 << 30;
-/// Steps of SQLite's machine between two looks at how many there were, and how often that may be: minutes of work.
+/// The number of SQLite virtual machine steps between two checks, and the maximum number of checks: minutes of work.
 const STEPS: i32 = 1_000_000;
 const MOST: u32 = 5_000;
 
-/// A database that is open.
 pub(crate) struct Opened {
     connection: Connection,
     guard: Guard,
 }
 
-/// What makes that all that is read belongs together.
+/// The mechanism that ensures consistent reads.
 enum Guard {
-    /// The locks that its writers heed.
+    /// The locks that writers respect.
     Locks,
-    /// Nothing: it must not have changed.
+    /// None: the file must not have changed.
     Unchanged(PathBuf, Files),
-    /// It is a copy that nobody else has.
+    /// It is a private copy.
     Copy { _folder: TempDir },
 }
 
-/// The database, its log, the index of that, and the log of another mode, as they lie there.
+/// The state of the database, its WAL, the index of that, and the rollback journal.
 #[derive(Clone, Copy, PartialEq)]
 struct Files([Option<(u64, Option<SystemTime>)>; 4]);
 
 const ENDS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
-/// Places in [`ENDS`].
+/// Indices in [`ENDS`].
 const LOG: usize = 1;
 const INDEX: usize = 2;
 
@@ -62,7 +60,7 @@ impl Files {
         for (file, end) in files.iter_mut().zip(ENDS) {
             *file = match fs::symlink_metadata(companion(path, end)) {
                 Ok(data) if data.is_file() => Some((data.len(), data.modified().ok())),
-                // SQLite would follow it, and whoever put it there may mean anything.
+                // SQLite would follow a link, and whoever created it could point it anywhere.
                 Ok(_) => return Err(io::Error::other(format!("the {end} file beside it is no file")).into()),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(error.into()),
@@ -71,8 +69,7 @@ impl Files {
         Ok(Files(files))
     }
 
-    /// Whether one of them was written to so short a time ago that it may be written to again at what is the same time to the
-    /// file system.
+    /// Returns whether one of them was written so recently that the file system may give the next write the same time.
     fn are_new(&self) -> bool {
         let now = SystemTime::now();
         let is_new = |time: SystemTime| now.duration_since(time).is_ok_and(|age| age < TICK);
@@ -85,10 +82,10 @@ impl Opened {
         &self.connection
     }
 
-    /// Makes sure that what was read until now belongs together.
+    /// Checks that everything read so far is consistent.
     ///
     /// # Errors
-    /// When the file was written to meanwhile.
+    /// If the file was written to in the meantime.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         match &self.guard {
             Guard::Unchanged(path, before) if Files::of(path)? != *before => Err(StoreError::Busy),
@@ -97,10 +94,10 @@ impl Opened {
     }
 }
 
-/// Opens a database to be read.
+/// Opens a database for reading.
 ///
 /// # Errors
-/// When it cannot be read, is none, or changes all the time.
+/// If it cannot be read, is not a database, or changes all the time.
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let path = path.canonicalize()?;
     for _ in 0..TRIES {
@@ -112,13 +109,13 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     Err(StoreError::Busy)
 }
 
-/// Opens it as what lies beside it asks for; `None` where that changed meanwhile.
+/// Opens it in the way that the files next to it require; `None` if these changed in the meantime.
 fn attempt(path: &Path) -> Result<Option<Opened>, StoreError> {
     let head = head(path)?;
     let before = Files::of(path)?;
     let has = |end: usize| before.0[end].is_some();
     let has_log = before.0[LOG].is_some_and(|(size, _)| size > 0);
-    // SQLite takes a log for what it says, whatever the head says, and makes an index for it.
+    // SQLite applies a WAL whatever the database header says, and creates an index for it.
     let is_wal = head[18] == 2 || head[19] == 2 || has_log;
     let opened = match (is_wal, has(INDEX), has(LOG)) {
         (false, ..) => with(path, "mode=ro", Guard::Locks),
@@ -134,7 +131,7 @@ fn attempt(path: &Path) -> Result<Option<Opened>, StoreError> {
     };
     match opened {
         Ok(opened) => Ok(opened.check().is_ok().then_some(opened)),
-        // What a crash left can only be put in order by writing.
+        // Recovery after a crash requires writing.
         Err(StoreError::Damaged(_)) => match Files::of(path)? == before {
             true => copied(path, &before),
             false => Ok(None),
@@ -143,10 +140,10 @@ fn attempt(path: &Path) -> Result<Option<Opened>, StoreError> {
     }
 }
 
-/// The first bytes, of which all files have so many.
+/// Returns the header; every database is at least this long.
 fn head(path: &Path) -> Result<[u8; 100], StoreError> {
     let mut head = [0; 100];
-    // A device may do something when it is opened, and a pipe would be waited for.
+    // Opening a device may have effects, and opening a pipe would block.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("expected a file").into());
     }
@@ -160,7 +157,7 @@ fn head(path: &Path) -> Result<[u8; 100], StoreError> {
     }
 }
 
-/// The path of what SQLite keeps beside a database.
+/// Returns the path of a file that SQLite keeps next to a database.
 fn companion(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);
@@ -168,7 +165,7 @@ fn companion(path: &Path, end: &str) -> PathBuf {
 }
 
 fn with(path: &Path, parameters: &str, guard: Guard) -> Result<Opened, StoreError> {
-    /// What has a meaning in an address, beside what cannot be seen.
+    /// Characters with a meaning in a URI, and control characters.
     const MEANT: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#');
     let place = percent_encode(path.as_os_str().as_bytes(), MEANT);
     let address = format!("file:{place}?{parameters}");
@@ -176,7 +173,7 @@ fn with(path: &Path, parameters: &str, guard: Guard) -> Result<Opened, StoreErro
     hardened(Connection::open_with_flags(address, flags)?, guard)
 }
 
-/// A copy in a folder of its own, put in order; `None` where the files changed meanwhile.
+/// Returns a recovered copy in a temporary directory; `None` if the files changed in the meantime.
 fn copied(path: &Path, before: &Files) -> Result<Option<Opened>, StoreError> {
     if before.are_new() {
         return Ok(None);
@@ -185,7 +182,7 @@ fn copied(path: &Path, before: &Files) -> Result<Option<Opened>, StoreError> {
     let copy = folder.path().join("store.db");
     let mut left = MAX_COPY;
     for (at, end) in ENDS.into_iter().enumerate() {
-        // The index is made anew.
+        // The index is rebuilt.
         if at == INDEX || before.0[at].is_none() {
             continue;
         }
@@ -206,7 +203,7 @@ fn copied(path: &Path, before: &Files) -> Result<Option<Opened>, StoreError> {
     hardened(connection, Guard::Copy { _folder: folder }).map(Some)
 }
 
-/// Takes every power from what stands in the file, and looks at it once.
+/// Disables everything that the file could trigger, and reads it once.
 fn hardened(mut connection: Connection, guard: Guard) -> Result<Opened, StoreError> {
     for (config, is_on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),

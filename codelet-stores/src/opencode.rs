@@ -1,7 +1,8 @@
-//! Stores of OpenCode since 1.2 and of agents that were made from it (`~/.local/share/opencode/opencode.db`): sessions, messages
-//! and parts, each a row with its JSON in `data`. OpenCode 2 keeps messages of another form in `session_message`.
+//! Databases of OpenCode since 1.2 and of its forks (`~/.local/share/opencode/opencode.db`): sessions, messages and
+//! parts, each a row with its JSON in `data`. OpenCode 2 stores messages of another format in `session_message`.
 //!
-//! Source: `packages/opencode/src/session/session.sql.ts` and `packages/core/src/session/sql.ts` of anomalyco/opencode, 2026.
+//! Source: `packages/opencode/src/session/session.sql.ts` and `packages/core/src/session/sql.ts` of anomalyco/opencode,
+//! 2026.
 
 use crate::json::Json;
 use crate::store::{Conversation, Kind};
@@ -43,7 +44,7 @@ fn sessions(connection: &Connection) -> Result<Vec<Session>, StoreError> {
     Ok(sessions)
 }
 
-/// The tokens of the newest reply among the last few messages.
+/// Returns the tokens of the newest reply among the last few messages.
 fn tokens(connection: &Connection, session: &str) -> Result<Option<u64>, StoreError> {
     let mut found = None;
     let newest = "SELECT data FROM message WHERE session_id = ?1 ORDER BY time_created DESC, id DESC LIMIT 4";
@@ -110,14 +111,14 @@ fn parts(connection: &Connection, message: &str, json: &mut Json) -> Result<(), 
         json.comma().push("{\"id\":").string(&text(row, 0));
         let data = text(row, 1);
         if !json.fields(&data) {
-            // A reader says how much it did not understand.
+            // The reader then reports how much it did not understand.
             json.push(",\"type\":\"unreadable\",\"text\":").string(&data);
         }
         json.push("}").bounded()
     })
 }
 
-/// Messages of OpenCode 2.
+/// Writes the messages of OpenCode 2.
 fn typed(connection: &Connection, session: &str, json: &mut Json) -> Result<(), StoreError> {
     let order = match column(connection, "session_message", "seq") {
         "seq" => "seq",

@@ -1,4 +1,4 @@
-//! A database with sessions, opened to be read; whose it is, its tables tell.
+//! A database with sessions, open for reading; its tables identify the agent.
 
 use crate::open::{self, Opened};
 use crate::{Session, StoreError};
@@ -8,27 +8,27 @@ use rusqlite::ffi::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of one conversation.
+/// The maximum size of one conversation, in bytes.
 pub const MAX_BYTES: usize = 1 << 30;
-/// The most sessions of one store.
+/// The maximum number of sessions in one database.
 pub const MAX_SESSIONS: usize = 100_000;
 
 /// An agent's tables, and how they are read.
 pub struct Kind {
-    /// The name of the form that its conversations are handed over in.
+    /// The name of the format that its conversations are returned in.
     pub agent: &'static str,
-    /// The tables and columns that tell it from others.
+    /// The tables and columns that identify it.
     pub tables: &'static [(&'static str, &'static [&'static str])],
     /// Lists its sessions, in any order.
     pub sessions: fn(&Connection) -> Result<Vec<Session>, StoreError>,
-    /// Reads one conversation; `None` where there is none with this id.
+    /// Reads one conversation; `None` if there is none with this id.
     pub conversation: fn(&Connection, &str) -> Conversation,
 }
 
-/// The bytes of a conversation, where there is one.
+/// The bytes of a conversation, if it exists.
 pub type Conversation = Result<Option<Vec<u8>>, StoreError>;
 
-/// The stores that are understood. To add one: a module with its `KIND`, and a row here.
+/// The supported databases. To add one: a module with its `KIND`, and a row here.
 const KINDS: &[&Kind] = &[
     &opencode::KIND,
     &goose::KIND,
@@ -38,7 +38,7 @@ const KINDS: &[&Kind] = &[
     &kiro::OLDER,
 ];
 
-/// A database with sessions, opened to be read.
+/// A database with sessions, open for reading.
 pub struct Store {
     path: PathBuf,
     opened: Opened,
@@ -58,10 +58,10 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl Store {
-    /// Opens the store in this file, and finds out whose it is.
+    /// Opens the database in this file, and identifies its agent.
     ///
     /// # Errors
-    /// When it cannot be read, or is no store that is known.
+    /// If it cannot be read, or is not a known agent's.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         let path = path.to_owned();
         let opened = open::open(&path)?;
@@ -69,15 +69,15 @@ impl Store {
         Ok(Store { path, opened, kind })
     }
 
-    /// The name of the form that its conversations have.
+    /// The name of the format of its conversations.
     pub fn agent(&self) -> &'static str {
         self.kind.agent
     }
 
-    /// The sessions that a user had, the newest first, without those that an agent had with itself.
+    /// Returns the user's sessions, newest first, without those of subagents.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// If the database cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
         let mut sessions = self.read(self.kind.sessions)?;
         sessions.sort_by(|one, other| {
@@ -87,16 +87,16 @@ impl Store {
         Ok(sessions)
     }
 
-    /// The conversation of a session, as a file of the form [`agent`](Store::agent).
+    /// Returns the conversation of a session, as a file of the format [`agent`](Store::agent).
     ///
     /// # Errors
-    /// When there is none with this id, or it cannot be read.
+    /// If there is none with this id, or it cannot be read.
     pub fn conversation(&self, id: &str) -> Result<Vec<u8>, StoreError> {
         let bytes = self.read(|connection| (self.kind.conversation)(connection, id))?;
         bytes.ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
 
-    /// Reads something, once more from the beginning where it was written to meanwhile.
+    /// Reads something, and retries from the beginning if the database was written to in the meantime.
     fn read<T>(&self, take: impl Fn(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let taken = take(self.opened.connection());
         match self.opened.check() {
@@ -107,10 +107,10 @@ impl Store {
     }
 }
 
-/// How often something is read that changes while it is.
+/// The maximum number of attempts to read something that changes while it is read.
 const TRIES: usize = 5;
 
-/// Something of a database that was not written to while it was read, and the database as it was then.
+/// Reads something from a database that does not change meanwhile; returns it and the opened database.
 fn consistent<T>(
     path: &Path,
     mut opened: Opened,
@@ -128,7 +128,7 @@ fn consistent<T>(
     Err(StoreError::Busy)
 }
 
-/// Whose tables a database has.
+/// Identifies the agent of a database by its tables.
 fn kind_of(connection: &Connection) -> Result<&'static Kind, StoreError> {
     for kind in KINDS {
         let mut tables = kind.tables.iter();
@@ -136,7 +136,7 @@ fn kind_of(connection: &Connection) -> Result<&'static Kind, StoreError> {
             return Ok(kind);
         }
     }
-    // Of a damaged file no table can be seen, and that is worth more words.
+    // In a damaged file no tables are visible; that deserves a more precise error.
     tables::check(connection)?;
     Err(StoreError::Unknown)
 }

@@ -1,4 +1,4 @@
-//! What a database holds: whether tables and columns are there, and its cells as text.
+//! Reads a database: whether tables and columns exist, and its cells as text.
 
 use crate::store::MAX_SESSIONS;
 use crate::{Session, StoreError};
@@ -6,7 +6,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 use std::borrow::Cow;
 
-/// Whether there is such a table with these columns. A view or a table that a program computes is none.
+/// Returns whether there is a table with these columns. Views and virtual tables do not count.
 pub(crate) fn has(connection: &Connection, table: &str, columns: &[&str]) -> bool {
     let is_table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name = ?1";
     connection.query_row(is_table, [table], |_| Ok(())).is_ok()
@@ -18,7 +18,7 @@ fn has_column(connection: &Connection, table: &str, column: &str) -> bool {
     connection.query_row(is_there, [table, column], |_| Ok(())).is_ok()
 }
 
-/// The column's name, or what stands for nothing where this version of a store has no such column.
+/// Returns the column's name, or `NULL` if this version of a database has no such column.
 pub(crate) fn column<'a>(connection: &Connection, table: &str, column: &'a str) -> &'a str {
     if has_column(connection, table, column) {
         column
@@ -27,10 +27,10 @@ pub(crate) fn column<'a>(connection: &Connection, table: &str, column: &'a str) 
     }
 }
 
-/// Looks at the tables, so that a damaged file is told.
+/// Reads the list of tables, so that a damaged file is reported.
 ///
 /// # Errors
-/// When they cannot be listed.
+/// If they cannot be listed.
 pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
     let mut statement = connection.prepare("SELECT name FROM sqlite_schema")?;
     let mut rows = statement.query([])?;
@@ -38,7 +38,7 @@ pub(crate) fn check(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Lists sessions, of whose rows each is read by `read`.
+/// Lists sessions, reading each row with `read`.
 pub(crate) fn sessions(
     connection: &Connection,
     query: &str,
@@ -55,7 +55,7 @@ pub(crate) fn sessions(
     Ok(sessions)
 }
 
-/// Hands over each row of a query.
+/// Passes each row of a query to `take`.
 pub(crate) fn each(
     connection: &Connection,
     query: &str,
@@ -70,7 +70,7 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// The bytes of a cell that is a text or a blob; none of any other.
+/// Returns the bytes of a text or blob cell; empty for any other.
 pub(crate) fn bytes<'a>(row: &'a Row<'_>, at: usize) -> &'a [u8] {
     match row.get_ref(at) {
         Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes,
@@ -78,18 +78,18 @@ pub(crate) fn bytes<'a>(row: &'a Row<'_>, at: usize) -> &'a [u8] {
     }
 }
 
-/// A cell as text; what is no UTF-8 is replaced.
+/// Returns a cell as text; invalid UTF-8 is replaced.
 pub(crate) fn text<'a>(row: &'a Row<'_>, at: usize) -> Cow<'a, str> {
     String::from_utf8_lossy(bytes(row, at))
 }
 
-/// A cell as text, unless it is empty.
+/// Returns a cell as text, unless it is empty.
 pub(crate) fn some_text(row: &Row<'_>, at: usize) -> Option<String> {
     let text = text(row, at);
     (!text.trim().is_empty()).then(|| text.into_owned())
 }
 
-/// A cell as a number that is not negative.
+/// Returns a cell as a non-negative number.
 pub(crate) fn number(row: &Row<'_>, at: usize) -> Option<u64> {
     match row.get_ref(at) {
         Ok(ValueRef::Integer(number)) => u64::try_from(number).ok(),
@@ -97,7 +97,7 @@ pub(crate) fn number(row: &Row<'_>, at: usize) -> Option<u64> {
     }
 }
 
-/// A cell as costs.
+/// Returns a cell as a cost.
 pub(crate) fn cost(row: &Row<'_>, at: usize) -> Option<f64> {
     match row.get_ref(at) {
         Ok(ValueRef::Real(cost)) if cost.is_finite() && cost > 0.0 => Some(cost),

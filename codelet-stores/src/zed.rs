@@ -1,4 +1,5 @@
-//! The store of Zed's agent (`~/.local/share/zed/threads/threads.db`): a thread a row, as JSON that is compressed with zstd.
+//! The database of Zed's agent (`~/.local/share/zed/threads/threads.db`): one thread per row, as JSON compressed with
+//! zstd.
 //!
 //! Source: `crates/agent/src/db.rs` of zed-industries/zed, threads of version 0.3.0 and older ones, 2026.
 
@@ -26,7 +27,7 @@ fn sessions(connection: &Connection) -> Result<Vec<Session>, StoreError> {
         Some(Session {
             id: some_text(row, 0)?,
             title: some_text(row, 1),
-            // Several stand on lines of their own.
+            // Several directories are on separate lines.
             project: text(row, 2).lines().next().map(str::to_owned),
             modified: number(row, 3),
             ..Session::default()

@@ -1,4 +1,4 @@
-//! Stores that are written to, left by a crash, damaged, or made to do harm.
+//! Databases that are being written to, left by a crash, damaged, or malicious.
 #![allow(clippy::unwrap_used)]
 
 mod made;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// What lies in a folder: sizes and times by names.
+/// Returns the sizes and times of the files in a directory, by name.
 fn lies_in(folder: &Path) -> BTreeMap<String, (u64, SystemTime)> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     let stamp = |entry: fs::DirEntry| {
@@ -42,7 +42,7 @@ fn words(path: &Path) -> String {
 fn sessions_are_listed_and_handed_over_and_nothing_is_left_beside_them() {
     for made in made::ALL {
         let folder = tempfile::tempdir().unwrap();
-        // What has a meaning in an address.
+        // Characters with a meaning in a URI.
         let path = folder.path().join(format!("50%?#{}", made.file));
         (made.make)(&path);
         let before = lies_in(folder.path());
@@ -140,7 +140,7 @@ fn a_store_is_read_beside_its_writer_and_stays_as_it_is() {
         "the writer has not written its log"
     );
     assert_eq!(ids(&path).unwrap(), ["new", "20261124_2", "20261123_1"]);
-    // What is not yet committed is not there.
+    // Uncommitted changes are not visible.
     writer.execute_batch("BEGIN IMMEDIATE; DELETE FROM messages").unwrap();
     assert_eq!(ids(&path).unwrap().len(), 3);
     writer.execute_batch("ROLLBACK").unwrap();
@@ -171,7 +171,7 @@ fn what_a_crash_left_is_put_in_order_in_a_copy() {
     let sessions = Store::open(&left.join("crush.db")).unwrap().sessions().unwrap();
     assert_eq!(sessions[0].title.as_deref(), Some("In the log"));
     assert_eq!(lies_in(&left), before);
-    // A log that is a link may be anybody's.
+    // A WAL that is a link may belong to anyone.
     fs::remove_file(left.join("crush.db-wal")).unwrap();
     std::os::unix::fs::symlink("crush.db", left.join("crush.db-wal")).unwrap();
     assert_eq!(words(&left.join("crush.db")), "the -wal file beside it is no file");
@@ -179,7 +179,7 @@ fn what_a_crash_left_is_put_in_order_in_a_copy() {
 
 #[test]
 fn nothing_is_left_beside_a_store_whatever_lies_there() {
-    // A log's head says what it is; what follows may be anything.
+    // The header identifies a WAL; the rest may be anything.
     let head = [0x37, 0x7f, 0x06, 0x82, 0x00, 0x2d, 0xe2, 0x18];
     let logs = [
         Vec::new(),
@@ -188,7 +188,7 @@ fn nothing_is_left_beside_a_store_whatever_lies_there() {
         vec![0; 8_192],
     ];
     let indexes = [None, Some(Vec::new()), Some(vec![0; 32_768])];
-    // SQLite waits for who may be writing some of them, so all are opened at once.
+    // SQLite waits for a possible writer in some cases, so all are opened in parallel.
     std::thread::scope(|scope| {
         for mode in ["delete", "wal"] {
             for log in &logs {
@@ -200,7 +200,7 @@ fn nothing_is_left_beside_a_store_whatever_lies_there() {
     });
 }
 
-/// A store in this mode with this log and index beside it is read, and all of it stays as it is.
+/// Checks that a database in this mode with this WAL and index is read, and that all files stay unchanged.
 fn nothing_is_left_beside(mode: &str, log: &[u8], index: Option<&[u8]>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("crush.db");
@@ -238,7 +238,7 @@ fn a_table_that_a_program_computes_is_none() {
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS key, x AS value FROM n";
     made::run(&path, &format!("CREATE VIEW conversations AS {endless}"));
     assert!(matches!(ids(&path), Err(StoreError::Unknown)));
-    // One that is there, of which a column is computed when it is read.
+    // A table that exists, with a generated column that is computed on reading.
     let path = folder.path().join("computed.db");
     made::run(
         &path,
@@ -315,7 +315,7 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         fs::write(&path, &bytes).unwrap();
-        // What has just been written is looked at once more a moment later.
+        // A file written just now would be checked again a moment later.
         let written = fs::File::options().write(true).open(&path).unwrap();
         written.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
         let read = |path: &Path| -> Result<usize, StoreError> {

@@ -1,5 +1,5 @@
-//! What it costs to show text: streamed Markdown, plain text, code, a tool's whole output, the slowest single push, and all
-//! of it from the events to the bytes that a terminal is sent.
+//! Rendering costs: streamed Markdown, plain text, code, a tool's whole output, the slowest single push, and the whole
+//! path from events to terminal output.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use codelet_agent::event::Event;
@@ -12,9 +12,9 @@ use divan::{Bencher, black_box};
 use std::time::Duration;
 
 const TORTURE: &str = include_str!("../tests/markdown/torture.md");
-/// What a terminal's frame may bring at most when a session is replayed.
+/// Maximum text per frame when a session is replayed.
 const FRAME: usize = 64 * 1024;
-/// What one frame finishes at most.
+/// Maximum text finished per frame.
 const DRAWN: usize = 16 * 1024;
 const ALL: usize = 10_000_000;
 
@@ -46,7 +46,7 @@ fn text(kind: &str, bytes: usize) -> String {
     unit.repeat(bytes / unit.len() + 1)
 }
 
-/// Streamed in pieces as a model sends them.
+/// Streamed in chunks like a model's output.
 #[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 5, sample_size = 1)]
 fn stream(bencher: Bencher<'_, '_>, kind: &str) {
     let text = text(kind, ALL);
@@ -74,7 +74,7 @@ fn push_of_64_kb(bencher: Bencher<'_, '_>, kind: &str) {
         .bench_local_values(|mut markdown| black_box(markdown.push(frame)).len());
 }
 
-/// What is shown of an open block in each frame, at its longest.
+/// The preview of an open block in each frame, at its longest.
 #[divan::bench(args = ["line", "table", "code"])]
 fn pending(bencher: Bencher<'_, '_>, kind: &str) {
     let text = text(kind, 12_000);
@@ -98,7 +98,7 @@ fn unfold_10_mb(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// What stands below what is finished, as a session draws it.
+/// The rows below the finished lines, as a session draws them.
 fn frame(renderer: &Renderer, now: Duration) -> Frame {
     let mut rows = renderer.live(20, now);
     rows.push("› ".into());
@@ -109,8 +109,8 @@ fn frame(renderer: &Renderer, now: Duration) -> Frame {
     }
 }
 
-/// An answer as it streams, from the event to the bytes that a terminal is sent: each frame has what came since the last
-/// one, and at most what a terminal takes at once.
+/// A streaming answer, from events to terminal output: each frame holds what arrived since the last one, up to the
+/// maximum per frame.
 #[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 5, sample_size = 1)]
 fn shown(bencher: Bencher<'_, '_>, kind: &str) {
     let text = text(kind, ALL);
@@ -133,7 +133,7 @@ fn shown(bencher: Bencher<'_, '_>, kind: &str) {
     });
 }
 
-/// One frame with all that it finishes at most, from the events to the bytes: this must stay far below 16 ms.
+/// A frame with the maximum of finished text, from events to terminal output: must stay far below 16 ms.
 #[divan::bench(args = ["torture", "prose", "plain", "line", "code", "table"], sample_count = 100, sample_size = 1)]
 fn one_frame(bencher: Bencher<'_, '_>, kind: &str) {
     let text = text(kind, DRAWN);

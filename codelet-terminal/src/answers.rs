@@ -1,4 +1,4 @@
-//! What the commands answer, as lines: pure functions of the session.
+//! The output of commands as lines: pure functions of the session.
 
 use crate::command::{self, COMMANDS, Said};
 use crate::front::Doing;
@@ -23,16 +23,16 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::fmt::Write as _;
 
-/// Lines of something recalled that are shown; the whole can be exported or read by the model.
+/// Lines of a recalled text that are shown; the full text can be exported or read by the model.
 const RECALLED: usize = 40;
 /// Columns of a message in a list.
 const QUOTE: usize = 60;
-/// Columns of a call in what stays of its question, which stands above.
+/// Columns of a call in the line that remains of an answered question.
 const ANSWERED: usize = 40;
-/// Prompts that are listed for pinning.
+/// Prompts listed as candidates for pinning.
 const LISTED: usize = 8;
 
-/// The keys, and what they do.
+/// The keys and their meanings.
 const KEYS: [(&str, &str); 14] = [
     ("Enter", "send; while the model works: queue"),
     ("Alt-Enter, Shift-Enter, \\ Enter", "a new line"),
@@ -53,7 +53,7 @@ const KEYS: [(&str, &str); 14] = [
     ("Ctrl-Z", "suspend; fg resumes"),
 ];
 
-/// What can be written where there are only lines, and what it does.
+/// The inputs of a line-based session and their meanings.
 const LINES: [(&str, &str); 6] = [
     ("a line", "is sent; while the model works: queued"),
     ("a line that ends in \\", "continues on the next line"),
@@ -63,7 +63,7 @@ const LINES: [(&str, &str); 6] = [
     ("@file", "mention a file; pictures are attached"),
 ];
 
-/// Sentences, broken to the width. Line ends in the text stay.
+/// Sentences wrapped to the width. Line ends in the text are kept.
 pub fn say(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for paragraph in text.trim_end().split('\n') {
@@ -72,7 +72,7 @@ pub fn say(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
     lines
 }
 
-/// A text behind a label; what does not fit goes on below itself.
+/// A text after a label, with a hanging indent.
 fn wrapped(look: &Look, role: Role, label: &str, text: &str, lines: &mut Vec<Line<'static>>) {
     let indent = columns(label);
     let first = vec![Span::styled(label.to_owned(), look.style(Role::Accent))];
@@ -86,9 +86,9 @@ fn wrapped(look: &Look, role: Role, label: &str, text: &str, lines: &mut Vec<Lin
     }
 }
 
-/// Two columns: a word, and what is said of it. In a narrow terminal one below the other.
+/// Two columns: a word and its description. In a narrow terminal, one below the other.
 fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>) {
-    // A long word has a line of its own, or it would push all others to the right.
+    // A long word gets its own line, or it would push all others to the right.
     let room = look.width / 3;
     let widths = rows
         .iter()
@@ -109,7 +109,7 @@ fn table(look: &Look, rows: &[(String, String)], lines: &mut Vec<Line<'static>>)
     }
 }
 
-/// Lines that are laid out in columns, those broken that a narrow window has no room for.
+/// Lines laid out in columns; those too wide for a narrow window are wrapped.
 fn fitting(look: &Look, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     let mut out = Vec::with_capacity(lines.len());
     for line in lines {
@@ -130,7 +130,7 @@ fn heading(look: &Look, text: &str) -> Line<'static> {
     Line::from(Span::styled(text.to_owned(), look.style(Role::Strong)))
 }
 
-/// What is said behind something that is queued while something is done, if it is no prompt: when it is its turn.
+/// A suffix for queued input that is no prompt, saying when it runs.
 pub fn queued(said: &str, doing: Doing) -> &'static str {
     match (command::read(said), doing) {
         (Said::Command(..) | Said::Shell(_), Doing::Servers) => " (runs when the session has started)",
@@ -139,7 +139,7 @@ pub fn queued(said: &str, doing: Doing) -> &'static str {
     }
 }
 
-/// The commands, those of files and of servers' prompts, and the keys.
+/// The commands, those of files and servers' prompts, and the keys.
 pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
     let mut lines = vec![heading(look, "Commands")];
     let commands: Vec<(String, String)> = COMMANDS
@@ -177,7 +177,7 @@ pub fn help(look: &Look, prompts: &[PromptSpec]) -> Vec<Line<'static>> {
     lines
 }
 
-/// What the session has cost, and what broke the cache.
+/// The cost of the session, and the cache breaks.
 pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let price = session.model().profile().price.as_ref();
     let lines = cost::cost(
@@ -189,12 +189,12 @@ pub fn cost(look: &Look, session: &Session) -> Vec<Line<'static>> {
     fitting(look, lines)
 }
 
-/// The list of what is to be done.
+/// The to-do list.
 pub fn todo(look: &Look, session: &Session) -> Vec<Line<'static>> {
     fitting(look, told::todo(session.conversation().todo(), look))
 }
 
-/// What the model wrote down, then what the user added, with their numbers.
+/// The model's notes, then the user's, numbered.
 pub fn notes(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let (written, added) = (session.conversation().notes(), notes::added(session));
     if written.is_empty() && added.is_empty() {
@@ -212,7 +212,7 @@ pub fn notes(look: &Look, session: &Session) -> Vec<Line<'static>> {
     fitting(look, lines)
 }
 
-/// A handle as somebody may have copied it: bare, or with what stands around it in a marker.
+/// Finds a handle in text that the user may have copied: bare, or with the rest of its marker.
 fn handle(session: &Session, words: &str) -> Option<String> {
     let archive = session.conversation().archive();
     words
@@ -232,7 +232,7 @@ fn unknown_handle(look: &Look, words: &str, command: &str) -> Vec<Line<'static>>
     say(look, Role::Warning, &format!("No removed text has the handle {words}."))
 }
 
-/// What left the window under a handle.
+/// The text removed from the context under a handle.
 pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     let Some(handle) = handle(session, words) else {
         return unknown_handle(look, words, "recall");
@@ -254,7 +254,7 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     );
     lines.extend(say(look, Role::Accent, &head));
     let show = |text: &str, lines: &mut Vec<Line<'static>>| {
-        // One line without an end is not all there is to see.
+        // A single endless line must not fill the screen.
         let shown: String = text.chars().take(look.width * 4).collect();
         let mut wrap = Wrap::new(
             look.width,
@@ -287,7 +287,7 @@ pub fn recall(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>>
     lines
 }
 
-/// The summary that stands in place of older messages, or its beginning; as an error where something else is asked for.
+/// The summary that replaced older messages, or its beginning; an error for any other argument.
 pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'static>>, Vec<Line<'static>>> {
     let is_all = match words {
         "" => false,
@@ -346,7 +346,7 @@ pub fn summary(look: &Look, session: &Session, words: &str) -> Result<Vec<Line<'
     Ok(lines)
 }
 
-/// When and why something left the window.
+/// When and why something was removed from the context.
 pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     if words.is_empty() {
         return unknown_handle(look, words, "why");
@@ -358,7 +358,7 @@ pub fn why(look: &Look, session: &Session, words: &str) -> Vec<Line<'static>> {
     fitting(look, lines)
 }
 
-/// What is pinned, and what may be.
+/// The pins, and what can be pinned.
 pub fn pins(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let conversation = session.conversation();
     let mut lines = Vec::new();
@@ -413,7 +413,7 @@ pub(crate) fn shortened(text: &str) -> String {
     clip(&words(&head), QUOTE).into_owned()
 }
 
-/// Which model is asked, and which others are known.
+/// The current model, and the other known ones.
 pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'static>> {
     let profile = session.model().profile();
     let mut lines = say(
@@ -436,7 +436,7 @@ pub fn models(look: &Look, session: &Session, known: &[String]) -> Vec<Line<'sta
     lines
 }
 
-/// What another permission means, in a line.
+/// The meaning of a new permission, in a line.
 pub fn permits(permission: Permission) -> &'static str {
     match permission {
         Permission::Plan => "Plan mode: only looking is possible, and the answer is a plan.",
@@ -446,7 +446,7 @@ pub fn permits(permission: Permission) -> &'static str {
     }
 }
 
-/// What may be done without asking.
+/// The current permission and its meaning.
 pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     let permission = gate.permission();
     let means = match permission {
@@ -475,7 +475,7 @@ pub fn permission(look: &Look, gate: &Asking) -> Vec<Line<'static>> {
     lines
 }
 
-/// What stays of a question that was answered, on one line; nothing where the line of its call says so.
+/// The line that remains of an answered question; none if the line of its call says the same.
 pub fn answered(question: &Question, word: &Word) -> Option<String> {
     let what = clip(&words(&format!("{} {}", question.tool, question.description)), ANSWERED).into_owned();
     let refused = |why: &str| question.task.as_ref().map(|_| format!("refused: {what}{why}"));
@@ -494,13 +494,13 @@ pub fn answered(question: &Question, word: &Word) -> Option<String> {
                 grants.collect::<Vec<_>>().join("; ")
             ))
         }
-        // Calls of a task have no line.
+        // The calls of a task have no line.
         Word::No(None) => refused(""),
         Word::No(Some(reason)) | Word::Unasked(reason) => refused(&format!(" · {}", clip(&words(reason), QUOTE))),
     }
 }
 
-/// What a pin keeps.
+/// A description of what a pin keeps.
 pub fn pin_name(session: &Session, pin: &Pin) -> String {
     let messages = session.conversation().history().messages();
     match pin {
@@ -518,17 +518,17 @@ pub fn pin_name(session: &Session, pin: &Pin) -> String {
     }
 }
 
-/// What fills the window.
+/// The contents of the context window.
 pub fn context(look: &Look, session: &Session) -> Vec<Line<'static>> {
     let tools = context::weight(session.tools());
     let lines = context::context(session.conversation(), &session.model().profile().name, tools, look);
     fitting(look, lines)
 }
 
-/// What a compaction would come to.
+/// The result of a dry-run compaction.
 pub fn dry_run(look: &Look, notice: &Notice) -> Vec<Line<'static>> {
     let mut notice = notice.clone();
-    // What was not done cannot be undone.
+    // A dry run cannot be undone.
     notice.can_undo = false;
     notice.warnings.retain(|warning| !warning.repeats_the_notice());
     let mut lines = say(look, Role::Accent, &format!("Dry run, nothing was changed. {notice}"));
@@ -559,7 +559,7 @@ mod tests {
     use codelet_context::policy::Reason;
     use std::sync::Arc;
 
-    /// A session in which files with long names were read, and which was compacted.
+    /// A compacted session in which files with long names were read.
     fn session() -> Session {
         let parts = Parts {
             model: Arc::new(Scripted::new(Profile::unknown("a-vendor/a-model-with-a-long-name"), [])),

@@ -1,5 +1,5 @@
-//! What has happened and is not on the terminal yet. A terminal takes less than a fast model brings; if the session went on
-//! all the same, an interruption would come when all is there and paid, long before it is seen.
+//! Events that are not on the terminal yet. A terminal takes less than a fast model produces; without this limit, an
+//! interrupt would arrive only after everything was generated and paid for, long before it is visible.
 
 use codelet_agent::event::Event;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// So many bytes may wait.
+/// Maximum number of waiting bytes.
 const MOST: usize = 128 * 1024;
-/// A terminal that shows nothing for so long was stopped, and the session goes on without it.
+/// A terminal that shows nothing for this long was stopped, and the session goes on without it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The same at both ends: the session's and the terminal's.
+/// Shared by both ends, the session and the terminal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backlog(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Bytes that were told and not heard.
+    /// Bytes sent and not received.
     told: AtomicUsize,
     /// Bytes of lines that are finished and not drawn.
     finished: AtomicUsize,
@@ -27,17 +27,17 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// The terminal is told of this.
+    /// Counts an event sent to the terminal.
     pub(crate) fn tell(&self, event: &Event) {
         self.0.told.fetch_add(weight(event), Ordering::Relaxed);
     }
 
-    /// The terminal has heard of this.
+    /// Counts an event received by the terminal.
     pub(crate) fn hear(&self, event: &Event) {
         self.0.told.fetch_sub(weight(event), Ordering::Relaxed);
     }
 
-    /// Finished lines of so many bytes wait to be drawn.
+    /// Sets the number of bytes of finished lines that wait to be drawn.
     pub(crate) fn set_finished(&self, bytes: usize) {
         self.0.finished.store(bytes, Ordering::Relaxed);
         if self.has_room() {
@@ -51,7 +51,7 @@ impl Backlog {
         waiting.told.load(Ordering::Relaxed) + waiting.finished.load(Ordering::Relaxed) <= MOST
     }
 
-    /// Waits until there is room for more, or the terminal shows nothing any more.
+    /// Waits until there is room for more, or the terminal has stopped showing anything.
     pub(crate) async fn room(&self) {
         let room = async {
             while !self.has_room() && !self.0.is_stopped.load(Ordering::Relaxed) {
@@ -64,7 +64,7 @@ impl Backlog {
     }
 }
 
-/// About how much there is to be shown of an event, in bytes.
+/// The approximate size of an event's visible text, in bytes.
 fn weight(event: &Event) -> usize {
     match event {
         Event::Text(text) | Event::Thinking(text) | Event::ToolPrinted { text, .. } => text.len(),
@@ -97,7 +97,7 @@ mod tests {
             events.iter().for_each(|event| backlog.tell(event));
             let mut room = pin!(backlog.room());
             assert!(!is_ready(&mut room).await);
-            // What was heard waits to be drawn.
+            // Received events wait to be drawn.
             events.iter().for_each(|event| backlog.hear(event));
             backlog.set_finished(MOST + 1);
             assert!(!is_ready(&mut room).await);
@@ -111,7 +111,7 @@ mod tests {
         run(async {
             let backlog = Backlog::default();
             backlog.set_finished(MOST + 1);
-            // This takes as long as the patience.
+            // This takes `PATIENCE`.
             backlog.room().await;
             assert!(is_ready(&mut pin!(backlog.room())).await);
             backlog.set_finished(0);

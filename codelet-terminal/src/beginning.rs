@@ -1,4 +1,4 @@
-//! Before a session can begin: the terminal is there, keys are heard, and what is said waits.
+//! Startup: the terminal is taken, keys are handled and input is queued before the session is ready.
 
 use crate::answers;
 use crate::chat::Left;
@@ -8,7 +8,7 @@ use crate::render::look::Role;
 use codelet_agent::interrupt::Interrupt;
 use std::pin::Pin;
 
-/// What is there at once, so that nothing needs to be said of it.
+/// Returns the result if it is ready immediately, so that no activity needs to be shown.
 pub(crate) async fn at_once<T>(work: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Option<T> {
     tokio::select! {
         biased;
@@ -17,7 +17,7 @@ pub(crate) async fn at_once<T>(work: Pin<&mut (impl Future<Output = T> + ?Sized)
     }
 }
 
-/// Waits for what comes first, which is skipped when somebody interrupts it. Says how the session was left if it was.
+/// Waits for `work`; an interrupt throws `skip`. Also returns how the user left, if they did.
 pub(crate) async fn wait<T>(
     front: &mut impl Front,
     mut work: Pin<&mut impl Future<Output = T>>,
@@ -33,7 +33,7 @@ pub(crate) async fn wait<T>(
         };
         match wish {
             Wish::Interrupt => skip.throw(),
-            // There is no session yet of which it could be changed.
+            // There is no session yet whose permission could change.
             Wish::Permit => {}
             Wish::Leave => left = Some(Left::Left),
             Wish::Gone(status) => left = Some(Left::Gone(status)),

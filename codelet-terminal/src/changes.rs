@@ -1,4 +1,4 @@
-//! What is not committed, as lines: file by file, as changes to a file are shown anywhere else.
+//! Uncommitted changes as lines, in the same layout as all other changes to files.
 
 use crate::answers::say;
 use crate::render::clean::clean;
@@ -10,15 +10,15 @@ use codelet_agent::environment::Uncommitted;
 use codelet_text::unified;
 use ratatui::text::{Line, Span};
 
-/// Lines of the text of one file, and of all, that are shown.
+/// Maximum lines shown for one file, and for all.
 const OF_A_FILE: usize = 200;
 const OF_ALL: usize = 600;
-/// Names of new files that are listed.
+/// New file names that are listed.
 const NAMED: usize = 50;
-/// What each file's part of the text begins with.
+/// The beginning of each file's part of the diff.
 const BEGINS: &str = "diff --git ";
 
-/// The changes, of all files or the one that was asked for, and behind them the files that git does not know.
+/// The changes to all files or to the requested one, followed by untracked files.
 pub(crate) fn lines(look: &Look, told: &Uncommitted, asked: Option<&str>) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut left = OF_ALL;
@@ -81,20 +81,20 @@ fn head(file: &str) -> impl Iterator<Item = &str> {
     file.lines().take_while(|line| !line.starts_with("@@ "))
 }
 
-/// The file's name, as it is now, or was.
+/// The file's current name, or its last one.
 fn name(file: &str) -> String {
     let of = |begins: &str| head(file).find_map(|line| line.strip_prefix(begins));
     let name = of("+++ b/").or(of("--- a/")).or(of("rename to "));
     let name = name.or_else(|| {
-        // The same name stands twice here.
+        // This line contains the same name twice.
         let both = head(file).next()?.strip_prefix(BEGINS)?;
         both.get(2..both.len() / 2)
     });
-    // Git ends a name that has a space in it with a tab.
+    // Git appends a tab to a name that contains a space.
     name.unwrap_or_default().trim_end_matches('\t').to_owned()
 }
 
-/// Git's words about a mode that changes, or that is no plain file's.
+/// Git's description of a mode that changes, or that is not a regular file's.
 fn mode(file: &str) -> Option<String> {
     let is_told = |line: &&str| {
         line.starts_with("old mode ")
@@ -109,7 +109,7 @@ fn mode(file: &str) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// What became of a file of which no line is shown.
+/// Describes a change without visible lines.
 fn what(file: &str) -> &'static str {
     let has = |begins: &str| head(file).any(|line| line.starts_with(begins));
     if has("Binary files ") {

@@ -1,4 +1,4 @@
-//! The session as somebody lives in it: what they say is done, one thing after the other, while the front stays awake.
+//! The interactive session: handles one input after the other while the front end stays responsive.
 
 mod commands;
 mod commit;
@@ -41,78 +41,78 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-/// Who leaves waits at most so long for what still runs.
+/// Maximum time to wait for running work when the user leaves.
 const PARTING: Duration = Duration::from_millis(500);
 
-/// Asks for the model of this name; what is waited for meanwhile goes to the other end.
+/// Connects to the model of this name; progress messages go to the sender.
 pub type Connect = Box<dyn Fn(String, UnboundedSender<String>) -> LocalBoxFuture<'static, Result<Found, String>>>;
 
-/// What was found under the name of a model.
+/// The result of looking up a model by name.
 pub enum Found {
     /// The model.
     Model {
-        /// Who is asked.
+        /// The model to send requests to.
         model: Box<dyn Model>,
-        /// Where, without secrets.
+        /// The address, without secrets.
         address: String,
     },
-    /// Nothing is changed unless the same is asked for again: why.
+    /// Nothing is changed until the same request is repeated: the reason.
     Held(String),
 }
-/// Writes a session to a file of this name; says what was written.
+/// Writes a session to a file of this name; returns a message about what was written.
 pub type Export = Arc<dyn Fn(&str, &Session) -> Result<String, String> + Send + Sync>;
-/// Reads a file of the workspace, so many bytes at most.
+/// Reads a file of the workspace, up to this many bytes.
 pub type ReadFile = Box<dyn Fn(&str, usize) -> Result<String, String>>;
-/// Makes a prompt of what somebody has said to this model, with the pictures that it mentions.
+/// Makes a prompt for this model from the user's input, with the images that it mentions.
 pub type Attach = Box<dyn Fn(String, &Profile) -> Attached>;
 
-/// A prompt, and what is to be told of it before it is sent.
+/// A prompt with its attachments, and the messages to show before it is sent.
 pub struct Attached {
     /// The prompt.
     pub prompt: Prompt,
-    /// The pictures that go with it; none where there are none.
+    /// A message about the attached images, if any.
     pub told: Option<String>,
-    /// What does not go with it, and why.
+    /// What could not be attached, and why.
     pub warnings: Vec<String>,
 }
 
-/// What a session needs of the world and cannot reach itself.
+/// The outside world as a session needs it.
 pub struct Reach {
     /// Connects to another model.
     pub connect: Connect,
-    /// Writes the conversation to a file.
+    /// Exports the conversation to a file.
     pub export: Export,
-    /// Reads a file that is to be pinned.
+    /// Reads a file to be pinned.
     pub read_file: ReadFile,
-    /// Makes a prompt with its pictures.
+    /// Makes a prompt with its images.
     pub attach: Attach,
     /// Runs the command lines that the user types.
     pub shell: Arc<dyn Tool>,
-    /// Tells the tools how far they may go.
+    /// Applies a permission to the tools.
     pub permit: Box<dyn Fn(Permission)>,
-    /// Who asks for permission.
+    /// The gate that asks for permission.
     pub gate: Asking,
-    /// Where the questions arrive.
+    /// The gate's questions.
     pub questions: UnboundedReceiver<Question>,
-    /// Where the session works.
+    /// The files and git around the session.
     pub world: Arc<dyn Surroundings>,
-    /// Who offers prompts as commands.
+    /// The source of prompts that can be used as commands.
     pub prompts: Arc<dyn PromptSource>,
-    /// Models that are known by name.
+    /// Known model names.
     pub models: Vec<String>,
-    /// The thinking effort that the user wants, of each model that takes it.
+    /// The thinking effort that the user wants of every model that supports one.
     pub effort: Option<Effort>,
-    /// Who stands beside the user in commits, as `Name <address>`.
+    /// The co-author of commits, as `Name <address>`.
     pub co_author: Option<String>,
 }
 
-/// A session that is over.
+/// A finished session.
 pub struct Lived {
-    /// How it was left.
+    /// How the user left it.
     pub left: Left,
-    /// How its last prompt ended; none if nothing was asked.
+    /// How its last prompt ended; none without a prompt.
     pub ending: Option<Ending>,
-    /// What became of the last command, if nothing but leaving was said behind it and it was not done.
+    /// Why the last command was not done, if the user then did nothing but leave.
     pub missed: Option<Missed>,
     /// The session.
     pub session: Session,
@@ -121,9 +121,9 @@ pub struct Lived {
 /// Why a command was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missed {
-    /// It could not be, as it was said.
+    /// The command was invalid or impossible.
     Refused,
-    /// A command line of the user's ran, and failed.
+    /// A shell command of the user failed.
     Failed,
 }
 
@@ -132,13 +132,13 @@ pub enum Missed {
 pub enum Left {
     /// Its user has left.
     Left,
-    /// The terminal is gone or a signal came: the status to end with.
+    /// The terminal is gone or a signal arrived: the exit status.
     Gone(u8),
-    /// What is shown could not be written, and not because nobody reads it.
+    /// The output could not be written, for a reason other than a closed reader.
     Unwritable(std::io::ErrorKind),
 }
 
-/// A session with its front.
+/// A session with its front end.
 pub(crate) struct Chat<F> {
     pub session: Session,
     pub reach: Reach,
@@ -146,21 +146,21 @@ pub(crate) struct Chat<F> {
     left: Option<Left>,
     ending: Option<Ending>,
     missed: Option<Missed>,
-    /// Idle requests since the last prompt; none once one has failed, so that no more are made.
+    /// Idle keep-alive requests since the last prompt; none after one has failed, so that no more are made.
     idle: Option<u32>,
-    /// The commit that was shown and is neither made nor given up.
+    /// The commit that was shown and is neither made nor dropped.
     proposed: Option<Proposed>,
 }
 
-/// What came of something that took its time.
+/// The outcome of a longer piece of work.
 struct Came<T> {
-    /// Its end; none if somebody left and it did not end in time.
+    /// Its result; none if the user left and it did not finish in time.
     done: Option<T>,
     was_interrupted: bool,
 }
 
 impl<F: Front> Chat<F> {
-    /// A session that begins; one that was left before ends at once.
+    /// A new session; with `left` set, it ends at once.
     pub fn new(session: Session, reach: Reach, front: F, left: Option<Left>) -> Self {
         Chat {
             session,
@@ -174,7 +174,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Does what is said, this first, until somebody leaves.
+    /// Handles input, starting with `opening`, until the user leaves.
     pub async fn live(mut self, opening: Option<String>) -> Lived {
         self.front.offer(self.reach.prompts.prompts());
         self.front.permits(self.reach.gate.permission());
@@ -203,7 +203,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Waits for somebody to say something. If they take long, the provider's cache is kept alive, where they want that.
+    /// Waits for the next wish. If none arrives in time, keeps the provider's cache alive, if the user wants that.
     async fn wait(&mut self) {
         let due = self.idle.and_then(|_| self.session.keep_alive_after());
         let wish = tokio::select! {
@@ -213,7 +213,7 @@ impl<F: Front> Chat<F> {
         };
         match wish {
             Wish::Say(said) => self.take(&said).await,
-            // What was shown lags behind what has happened.
+            // The display lags behind the events.
             Wish::Interrupt if matches!(self.ending, Some(Ending::Answered(_))) => {
                 self.say(Role::Dim, "Nothing was interrupted: the answer was complete.");
             }
@@ -225,11 +225,11 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Does one thing that was said.
+    /// Handles one input.
     async fn take(&mut self, said: &str) {
         let read = command::read(said);
         let shown = self.session.hidden(said);
-        // Leaving does not make good what was said before it.
+        // Leaving does not clear the failure of the command before it.
         let is_leaving = matches!(read, Said::Nothing | Said::Command(Name::Exit, _));
         self.missed.take_if(|_| !is_leaving);
         match read {
@@ -273,7 +273,8 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// The command of a file of the user's that has taken the place of this one; none where this one is the answer to what it has shown.
+    /// Returns the user's own command that replaces this one; none while the input may answer the commit that this one
+    /// has proposed.
     fn replacing(&self, name: Name) -> Option<&'static str> {
         let prompts = self.reach.prompts.prompts();
         let replaced = command::COMMANDS
@@ -282,8 +283,8 @@ impl<F: Front> Chat<F> {
         replaced.filter(|_| self.proposed.is_none()).map(|entry| entry.word)
     }
 
-    /// Does something that takes its time, while the front stays awake: its keys are heard, its questions asked, what
-    /// happens is shown.
+    /// Runs a longer piece of work while the front end stays responsive: handles keys, asks questions, and shows
+    /// events.
     async fn run<T>(
         &mut self,
         doing: Doing,
@@ -292,7 +293,7 @@ impl<F: Front> Chat<F> {
         let interrupt = Interrupt::new();
         let (events, happened) = mpsc::unbounded_channel();
         let mut listener = move |event: Event| {
-            // Once nobody listens, there is nobody to tell.
+            // The receiver may be gone.
             let _ = events.send(event);
         };
         let glances = self.session.glances();
@@ -309,7 +310,7 @@ impl<F: Front> Chat<F> {
         meanwhile.front.doing(doing);
         let working = work(&mut self.session, &interrupt, &mut listener);
         let done = meanwhile.attend(working, &mut shown, &interrupt).await;
-        // Who asked for a look and was not let in has it now.
+        // Glances that were requested but not served during the run are answered now.
         glances.answer(&self.session);
         while let Ok(lines) = shown.try_recv() {
             self.front.print(lines);
@@ -321,7 +322,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Carries a prompt to its end, or the last one once more.
+    /// Runs a prompt to its end; without one, retries the last.
     async fn carry(&mut self, prompt: Option<Prompt>) {
         self.idle = Some(0);
         let carried = self.run(Doing::Run, async |session, interrupt, listener| match prompt {
@@ -329,7 +330,7 @@ impl<F: Front> Chat<F> {
             None => session.retry(interrupt, listener).await,
         });
         let ending = carried.await.done.flatten();
-        // How it ended was told by the last event. What was typed ahead was meant for an answer that did not come.
+        // The last event has reported how it ended. Input typed ahead was meant for an answer that did not come.
         if !matches!(ending, Some(Ending::Answered(_))) {
             self.front.give_back(&|said| self.session.hidden(said));
         }
@@ -339,8 +340,8 @@ impl<F: Front> Chat<F> {
         self.ending = Some(ending.unwrap_or(Ending::Interrupted));
     }
 
-    /// Sends a prompt of a file or a server, once it is shown. The pictures that are named behind the command go with it, and those
-    /// that a file may name; what a server names is never read.
+    /// Sends a prompt of a file or a server after showing it. Attaches the images named in the arguments, and those
+    /// that a file may name; files named by a server are never read.
     async fn offered(&mut self, command: &str, words: &str, typed: &str) {
         let source = Arc::clone(&self.reach.prompts);
         let fetched = self.run(Doing::Prompt, async |_, interrupt, _| {
@@ -370,7 +371,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Reads the prompts of servers again where they may have changed.
+    /// Refreshes the servers' prompts if they may have changed.
     async fn refresh_prompts(&mut self) {
         let source = Arc::clone(&self.reach.prompts);
         let before = source.prompts();
@@ -401,7 +402,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// The prompt with the pictures that it mentions, as they are now; says which ones go with it.
+    /// Makes a prompt with the images that it mentions, as they are now; reports which ones are attached.
     fn attach(&mut self, text: String) -> Prompt {
         let attached = (self.reach.attach)(text, self.session.model().profile());
         if let Some(told) = attached.told {
@@ -413,7 +414,7 @@ impl<F: Front> Chat<F> {
         attached.prompt
     }
 
-    /// Keeps the provider's cache from expiring, and says what that cost.
+    /// Keeps the provider's cache from expiring, and reports the cost.
     async fn keep_alive(&mut self) {
         let before = *self.session.bill();
         let kept = self.run(Doing::KeepAlive, async |session, interrupt, listener| {
@@ -422,7 +423,7 @@ impl<F: Front> Chat<F> {
         let kept = kept.await;
         let bill = self.session.bill();
         let read = bill.usage.prompt() - before.usage.prompt();
-        // What no provider has counted is no figure to name.
+        // Only tokens that a provider has counted are named.
         let (sent, estimated) = (count(read, "token"), bill.estimated - before.estimated);
         let sent = if read == 0 { "the whole prompt" } else { &sent };
         let cost = match bill.requests > before.requests && bill.unpriced == before.unpriced {
@@ -444,7 +445,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Runs a command line of the user's.
+    /// Runs a shell command of the user.
     async fn shell(&mut self, line: &str) {
         let tool = Arc::clone(&self.reach.shell);
         let ran = self.run(Doing::Shell, async |session, interrupt, listener| {
@@ -486,7 +487,7 @@ impl<F: Front> Chat<F> {
         self.interrupted(ran.was_interrupted);
     }
 
-    /// Whoever interrupts something that is no run of the model stops what was said behind it too.
+    /// An interrupt of anything other than a model run also returns the queued input.
     fn interrupted(&mut self, was_interrupted: bool) {
         if was_interrupted {
             self.front.give_back(&|said| self.session.hidden(said));
@@ -499,7 +500,7 @@ impl<F: Front> Chat<F> {
         self.front.print(answers::say(&look, role, text));
     }
 
-    /// Says why a command cannot be done.
+    /// Reports why a command cannot be done.
     fn refuse(&mut self, role: Role, why: &str) {
         self.missed = Some(Missed::Refused);
         self.say(role, why);
@@ -526,12 +527,12 @@ impl<F: Front> Chat<F> {
     }
 }
 
-/// What goes on beside something that takes its time.
+/// Everything that is handled while longer work runs.
 struct Meanwhile<'a, F> {
     doing: Doing,
     happened: UnboundedReceiver<Event>,
     glances: Glances<Session>,
-    /// Where those who were let in have their lines shown.
+    /// Receives the lines of commands that look at the session during a run.
     show: UnboundedSender<Vec<Line<'static>>>,
     front: &'a mut F,
     reach: &'a mut Reach,
@@ -539,7 +540,7 @@ struct Meanwhile<'a, F> {
 }
 
 impl<F: Front> Meanwhile<'_, F> {
-    /// Waits for the work. `None` if somebody left and it did not end in time.
+    /// Waits for the work. Returns `None` if the user left and it did not finish in time.
     async fn attend<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -562,7 +563,7 @@ impl<F: Front> Meanwhile<'_, F> {
             };
             let wish = tokio::select! {
                 biased;
-                // What somebody wants goes ahead of whatever happens, however much that is.
+                // The user's wishes come before events, however many there are.
                 wish = self.front.next(), if self.left.is_none() => wish,
                 Some(event) = self.happened.recv() => {
                     self.front.on(event);
@@ -597,7 +598,7 @@ impl<F: Front> Meanwhile<'_, F> {
             Wish::Say(said) if self.front.keeps_order() => self.queue(said, interrupt),
             Wish::Say(said) => match command::read(&said) {
                 Said::Command(Name::Exit, _) => self.leave(Left::Left, interrupt),
-                // All of it would tear what streams.
+                // Unfolding everything would break up the streaming text.
                 Said::Command(Name::More, arguments) if arguments.is_empty() => self.front.unfold(false),
                 Said::Command(Name::Help, _) => {
                     let lines = answers::help(&self.front.look(), &self.reach.prompts.prompts());
@@ -611,13 +612,13 @@ impl<F: Front> Meanwhile<'_, F> {
                 Said::Command(Name::Plan, arguments) if plan::wanted(&arguments) == Wanted::Enter => {
                     go_as_far_as(Permission::Plan, self.reach, self.front);
                 }
-                // What a compaction would come to is not known while another one is under way.
+                // A dry run has no meaningful result during a compaction.
                 Said::Command(Name::Compact, _) if self.doing == Doing::Compaction => self.queue(said, interrupt),
                 Said::Command(name, arguments) if only_looks(name, &arguments) => {
                     let looking = Looking::from(&self.front.look(), self.reach, self.doing);
                     let show = self.show.clone();
                     self.glances.ask(move |session| {
-                        // Whoever has left meanwhile sees nothing.
+                        // The receiver is gone if the user has left.
                         let _ = show.send(either(looking.at(session, name, &arguments)));
                     });
                 }
@@ -628,7 +629,7 @@ impl<F: Front> Meanwhile<'_, F> {
 
     fn queue(&mut self, said: String, interrupt: &Interrupt) {
         self.front.queue(said);
-        // Nobody waits for the cache once there is something to be done.
+        // Keeping the cache alive is pointless once there is something to do.
         if self.doing == Doing::KeepAlive {
             interrupt.throw();
         }
@@ -641,7 +642,7 @@ impl<F: Front> Meanwhile<'_, F> {
     }
 }
 
-/// So long from now; without end where nobody says how long.
+/// Sleeps for this time; forever without one.
 async fn sleep(time: Option<Duration>) {
     match time {
         Some(time) => tokio::time::sleep(time).await,

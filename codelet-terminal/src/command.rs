@@ -1,4 +1,4 @@
-//! The commands that begin with a slash, each with a line of help, and what a line means that somebody has sent.
+//! The slash commands, each with a line of help, and the parser of user input.
 
 use codelet_agent::prompts::{self, PromptSpec};
 use codelet_text::near;
@@ -6,81 +6,81 @@ use codelet_text::near;
 /// A command of the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
-    /// What fills the window.
+    /// Shows what fills the context window.
     Context,
-    /// Compact.
+    /// Compacts the conversation.
     Compact,
-    /// Take the last compaction back.
+    /// Undoes the last compaction.
     UndoCompact,
-    /// What a compaction has left in place of older messages.
+    /// Shows the summary that replaced older messages.
     Summary,
-    /// Keep something whatever is compacted.
+    /// Pins something so that no compaction removes it.
     Pin,
-    /// Let go of it.
+    /// Unpins it.
     Unpin,
-    /// Show something that left the window.
+    /// Shows something that was removed from the context.
     Recall,
-    /// When and why it left.
+    /// Shows when and why it was removed.
     Why,
-    /// What the session has cost.
+    /// Shows the cost of the session.
     Cost,
-    /// Which model is asked.
+    /// Shows or changes the model.
     Model,
-    /// How much the model thinks.
+    /// Shows or changes the thinking effort.
     Effort,
-    /// What may be done without asking.
+    /// Shows or changes the permission.
     Permission,
-    /// Only look, and make a plan.
+    /// Plan mode: only look, and make a plan.
     Plan,
-    /// What is not committed.
+    /// Shows the uncommitted changes.
     Diff,
-    /// Commit it.
+    /// Commits them.
     Commit,
-    /// What is to be done.
+    /// Shows the to-do list.
     Todo,
-    /// What the model wrote down.
+    /// Shows the model's notes.
     Notes,
-    /// Send the last prompt again.
+    /// Sends the last prompt again.
     Retry,
-    /// Begin anew.
+    /// Starts over.
     Clear,
-    /// Go back to an earlier prompt.
+    /// Goes back to an earlier prompt.
     Rewind,
-    /// Take that back.
+    /// Undoes /clear, /retry or /rewind.
     Undo,
-    /// Show in full what was folded.
+    /// Shows folded output in full.
     More,
-    /// Put the last answer into the clipboard.
+    /// Copies the last answer to the clipboard.
     Copy,
-    /// Write the conversation to a file.
+    /// Exports the conversation to a file.
     Export,
-    /// This list.
+    /// Shows the help.
     Help,
-    /// Leave.
+    /// Leaves the session.
     Exit,
 }
 
-/// What is said of a command.
+/// The description of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Which one.
+    /// The command.
     pub name: Name,
-    /// How it is written, without the slash.
+    /// Its name, without the slash.
     pub word: &'static str,
-    /// What may stand behind it.
+    /// Its arguments, in usage notation.
     pub arguments: &'static str,
     /// One line of help.
     pub help: &'static str,
 }
 
 impl Entry {
-    /// Whether a command of the user's own files may take its place. Messages and questions of a session lead to the other commands, and
-    /// would lead to a prompt then.
+    /// Returns whether a user's own command file may replace it. Messages and questions of a session refer to the other
+    /// commands; replacing one would make them lead to a prompt.
     pub fn yields(&self) -> bool {
         self.name == Name::Commit
     }
 
-    /// Whether one of these has taken its place. A session offers no others of its name.
+    /// Returns whether one of these prompts has replaced it. A session offers no other prompts of its name.
     pub(crate) fn is_replaced(&self, prompts: &[PromptSpec]) -> bool {
         prompts
             .iter()
@@ -88,7 +88,7 @@ impl Entry {
     }
 }
 
-/// All commands, in the order in which they are listed.
+/// All commands, in the order of the help.
 pub const COMMANDS: [Entry; 26] = [
     entry(
         Name::Context,
@@ -222,33 +222,33 @@ const fn entry(name: Name, word: &'static str, arguments: &'static str, help: &'
     }
 }
 
-/// What somebody has said.
+/// Parsed user input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Said {
     /// A prompt for the model.
     Prompt(String),
     /// A command line for the shell.
     Shell(String),
-    /// A command, with what stands behind it.
+    /// A command, with its arguments.
     Command(Name, String),
-    /// The command of a server's prompt, with what stands behind it. Whether there is such a prompt is not known here.
+    /// The command of a server's prompt, with its arguments. It is not checked here that the prompt exists.
     Offered(String, String),
-    /// A command with something behind it that it does not take: why it is not done, in a sentence.
+    /// A command with arguments that it does not take: the reason for the refusal, in a sentence.
     Refused(String),
-    /// A slash and a word that is no command of the session's own, with what stands behind it, and the one that may have been meant.
-    /// Whether a file has a command of this name is not known here.
+    /// A slash and a word that is no built-in command, with its arguments and the closest built-in command. It is not
+    /// checked here that a command file has this name.
     Unknown(String, String, Option<&'static str>),
-    /// Nothing.
+    /// Empty input.
     Nothing,
 }
 
-/// Reads what was sent.
+/// Parses user input.
 pub fn read(text: &str) -> Said {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Said::Nothing;
     }
-    // Many keyboards and habits begin a line with a capital.
+    // Many keyboards and habits capitalise the first letter of a line.
     let is = |word: &str| trimmed.eq_ignore_ascii_case(word);
     if is("exit") || is("quit") {
         return Said::Command(Name::Exit, String::new());
@@ -262,12 +262,12 @@ pub fn read(text: &str) -> Said {
     let Some(rest) = trimmed.strip_prefix('/') else {
         return Said::Prompt(text.to_owned());
     };
-    // None of the session's own commands has such a form.
+    // No built-in command has this form.
     if let Some((command, words)) = prompts::command(trimmed) {
         return Said::Offered(command.to_owned(), words.to_owned());
     }
     let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    // A path is no command: `/etc/hosts is wrong` is said to the model.
+    // A path is no command: `/etc/hosts is wrong` is a prompt.
     if word.contains(['/', '.']) || word.is_empty() {
         return Said::Prompt(text.to_owned());
     }
@@ -282,10 +282,11 @@ pub fn read(text: &str) -> Said {
     }
 }
 
-/// Has a compaction only tried.
+/// Makes a compaction a dry run.
 const DRY_RUN: &str = "--dry-run";
 
-/// A command with these arguments, if it takes them: one that was meant in another way is not to be done in this one.
+/// Returns a command with these arguments, or a refusal if it does not take them, so that nothing is done that was not
+/// meant.
 fn given(entry: &Entry, word: &str, arguments: &str) -> Said {
     let why = match entry.name {
         _ if arguments.is_empty() => None,
@@ -303,7 +304,7 @@ fn given(entry: &Entry, word: &str, arguments: &str) -> Said {
     }
 }
 
-/// The instructions of a compaction that is only to be tried; none if it is to be done.
+/// The instructions of a dry-run compaction; `None` if it is no dry run.
 pub(crate) fn dry_run(arguments: &str) -> Option<&str> {
     let before = arguments
         .strip_prefix(DRY_RUN)
@@ -314,12 +315,12 @@ pub(crate) fn dry_run(arguments: &str) -> Option<&str> {
     before.or(behind).map(str::trim)
 }
 
-/// A word among the instructions of a compaction that was meant as a flag: any that begins them like one, and at their
-/// end, where they may speak of flags, what resembles the one that there is.
+/// Finds a word among the instructions of a compaction that was meant as a flag: a first word with a leading dash, or a
+/// last word that resembles the existing flag. In other places the instructions may mention flags.
 fn mistaken_flag(arguments: &str) -> Option<String> {
     let words: Vec<&str> = arguments.split_whitespace().collect();
     let (first, last) = (words.first()?, words.last()?);
-    // Some keyboards make one dash of two.
+    // Some keyboards turn two dashes into one.
     let is_dash = |c: char| matches!(c, '-' | '–' | '—' | '−');
     let is_meant = |word: &str| {
         let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
@@ -334,7 +335,7 @@ fn mistaken_flag(arguments: &str) -> Option<String> {
     (is_first || is_last).then(|| flag.chars().take(40).collect())
 }
 
-/// The command that may have been meant.
+/// The closest command.
 fn nearest(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
     let begun = COMMANDS.iter().find(|entry| entry.word.starts_with(&word));

@@ -9,31 +9,31 @@ use codelet_agent::commit::{Change, Changed, Committable, Made};
 use ratatui::text::{Line, Span};
 use std::collections::BTreeSet;
 
-/// Files that are listed, and of those that stay out.
+/// Files that are listed, and files left out that are listed.
 const LISTED_FILES: usize = 40;
 const LEFT_OUT: usize = 8;
-/// Lines of what hooks have printed that are shown.
+/// Lines of hook output that are shown.
 const PRINTED: usize = 20;
 
-/// What is said where the message stands in the user's line, and where it does not.
+/// The instructions when the message is prefilled in the input, and when it is not.
 pub(crate) const FILLED: &str =
     "Enter commits with the message below; change it first if you like; Esc leaves it. Nothing is pushed.";
 pub(crate) const LISTED: &str = "/commit accept commits with this message; /commit accept MESSAGE with yours; anything else leaves it. Nothing is pushed.";
 
-/// What stands before the files that no tool of the session has written.
+/// The heading for files that no tool of the session has written.
 const OTHERS: &str =
     "Changed by you or by a command, not by Edit or Write (`! git add` of the others leaves these out):";
 
-/// What `/commit` is to do.
+/// The action of `/commit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted<'a> {
-    /// To have a message proposed; these words say what of.
+    /// Propose a message; these words are instructions for it.
     Propose(&'a str),
-    /// To commit, with this message where it is not empty.
+    /// Commit, with this message unless it is empty.
     Accept(&'a str),
 }
 
-/// Reads what stands behind `/commit`.
+/// Parses the arguments of `/commit`.
 pub(crate) fn wanted(arguments: &str) -> Wanted<'_> {
     let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
     match word.eq_ignore_ascii_case("accept") {
@@ -42,7 +42,7 @@ pub(crate) fn wanted(arguments: &str) -> Wanted<'_> {
     }
 }
 
-/// The message with a line for whoever has helped.
+/// The message with a co-author line.
 pub(crate) fn with_co_author(message: &str, co_author: Option<&str>) -> String {
     match co_author {
         Some(author) => format!("{}\n\nCo-authored-by: {author}", message.trim_end()),
@@ -50,7 +50,7 @@ pub(crate) fn with_co_author(message: &str, co_author: Option<&str>) -> String {
     }
 }
 
-/// What would go in, what would not, and what git would start.
+/// The files that would be committed, those left out, and the hooks and programs that git would run.
 pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let place = match (&commit.branch, &commit.head) {
@@ -60,7 +60,7 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
     };
     let head = format!("Commit {place}, by {}", clean(&commit.author, 1));
     lines.extend(say(look, Role::Strong, &head));
-    // What was staged somebody has chosen.
+    // Staged files were chosen by the user.
     let is_chosen = |file: &Changed| commit.is_staged || file.is_written_here;
     let (chosen, others): (Vec<_>, Vec<_>) = commit.files.iter().partition(|file| is_chosen(file));
     let first_of_others = chosen.len();
@@ -144,7 +144,7 @@ pub(crate) fn lines(look: &Look, commit: &Committable, is_shut_in: bool) -> Vec<
     lines
 }
 
-/// The message, where it stands nowhere else.
+/// The message, for when it is not in the input.
 pub(crate) fn message(look: &Look, message: &str) -> Vec<Line<'static>> {
     let lines = message.lines().flat_map(|line| match line {
         "" => vec![Line::default()],
@@ -156,7 +156,7 @@ pub(crate) fn message(look: &Look, message: &str) -> Vec<Line<'static>> {
         .collect()
 }
 
-/// A commit that was made.
+/// The report of a commit that was made.
 pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message: &str) -> Vec<Line<'static>> {
     let shown_before: BTreeSet<&str> = commit.files.iter().map(|file| file.name.as_str()).collect();
     let made_of: BTreeSet<&str> = made.files.iter().map(String::as_str).collect();
@@ -172,7 +172,7 @@ pub(crate) fn committed(look: &Look, commit: &Committable, made: &Made, message:
         clean(&made.subject, 1)
     );
     lines.extend(say(look, Role::Good, &told));
-    // As git tells the subject: the first paragraph on one line.
+    // Git's subject: the first paragraph on one line.
     let paragraph = message.trim().lines().take_while(|line| !line.trim().is_empty());
     let subject = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
     let is_other = made.subject != subject;

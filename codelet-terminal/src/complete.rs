@@ -1,4 +1,4 @@
-//! Completion of what is being written: commands behind `/`, files behind `@`.
+//! Completion of the input: commands after `/`, files after `@`.
 
 use crate::command::{COMMANDS, Name};
 use codelet_agent::file_reference;
@@ -7,37 +7,37 @@ use codelet_agent::prompts::{PromptSpec, usage};
 /// Candidates that are shown.
 pub const SHOWN: usize = 8;
 
-/// Something that may be meant.
+/// A completion candidate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// What is written if it is chosen.
+    /// The text inserted if it is chosen.
     pub text: String,
-    /// What is said of it.
+    /// Its description.
     pub help: String,
-    /// Something has to be written behind it before it can be sent.
+    /// It needs an argument before it can be sent.
     pub wants_more: bool,
 }
 
-/// What may stand behind commands, as far as it is known in this session.
+/// Known arguments of commands in this session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Arguments {
     /// Models.
     pub models: Vec<String>,
     /// Efforts of the model.
     pub efforts: Vec<String>,
-    /// Prompts that can be gone back to, by their numbers, newest first.
+    /// Prompts that can be gone back to, with their numbers, newest first.
     pub prompts: Vec<(usize, String)>,
 }
 
 impl Arguments {
-    /// What may be written in this place behind a command, counted from 0, where these letters are. What is written already is nothing to
-    /// be completed.
+    /// Returns the candidates for the argument at `place`, counted from 0, of a command, given the letters typed so
+    /// far. A word that is already complete is no candidate.
     pub fn candidates(&self, word: &str, place: usize, letters: &str) -> Vec<Candidate> {
         let Some(entry) = COMMANDS.iter().find(|entry| entry.word.eq_ignore_ascii_case(word)) else {
             return Vec::new();
         };
         let known: Vec<(String, &str)> = match (entry.name, place) {
-            // Of several versions the newest is meant.
+            // Of several versions, the newest comes first.
             (Name::Model, 0) => self.models.iter().rev().map(|model| (model.clone(), "")).collect(),
             (Name::Effort, 0) => self.efforts.iter().map(|effort| (effort.clone(), "")).collect(),
             (Name::Rewind, 0) => {
@@ -51,7 +51,7 @@ impl Arguments {
                 .map(|word| (word.to_owned(), ""))
                 .collect(),
         };
-        // Of a model the provider's name is not what people type first.
+        // Model names are rarely typed from the provider's name on.
         let begins = |text: &str, letters: &str| match entry.name {
             Name::Model => text.contains(letters),
             _ => text.starts_with(letters),
@@ -70,8 +70,8 @@ impl Arguments {
     }
 }
 
-/// The words among the arguments of a command that are written as they are: `[plan | read]` has two in the first place, and what stands
-/// in brackets within stands behind them.
+/// The literal words in a command's usage at `place`: `[plan | read]` has two at place 0, and nested brackets belong to
+/// the next place.
 fn words_of(arguments: &str, place: usize) -> impl Iterator<Item = &str> {
     let is_word = |word: &str| word.starts_with("--") || word.bytes().all(|byte| byte.is_ascii_lowercase());
     let mut depth = 0_usize;
@@ -90,18 +90,18 @@ fn words_of(arguments: &str, place: usize) -> impl Iterator<Item = &str> {
     words.into_iter()
 }
 
-/// What can be completed before the cursor.
+/// The text before the cursor that can be completed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sought {
-    /// A command that begins so.
+    /// A command with this prefix.
     Command(String),
-    /// What stands behind this command in this place, and begins so.
+    /// The argument of this command at this place, with this prefix.
     Argument(String, usize, String),
-    /// A file whose name holds these letters; a quote before them is how a name with blanks begins.
+    /// A file whose name contains these letters; a leading quote begins a name with spaces.
     File(String),
 }
 
-/// What is sought, by the text before the cursor and whether that is all of the first line.
+/// Returns what can be completed, given the text before the cursor and whether that is all of the first line.
 pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     if is_first_line
         && let Some(word) = before.strip_prefix('/')
@@ -119,7 +119,7 @@ pub fn sought(before: &str, is_first_line: bool) -> Option<Sought> {
     Some(Sought::Argument(word.to_owned(), written.len(), letters.to_owned()))
 }
 
-/// The commands that begin so, or hold it; those of files and of servers' prompts come behind.
+/// Commands that begin with or contain the word, followed by those of files and servers' prompts.
 pub fn commands(word: &str, prompts: &[PromptSpec]) -> Vec<Candidate> {
     let word = &*word.to_lowercase();
     let mut own: Vec<_> = COMMANDS
@@ -152,7 +152,7 @@ pub fn commands(word: &str, prompts: &[PromptSpec]) -> Vec<Candidate> {
     own.chain(offered).collect()
 }
 
-/// The files that fit best, best first.
+/// The best matching files, best first.
 pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
     let letters: Vec<char> = letters.trim_start_matches('"').to_lowercase().chars().collect();
     let mut found: Vec<(i64, &String)> = all
@@ -175,11 +175,11 @@ pub fn files(letters: &str, all: &[String]) -> Vec<Candidate> {
         .collect()
 }
 
-/// How well the letters fit, in their order; `None` if one is missing. Letters count more where a word begins, next to
-/// each other, and in the file's own name.
+/// Scores a path for letters that must occur in this order; `None` if one is missing. Letters score higher at the
+/// beginning of a word, next to each other, and in the file name.
 fn score(letters: &[char], path: &str) -> Option<i64> {
     let name_at = path.rfind('/').map_or(0, |at| at + 1);
-    // The name is looked through first, since that is what people type.
+    // The file name is searched first, since that is what people type.
     let in_name = fit(letters, &path[name_at..]).map(|score| score + 40);
     in_name.or_else(|| fit(letters, path))
 }

@@ -1,4 +1,4 @@
-//! What `/copy` puts into the clipboard.
+//! The text that `/copy` puts on the clipboard.
 
 use crate::render::figures::count;
 use codelet_agent::session::Session;
@@ -6,18 +6,16 @@ use codelet_context::message::{Message, Part, Role};
 use codelet_text::unseen;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// The most bytes that are copied: xterm takes 100,000 of base64, others more.
+/// Maximum bytes copied: xterm accepts 100,000 bytes of base64, others more.
 pub(crate) const MOST: usize = 74_000;
 
-/// The last answer as the model wrote it, or its code block with this number, counted from 1; and what that is.
-///
-/// # Errors
-/// When there is none; the words are for the user.
+/// Returns the last answer as the model wrote it, or its code block with this number, counted from 1, with a
+/// description.
 pub(crate) fn of(session: &Session, number: &str) -> Result<(String, String), String> {
     let messages = session.conversation().history().messages();
     let mut answers = messages.iter().rev().map(|message| words(message));
     let answer = answers.find(|words| !words.trim().is_empty());
-    // Where it is pasted, a terminal obeys what a screen spells out.
+    // Hidden characters are removed: the shell it is pasted into would act on what the screen only spells out.
     let answer = plain(&answer.ok_or("There is no answer to copy.")?);
     if number.is_empty() {
         return Ok((answer, "the answer".to_owned()));
@@ -33,13 +31,13 @@ pub(crate) fn of(session: &Session, number: &str) -> Result<(String, String), St
     }
 }
 
-/// A text without characters that are not seen, but for its blanks and line ends.
+/// Removes invisible characters except spaces, tabs and line ends.
 fn plain(text: &str) -> String {
     let is_seen = |c: &char| matches!(c, '\n' | '\t') || !c.is_control() && !unseen::hides(*c);
     text.chars().filter(is_seen).collect()
 }
 
-/// The words of an answer; empty of any other message.
+/// The text of an answer; empty for any other message.
 fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) if message.role == Role::Assistant => Some(text.body.as_str()),
@@ -48,7 +46,7 @@ fn words(message: &Message) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The blocks of code in a text in Markdown, without their fences.
+/// The code blocks of a Markdown text, without their fences.
 fn code_blocks(text: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut block: Option<String> = None;

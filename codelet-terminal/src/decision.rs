@@ -1,16 +1,16 @@
-//! Something that the session itself asks: what is to be done, of a few things with a letter each.
+//! A question of the session itself, answered by choosing one of several letters.
 
 use crate::keys::Key;
 use crate::letters::{Heard, Letters};
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// One of the things that may be done.
+/// One of the possible answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Alternative {
     /// The letter that chooses it.
     pub letter: char,
-    /// What it is, in a few words.
+    /// Its description, in a few words.
     pub words: String,
 }
 
@@ -21,17 +21,17 @@ impl Alternative {
     }
 }
 
-/// What is asked, with where the answer goes: the letter of what was chosen.
+/// A question with its alternatives and the channel for the letter that is chosen.
 pub(crate) struct Decision {
-    /// In a sentence.
+    /// The question, in a sentence.
     pub question: String,
-    /// What may be chosen.
+    /// The possible answers.
     pub alternatives: Vec<Alternative>,
     answer: oneshot::Sender<char>,
 }
 
 impl Decision {
-    /// A question, and where its answer arrives. Nothing arrives where it is left unanswered.
+    /// Returns a question and the receiver of its answer. If the question is dismissed, the channel closes without one.
     pub(crate) fn new(question: String, alternatives: Vec<Alternative>) -> (Self, oneshot::Receiver<char>) {
         let (answer, answered) = oneshot::channel();
         let decision = Decision {
@@ -47,7 +47,7 @@ impl Decision {
     }
 }
 
-/// A question that stands.
+/// A question that is shown to the user.
 pub(crate) struct Deciding {
     decision: Decision,
     pub letters: Letters,
@@ -65,28 +65,28 @@ impl Deciding {
         &self.decision
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns whether nobody waits for the answer any more.
     pub(crate) fn is_moot(&self) -> bool {
         self.decision.answer.is_closed()
     }
 
-    /// Whether this letter chooses something.
+    /// Returns whether this letter is one of the answers.
     pub(crate) fn is_offered(&self, letter: char) -> bool {
         self.decision.is_offered(letter)
     }
 
-    /// Takes a key that may answer.
+    /// Handles a key that may answer.
     pub(crate) fn key(&mut self, key: Key, now: Instant) -> Heard {
         let Deciding { decision, letters } = self;
         letters.key(key, now, |letter| decision.is_offered(letter))
     }
 
-    /// Answers; returns the question with what was chosen.
+    /// Sends the answer; returns the question with the chosen words.
     pub(crate) fn answer(self, letter: char) -> String {
         let chosen = self.decision.alternatives.iter().find(|it| it.letter == letter);
         let words = chosen.map_or("", |chosen| &*chosen.words);
         let told = format!("{} {words}", self.decision.question);
-        // Whoever asked may have left.
+        // The receiver may be gone.
         let _ = self.decision.answer.send(letter);
         told
     }

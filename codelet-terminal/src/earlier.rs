@@ -1,4 +1,4 @@
-//! How the conversation ended that a session goes on from, as it was seen then.
+//! The end of the conversation that a session continues, as it was displayed then.
 
 use crate::render::Renderer;
 use crate::render::look::{Look, Role};
@@ -6,27 +6,27 @@ use crate::render::markdown::Markdown;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
-/// Lines of the prompt that are shown, the first ones, …
+/// Lines of the prompt that are shown, from its beginning.
 const PROMPT: usize = 3;
-/// … and of the answer, the last ones.
+/// Lines of the answer that are shown, from its end.
 const ANSWER: usize = 8;
 /// Bytes at the end of an answer that are laid out.
 const LAID_OUT: usize = 16 * 1024;
 
-/// A conversation that a session goes on from.
+/// A conversation that a session continues.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Earlier {
-    /// The last prompt; empty where there is none.
+    /// The last prompt; empty if there is none.
     pub prompt: String,
-    /// What the model said last; empty where it said nothing.
+    /// The model's last answer; empty if there is none.
     pub answer: String,
-    /// What was taken over of it.
+    /// What was taken over from it.
     pub told: Vec<String>,
     /// What the user should know before going on.
     pub warnings: Vec<String>,
 }
 
-/// How it ended, in lines: the first of the prompt and the last of the answer.
+/// The end of a conversation in lines: the first of the prompt and the last of the answer.
 pub(crate) fn end(look: &Look, earlier: &Earlier) -> Vec<Line<'static>> {
     let mark = |out: &mut Vec<Line<'static>>| {
         let style = look.style(Role::Dim);
@@ -95,10 +95,10 @@ mod tests {
             "{lines:?}"
         );
         assert_eq!(lines.len(), 15);
-        // A blank line says nothing where something was left out.
+        // A blank line is pointless next to an omission.
         let lines = shown("Hello.", &"word\n\n".repeat(20));
         assert_eq!(lines[2..5], ["  …", "word", ""]);
-        // Only the end of a very long answer is laid out, and no terminal code of it comes through.
+        // Only the end of a very long answer is laid out, and no terminal code of it gets through.
         let lines = shown("a\u{1b}[31mb", &format!("{}\u{1b}[2J the end", "word ".repeat(100_000)));
         assert!(lines.iter().all(|line| !line.contains('\u{1b}')), "{lines:?}");
         assert!(lines[lines.len() - 2].ends_with("the end"), "{lines:?}");

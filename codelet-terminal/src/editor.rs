@@ -1,4 +1,4 @@
-//! The input: a text of several lines with a cursor, pastes that are shown folded, and what was sent before.
+//! The input editor: a multi-line text with a cursor, folded pastes, and a history.
 
 mod rows;
 mod things;
@@ -9,16 +9,16 @@ use std::fmt;
 use std::sync::Arc;
 use things::Things;
 
-/// A paste of more lines, or of more bytes, is shown folded.
+/// Pastes of more lines or bytes than this are folded.
 const PASTE_LINES: usize = 8;
 const PASTE_BYTES: usize = 2_000;
-/// What comes back from the user's own editor is shown in full up to so many lines and bytes.
+/// Text from the user's own editor is shown in full up to this many lines and bytes.
 const WRITTEN_LINES: usize = 100;
 const WRITTEN_BYTES: usize = 10_000;
-/// Inputs that are remembered.
+/// Maximum inputs in the history.
 const REMEMBERED: usize = 500;
 
-/// Reads what was sent in earlier sessions, oldest first.
+/// Reads the inputs of earlier sessions, oldest first.
 #[derive(Clone)]
 pub struct Past(pub Arc<dyn Fn() -> Vec<String> + Send + Sync>);
 
@@ -28,23 +28,23 @@ impl fmt::Debug for Past {
     }
 }
 
-/// What is being written.
+/// The text being edited.
 #[derive(Debug)]
 pub struct Editor {
     area: TextArea<'static>,
-    /// What stands for a long paste, and the paste.
+    /// Placeholders of folded pastes, with the pastes.
     folded: Vec<(String, String)>,
     history: Vec<String>,
-    /// What lies before it, until somebody looks for it.
+    /// Older inputs, not read until the user goes back to them.
     before: Option<Past>,
-    /// Where in the history we are, and what was being written before.
+    /// The position in the history, and the draft from before it was entered.
     past: Option<(usize, String)>,
     search: Option<Search>,
-    /// How wide it was drawn last; Up and Down go by the rows that are seen.
+    /// The width of the last layout; Up and Down move by visible rows.
     width: usize,
 }
 
-/// Looking for an earlier input.
+/// A search in the history.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Search {
     words: String,
@@ -68,8 +68,8 @@ impl Default for Editor {
 
 fn area(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
-    // It is drawn by `rows`. With a mask the library takes each character for as wide as the next, so its cursor passes none
-    // that has no width.
+    // Drawing is done by `rows`. With a mask the library treats all characters as equally wide, so that its cursor does
+    // not skip those of no width.
     area.set_mask_char('x');
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
@@ -77,23 +77,23 @@ fn area(text: &str) -> TextArea<'static> {
 }
 
 impl Editor {
-    /// What is written, pastes folded.
+    /// The text, pastes folded.
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
     }
 
-    /// Whether nothing is written.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
-    /// Writes this instead.
+    /// Replaces the text.
     pub fn set(&mut self, text: &str) {
         self.leave_past();
         self.area = area(text);
     }
 
-    /// What is written, pastes in full; nothing is written afterwards, and it is remembered.
+    /// Returns the text, pastes in full, clears the input and adds it to the history.
     pub fn take(&mut self) -> String {
         let shown = self.text();
         self.leave_past();
@@ -102,12 +102,12 @@ impl Editor {
         self.unfolded(&shown)
     }
 
-    /// What was sent in earlier sessions lies before what is remembered; it is read once somebody looks for it.
+    /// Sets the source of earlier sessions' inputs, which precede the history; it is read on demand.
     pub fn follow(&mut self, before: Past) {
         self.before = Some(before);
     }
 
-    /// Reads what lies before what is remembered; returns how much that is.
+    /// Reads the inputs of earlier sessions; returns their number.
     fn look_back(&mut self) -> usize {
         let Some(Past(before)) = self.before.take() else {
             return 0;
@@ -124,7 +124,7 @@ impl Editor {
         more
     }
 
-    /// Nothing is written afterwards; what was, comes back with Up. Says whether there was anything.
+    /// Clears the text and adds it to the history. Returns whether there was any.
     pub fn clear(&mut self) -> bool {
         let shown = self.text();
         self.leave_past();
@@ -133,7 +133,7 @@ impl Editor {
         !shown.trim().is_empty()
     }
 
-    /// An input, pastes folded, that comes back with Up.
+    /// Adds an input, pastes folded, to the history.
     pub fn remember(&mut self, shown: &str) {
         if shown.trim().is_empty() || self.history.last().is_some_and(|last| last == shown) {
             return;
@@ -144,18 +144,18 @@ impl Editor {
         self.history.push(shown.to_owned());
     }
 
-    /// What is shown of the history is written from now on. What was being written before joins the history.
+    /// Makes the displayed history entry the current text. The draft joins the history.
     fn leave_past(&mut self) {
         if let Some((_, writing)) = self.past.take() {
             self.remember(&writing);
         }
     }
 
-    /// The text with each paste in its place.
+    /// Returns the text with each paste in its place.
     pub fn unfolded(&self, shown: &str) -> String {
         let mut text = String::with_capacity(shown.len());
         let mut rest = shown;
-        // In one pass, so that a paste that holds such a mark is not unfolded again.
+        // In a single pass, so that a placeholder inside a paste is not unfolded.
         while let Some((at, (mark, paste))) = self
             .folded
             .iter()
@@ -170,7 +170,7 @@ impl Editor {
         text
     }
 
-    /// Takes a paste; a long one is shown folded.
+    /// Inserts a paste; a long one is folded.
     pub fn paste(&mut self, text: &str) {
         self.leave_past();
         let text = text.strip_suffix('\n').unwrap_or(text);
@@ -193,7 +193,7 @@ impl Editor {
         self.folded.push((mark, text.to_owned()));
     }
 
-    /// Writes what comes back from the user's own editor; pastes that are still in it are folded again.
+    /// Sets the text from the user's own editor; pastes that are still in it are folded again.
     pub fn set_unfolded(&mut self, text: &str) {
         let text = text.strip_suffix('\n').unwrap_or(text);
         let before = self.text();
@@ -212,7 +212,7 @@ impl Editor {
         }
     }
 
-    /// The text before the cursor, in its line.
+    /// Returns the text before the cursor, in its line.
     pub fn before_cursor(&self) -> &str {
         let at = self.area.cursor();
         let line = self.area.lines().get(at.0).map_or("", String::as_str);
@@ -220,7 +220,7 @@ impl Editor {
         &line[..end]
     }
 
-    /// What is written, pastes folded, before the cursor and behind it.
+    /// Returns the text before and after the cursor, pastes folded.
     pub fn parts(&self) -> (String, String) {
         let row = self.area.cursor().0;
         let lines = self.area.lines();
@@ -234,19 +234,19 @@ impl Editor {
         (first, rest)
     }
 
-    /// Whether the cursor stands in the last line.
+    /// Returns whether the cursor is in the last line.
     fn is_in_last_line(&self) -> bool {
         self.area.cursor().0 + 1 == self.area.lines().len()
     }
 
-    /// Whether Up has no row to go to.
+    /// Returns whether the cursor is in the first visible row.
     pub fn is_at_top(&self) -> bool {
         let lines = self.area.lines();
         let at = self.area.cursor();
         rows::place(&rows::rows(lines, self.width), lines, (at.0, at.1)).0 == 0
     }
 
-    /// Goes so many rows down, or up. Says no where there is none.
+    /// Moves by this many rows down, or up if negative. Returns false if there is no such row.
     fn go_down(&mut self, by: isize) -> bool {
         let lines = self.area.lines();
         let rows = rows::rows(lines, self.width);
@@ -262,7 +262,7 @@ impl Editor {
         true
     }
 
-    /// Where the cursor stands, in characters from the beginning.
+    /// The cursor's position, in characters from the beginning.
     fn at(&self) -> usize {
         let at = self.area.cursor();
         let chars = |line: &String| line.chars().count() + 1;
@@ -281,8 +281,8 @@ impl Editor {
         }
     }
 
-    /// After something was done to this text, in which the cursor stood here: what is one thing goes as a whole, and the
-    /// cursor stands in none.
+    /// Restores atomic units after an edit of `before` with the cursor at `was`: a unit that was cut is removed whole,
+    /// and the cursor is inside none.
     fn keep_whole(&mut self, before: &str, was: usize) {
         let (text, at) = (self.text(), self.at());
         let marks = || self.folded.iter().map(|(mark, _)| mark.as_str());
@@ -310,7 +310,7 @@ impl Editor {
         }
     }
 
-    /// Replaces so many characters before the cursor.
+    /// Replaces this many characters before the cursor.
     pub fn replace_before(&mut self, chars: usize, text: &str) {
         for _ in 0..chars {
             self.area.delete_char();
@@ -318,8 +318,8 @@ impl Editor {
         self.area.insert_str(text);
     }
 
-    /// Whether the line before the cursor ends in a backslash and nothing follows, so that Enter means a new line. The
-    /// backslash goes then.
+    /// Returns whether the line ends in a backslash before the cursor, so that Enter means a new line. Removes the
+    /// backslash if so.
     pub fn takes_backslash(&mut self) -> bool {
         let at = self.area.cursor();
         let is_last = self.is_in_last_line()
@@ -336,7 +336,7 @@ impl Editor {
         false
     }
 
-    /// Takes a key that edits. Says no to one that does nothing here.
+    /// Handles an editing key. Returns false if it has no effect here.
     pub fn key(&mut self, key: Key) -> bool {
         let (before, was) = (self.text(), self.at());
         match key {
@@ -410,7 +410,7 @@ impl Editor {
         true
     }
 
-    /// Begins to search previous inputs, or looks for one before that which was found.
+    /// Starts a history search, or searches for an earlier match.
     pub fn search(&mut self) {
         match &mut self.search {
             None => {
@@ -429,12 +429,12 @@ impl Editor {
         }
     }
 
-    /// What is looked for, while something is.
+    /// The search text, during a search.
     pub fn searching(&self) -> Option<&str> {
         self.search.as_ref().map(|search| search.words.as_str())
     }
 
-    /// Takes a key while something is looked for. Says no to one that ends it and is to be taken as usual.
+    /// Handles a key during a search. Returns false if it ends the search and is to be handled as usual.
     pub fn search_key(&mut self, key: Key) -> bool {
         let Some(search) = &mut self.search else { return false };
         match key {
@@ -481,7 +481,7 @@ impl Editor {
         }
     }
 
-    /// The rows at this width, and the cursor's row and column in them. Up and Down go by them from now on.
+    /// Lays out the rows at this width, with the cursor's row and column. Up and Down move by them from now on.
     pub fn rows(&mut self, width: usize) -> (Vec<String>, (usize, usize)) {
         self.width = width;
         let (lines, at) = (self.area.lines(), self.area.cursor());
@@ -490,7 +490,7 @@ impl Editor {
         let is_at_end = lines.get(at.0).is_some_and(|line| line.chars().count() <= at.1);
         let mut rows: Vec<String> = rows.into_iter().map(|row| row.text).collect();
         if column >= width && is_at_end {
-            // What is written next begins a row.
+            // The next character starts a new row.
             (row, column) = (row + 1, 0);
             rows.insert(row, String::new());
         }
@@ -527,7 +527,7 @@ fn input(key: Key) -> Option<Input> {
         key: to,
         ctrl: key.ctrl,
         alt: key.alt,
-        // With Shift it would select, and nothing is selected here.
+        // With Shift the library would select text.
         shift: false,
     })
 }

@@ -1,4 +1,4 @@
-//! `/effort`: how much the model thinks, what it can be asked for, and what a change does to the prompt cache.
+//! `/effort`: the model's thinking effort, its possible values, and the effect of a change on the prompt cache.
 
 use crate::render::figures::count;
 use codelet_agent::effort::{CacheAfter, Effort, names};
@@ -8,7 +8,7 @@ use codelet_text::near;
 /// The word for the provider's own default.
 const DEFAULT: &str = "default";
 
-/// Which effort holds, and which there are.
+/// Describes the current effort and the available ones.
 pub fn shown(session: &Session) -> String {
     let model = session.model();
     let (name, efforts) = (&model.profile().name, model.efforts());
@@ -25,7 +25,7 @@ pub fn shown(session: &Session) -> String {
     )
 }
 
-/// What may be asked for.
+/// The values that can be requested.
 pub fn taken(session: &Session) -> Vec<String> {
     let efforts = session.model().efforts();
     let default = (!efforts.is_empty()).then_some(DEFAULT);
@@ -37,10 +37,7 @@ pub fn taken(session: &Session) -> Vec<String> {
         .collect()
 }
 
-/// Changes the effort to the one of this name. What is to be said of it, and the effort.
-///
-/// # Errors
-/// When there is no such effort or the model does not take it; nothing is changed then.
+/// Changes the effort to the one of this name. Returns a message and the effort.
 pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Effort>), String> {
     let effort = match wanted.to_ascii_lowercase().as_str() {
         DEFAULT => None,
@@ -75,8 +72,7 @@ pub fn change(session: &mut Session, wanted: &str) -> Result<(String, Option<Eff
     ))
 }
 
-/// Asks a model that has just taken the place of another for the effort that the user wants. What is to be said where it
-/// does not take it.
+/// Applies the user's effort to a new model. Returns a message if the model does not support it.
 pub fn carried_over(session: &mut Session, wanted: Option<Effort>) -> Option<String> {
     let effort = wanted?;
     match session.change_effort(Some(effort)) {

@@ -1,43 +1,43 @@
-//! Finished lines that wait for the terminal, as the bytes that it will be sent. An answer may bring them faster than it
-//! takes them, and as lines with their styles they would fill several times the memory.
+//! Finished lines waiting for the terminal, as output bytes. An answer may produce them faster than a terminal takes
+//! them, and as styled lines they would need several times the memory.
 
 use crate::screen::push_line;
 use ratatui::text::Line;
 use std::collections::VecDeque;
 
-/// Room for so many bytes is kept when nothing waits.
+/// Capacity in bytes that is kept while nothing waits.
 const KEPT: usize = 64 * 1024;
 
-/// Lines in their order.
+/// A queue of lines.
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
     text: String,
-    /// So much of the text was taken.
+    /// Bytes of the text that were taken.
     taken: usize,
     waiting: VecDeque<Waiting>,
 }
 
-/// A line that waits.
+/// A waiting line.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    /// Bytes of it, its end included.
+    /// Its bytes, including the line end.
     bytes: usize,
-    /// The same without its looks.
+    /// The same without escape sequences.
     words: usize,
 }
 
 impl Finished {
-    /// Whether no line waits.
+    /// Returns whether no line waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Bytes that wait.
+    /// The number of waiting bytes.
     pub fn bytes(&self) -> usize {
         self.text.len() - self.taken
     }
 
-    /// Lines that come first, for good.
+    /// Puts lines in front of all others.
     pub fn put_first(&mut self, lines: impl IntoIterator<Item = Line<'static>>) {
         let mut first = Finished::default();
         first.extend(lines);
@@ -46,7 +46,7 @@ impl Finished {
         *self = first;
     }
 
-    /// The next lines, which are so many bytes of words at most. One line alone may be longer than that.
+    /// Returns the next lines, with at most `most` bytes of text; a single line may exceed that.
     pub fn next(&mut self, most: usize) -> &str {
         let (mut bytes, mut words) = (0, 0);
         while let Some(line) = self.waiting.front() {
@@ -57,7 +57,7 @@ impl Finished {
             bytes += line.bytes;
             self.waiting.pop_front();
         }
-        // What was taken goes once it is the larger part, so that no byte is moved more than once.
+        // Taken text is removed once it is the larger part, so that no byte is moved more than once.
         if self.taken > self.text.len() / 2 {
             self.text.drain(..self.taken);
             self.taken = 0;

@@ -1,4 +1,4 @@
-//! What a session needs of whoever shows it: somebody to hear, and somebody to tell.
+//! The interface between a session and its front end: the user's wishes in one direction, output in the other.
 
 use crate::backlog::Backlog;
 use crate::complete::Arguments;
@@ -13,141 +13,143 @@ use codelet_context::tracker::TokenState;
 use ratatui::text::Line;
 use std::path::Path;
 
-/// What somebody wants.
+/// A wish of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wish {
-    /// They have said this.
+    /// Handle this input.
     Say(String),
-    /// The next permission of plan, read and edit is to hold.
+    /// Switch to the next permission of plan, read and edit.
     Permit,
-    /// Whatever runs is to stop.
+    /// Interrupt whatever runs.
     Interrupt,
-    /// They leave.
+    /// Leave.
     Leave,
-    /// They are gone, or the system wants the process to end: the status to end with.
+    /// The terminal is gone or a signal asked the process to end: the exit status.
     Gone(u8),
-    /// What is shown cannot be written any more, and not because nobody reads it.
+    /// The output cannot be written, for a reason other than a closed reader.
     Unwritable(std::io::ErrorKind),
 }
 
-/// What is going on.
+/// The current activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Doing {
-    /// Nothing: the session waits for somebody to say something.
+    /// Idle: waiting for input.
     #[default]
     Nothing,
-    /// A prompt is carried to its end.
+    /// Running a prompt.
     Run,
-    /// The conversation is compacted.
+    /// Compacting the conversation.
     Compaction,
-    /// A command of the user's runs.
+    /// Running a shell command of the user.
     Shell,
-    /// A model is looked for.
+    /// Connecting to a model.
     Connection,
-    /// A server is asked for a prompt.
+    /// Fetching a prompt from a server.
     Prompt,
-    /// The provider's cache is kept from expiring.
+    /// Keeping the provider's cache from expiring.
     KeepAlive,
-    /// Git is asked about the repository.
+    /// Asking git about the repository.
     Git,
-    /// A commit is proposed or made.
+    /// Proposing or making a commit.
     Commit,
-    /// Servers of tools are waited for.
+    /// Connecting to MCP servers.
     Servers,
-    /// Files are put back.
+    /// Restoring files.
     Restoring,
-    /// The user decides on something that the session asks.
+    /// Waiting for the user to decide on a question of the session.
     Deciding,
 }
 
-/// How the session stands, for the status line.
+/// The state of the session, for the status line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Standing {
     /// The model.
     pub model: String,
-    /// What fills the window at the next request, of the limit that makes the session compact.
+    /// The tokens that fill the context window at the next request, and the limit at which the session compacts.
     pub tokens: TokenState,
-    /// No request has confirmed that yet.
+    /// No request has confirmed the tokens yet.
     pub is_estimate: bool,
-    /// What was spent.
+    /// The cost so far.
     pub bill: Bill,
 }
 
-/// Shows a session and hears its user.
+/// Shows a session and reads its user's input.
 pub(crate) trait Front {
-    /// The next thing that somebody wants. Can be given up and asked again without losing anything.
+    /// Returns the next wish. Cancellation safe.
     async fn next(&mut self) -> Wish;
 
-    /// What was told and is not shown yet.
+    /// The events that were passed on but not shown yet.
     fn backlog(&self) -> Backlog {
         Backlog::default()
     }
 
-    /// Something has happened in a run.
+    /// Handles an event of a run.
     fn on(&mut self, event: Event);
 
-    /// Asks for a permission; the answer goes to whoever asked. Commands run in this directory.
+    /// Asks for a permission; the question carries the channel for its answer. Commands run in `directory`.
     fn ask(&mut self, question: Question, directory: &Path);
 
-    /// Shows lines, for good.
+    /// Prints finished lines.
     fn print(&mut self, lines: Vec<Line<'static>>);
 
-    /// Shows what was said, for good, as the beginning of a turn.
+    /// Prints the user's input as the beginning of a turn.
     fn echo(&mut self, said: &str);
 
-    /// Shows what somebody else has written and what is sent in the user's name, for good.
+    /// Prints a text that somebody else wrote and that is sent in the user's name.
     fn quote(&mut self, said: &str);
 
-    /// These prompts of files and servers can be named.
+    /// Sets the prompts from files and servers that can be used as commands.
     fn offer(&mut self, _: Vec<PromptSpec>) {}
 
-    /// What may stand behind commands, where they can be completed.
+    /// Sets the arguments of commands for completion.
     fn completes(&mut self, _: Arguments) {}
 
-    /// Something begins, or nothing goes on any more.
+    /// Sets the current activity.
     fn doing(&mut self, doing: Doing);
 
-    /// What goes on is the last of the session: nothing can be said behind it.
+    /// Announces that the current activity is the last one: no further input is accepted.
     fn leaving(&mut self);
 
-    /// How the session stands.
+    /// Sets the state for the status line.
     fn stands(&mut self, standing: Standing);
 
-    /// How far the tools may go now.
+    /// Sets the current permission.
     fn permits(&mut self, permission: Permission);
 
-    /// How things look there.
+    /// Returns the current look.
     fn look(&self) -> Look;
 
-    /// Puts a text where the user writes, to be changed and sent; says no where there is no such place.
+    /// Puts a text into the input, to be edited and sent. Returns false if there is no such input.
     fn fill(&mut self, _: &str) -> bool {
         false
     }
 
-    /// Asks what is to be done, for the answer to go to whoever asks; says no where no keys answer.
+    /// Asks the user to decide; the decision carries the channel for its answer. Returns false if there are no keys to
+    /// answer with.
     fn decide(&mut self, _: Decision) -> bool {
         false
     }
 
-    /// Whether everything is done in the order in which it comes, whatever it is: what comes was written beforehand.
+    /// Returns whether all input is handled strictly in order because it was written beforehand.
     fn keeps_order(&self) -> bool;
 
-    /// What was said while something ran: it is kept, shown, and taken up afterwards.
+    /// Queues input that arrives while something runs; it is shown, and handled afterwards.
     fn queue(&mut self, said: String);
 
-    /// The first of what was said meanwhile.
+    /// Returns the first queued input.
     async fn unqueue(&mut self) -> Option<String>;
 
-    /// What was said meanwhile is not to be sent unasked: it goes back to where it was written. Where that cannot be, it is
-    /// named, as `hide` has it.
+    /// Moves queued input back into the editor so that it is not sent unasked. Where that is impossible, it is listed,
+    /// with `hide` applied.
     fn give_back(&mut self, hide: &dyn Fn(&str) -> String);
 
-    /// Shows what was folded last, of a long one both ends; asked again, what lies before it; or all of what was shown so last.
+    /// Shows the last folded output, shortened to both ends if it is long; each further call shows the one before. With
+    /// `is_all`, shows the one shown last in full.
     fn unfold(&mut self, is_all: bool);
 
-    /// Puts a text into the clipboard of whoever reads; says no where there is none.
+    /// Copies a text to the reader's clipboard. Returns false if there is none.
     fn copy(&mut self, text: &str) -> bool;
 
-    /// Shows whatever was not shown yet. Nothing comes after it.
+    /// Shows all pending output. Nothing may follow.
     fn close(&mut self);
 }

@@ -1,13 +1,13 @@
-//! The patterns that are to be kept for a project, while they are being read and changed.
+//! The patterns of a permission rule that will be saved for a project, while the user reads and edits them.
 
 use crate::editor::Editor;
 use crate::keys::{Code, Key};
 use std::time::{Duration, Instant};
 
-/// An Enter so soon was on its way when the patterns appeared: nobody has read them.
+/// Enter within this time of the patterns appearing was pressed before anybody could read them.
 const UNREAD: Duration = Duration::from_millis(350);
 
-/// What is written, and why it was not taken.
+/// The edited patterns, and why the last ones were rejected.
 #[derive(Debug)]
 pub(crate) struct Keeping {
     field: Editor,
@@ -15,21 +15,21 @@ pub(crate) struct Keeping {
     pub objection: Option<&'static str>,
 }
 
-/// What a key makes of it.
+/// The result of a key.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Edited {
-    /// It goes on.
+    /// Editing continues.
     On,
-    /// Enter came before anybody can have read them.
+    /// Enter arrived before anybody could have read the patterns.
     Unread,
-    /// This is to be kept.
+    /// Save these patterns.
     Taken(String),
-    /// It is left, and nothing is kept.
+    /// Dismissed; nothing is saved.
     Left,
 }
 
 impl Keeping {
-    /// The proposed patterns, the cursor at their end.
+    /// The proposed patterns, with the cursor at the end.
     pub(crate) fn new(proposal: &str, now: Instant) -> Self {
         let mut field = Editor::default();
         field.set(proposal);
@@ -40,23 +40,23 @@ impl Keeping {
         }
     }
 
-    /// What is written before the cursor and behind it.
+    /// The text before and after the cursor.
     pub(crate) fn parts(&self) -> (String, String) {
         self.field.parts()
     }
 
-    /// When Enter is an answer.
+    /// The time from which Enter is accepted.
     pub(crate) fn takes_from(&self) -> Instant {
         self.opened + UNREAD
     }
 
-    /// Takes a paste.
+    /// Inserts a paste.
     pub(crate) fn paste(&mut self, text: &str) {
         self.objection = None;
         self.field.paste(text);
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(crate) fn key(&mut self, key: Key, now: Instant) -> Edited {
         match key.code {
             Code::Esc => return Edited::Left,

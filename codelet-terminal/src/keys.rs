@@ -1,22 +1,22 @@
-//! Bytes of a terminal to keys and pastes. Pure: it reads nothing and waits for nothing.
+//! Parser from terminal bytes to keys and pastes. Pure: no reading, no waiting.
 
 use std::mem;
 
-/// A key, as it was pressed.
+/// A key press.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
-    /// Which one.
+    /// The key.
     pub code: Code,
     /// With Ctrl.
     pub ctrl: bool,
-    /// With Alt (or Esc before it, which is the same to a terminal).
+    /// With Alt (or a preceding Esc, which is the same to a terminal).
     pub alt: bool,
-    /// With Shift, where a terminal tells.
+    /// With Shift, if the terminal reports it.
     pub shift: bool,
 }
 
 impl Key {
-    /// A key alone.
+    /// A key without modifiers.
     pub fn plain(code: Code) -> Self {
         Key {
             code,
@@ -35,7 +35,7 @@ impl Key {
     }
 
     fn with(self, modifiers: u32) -> Self {
-        // One more than a sum of bits: Shift 1, Alt 2, Ctrl 4, as xterm and kitty send it.
+        // One plus a bit mask: Shift 1, Alt 2, Ctrl 4, as sent by xterm and kitty.
         let bits = modifiers.saturating_sub(1);
         Key {
             shift: self.shift || bits & 1 != 0,
@@ -46,14 +46,14 @@ impl Key {
     }
 }
 
-/// Which key.
+/// The code of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
     /// A character.
     Char(char),
     /// Enter.
     Enter,
-    /// Tab; with Shift: back.
+    /// Tab; with Shift: back tab.
     Tab,
     /// Backspace.
     Backspace,
@@ -79,53 +79,53 @@ pub enum Code {
     PageDown,
 }
 
-/// What a terminal sends.
+/// Input from a terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Typed {
     /// A key.
     Key(Key),
-    /// A text that was pasted, with `\n` at line ends.
+    /// A pasted text, with `\n` as line end.
     Paste(String),
-    /// The terminal's window has got the focus, or lost it.
+    /// The terminal's window gained or lost the focus.
     Focus(bool),
 }
 
-/// The most of one paste that is kept, in bytes: no window takes more.
+/// Maximum size of a paste in bytes; the rest is dropped. No context window holds more.
 pub const LONGEST_PASTE: usize = 16 * 1024 * 1024;
-/// The longest escape sequence; a longer one is none, and is dropped.
+/// Maximum length of an escape sequence; a longer one is dropped.
 const LONGEST_SEQUENCE: usize = 64;
-/// The longest text that a terminal answers somebody with.
+/// Maximum length of a terminal's reply string.
 const LONGEST_STRING: usize = 4 * 1024;
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
-/// Bytes with which a terminal tells of its focus: `ESC [ I` or `ESC [ O`.
+/// Bytes of a focus report: `ESC [ I` or `ESC [ O`.
 const FOCUS: usize = 3;
 
-/// What has come and may go on.
+/// Pending bytes that may continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Open {
-    /// An Esc, or Esc and a letter: a key, or the beginning of a sequence. Somebody waits for what the key does.
+    /// Esc, or Esc and a letter: a key, or the beginning of a sequence. The user is waiting for the key's effect.
     Key,
-    /// A sequence that is no key yet. A slow line may take its time.
+    /// An incomplete sequence. A slow connection may take its time.
     Sequence,
 }
 
-/// Takes bytes as they come, in whatever pieces.
+/// Parses bytes in arbitrary chunks.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     pending: Vec<u8>,
-    /// An Esc was taken for the key, and what it may have begun has not come yet.
+    /// An Esc was taken for the key, and a sequence that it may have begun has not arrived yet.
     may_have_begun: bool,
-    /// The paste so far, while one goes on.
+    /// The paste so far, during one.
     paste: Option<Vec<u8>>,
 }
 
 impl Keys {
-    /// Takes bytes and returns what they complete.
+    /// Parses bytes and returns the input that they complete.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Typed> {
         let mut typed = Vec::new();
         let mut bytes = [mem::take(&mut self.pending).as_slice(), bytes].concat();
-        // A rest that is torn once more is not waited for: a bracket alone is one that somebody types.
+        // A remainder that is split again is not waited for: a bracket alone may have been typed.
         if mem::take(&mut self.may_have_begun) && is_rest(&bytes) {
             bytes.insert(0, 0x1b);
         }
@@ -159,7 +159,8 @@ impl Keys {
         typed
     }
 
-    /// What has come and may go on. If nothing follows in time, [`settle`](Self::settle) makes of it what it is alone.
+    /// The pending bytes, if they may continue. If nothing follows in time, [`settle`](Self::settle) interprets them as
+    /// they are.
     pub fn open(&self) -> Option<Open> {
         if self.paste.is_some() || self.pending.first() != Some(&0x1b) {
             return None;
@@ -170,12 +171,12 @@ impl Keys {
         })
     }
 
-    /// What comes from here on does not belong to an Esc that came long ago.
+    /// Bytes from here on do not belong to an earlier Esc.
     pub fn close(&mut self) {
         self.may_have_begun = false;
     }
 
-    /// Nothing has followed: what came is taken as it is.
+    /// Interprets pending bytes as they are, since nothing has followed.
     pub fn settle(&mut self) -> Vec<Typed> {
         if self.open().is_none() {
             return Vec::new();
@@ -188,17 +189,17 @@ impl Keys {
                 vec![Typed::Key(esc)]
             }
             [0x1b, ..] => vec![Typed::Key(esc), Typed::Key(esc)],
-            // Alt with a bracket or an O, which begin sequences too.
+            // Alt with a bracket or an O, which also begin sequences.
             [byte] => vec![Typed::Key(Key {
                 alt: true,
                 ..Key::plain(Code::Char(char::from(*byte)))
             })],
-            // A sequence that broke off means nothing.
+            // An incomplete sequence means nothing.
             _ => Vec::new(),
         }
     }
 
-    /// Takes bytes of a paste; returns how many, none if its end may have begun.
+    /// Consumes bytes of a paste; returns their number, 0 if its end may have begun.
     fn take_paste(&mut self, bytes: &[u8], typed: &mut Vec<Typed>) -> usize {
         let Some(paste) = &mut self.paste else { return 0 };
         let keep = |paste: &mut Vec<u8>, bytes: &[u8]| {
@@ -214,7 +215,7 @@ impl Keys {
                 at + PASTE_ENDS.len()
             }
             None => {
-                // The end may stand across two pieces.
+                // The end marker may be split across two chunks.
                 let open = (1..PASTE_ENDS.len().min(bytes.len() + 1))
                     .rev()
                     .find(|&length| bytes.ends_with(&PASTE_ENDS[..length]))
@@ -227,17 +228,17 @@ impl Keys {
     }
 }
 
-/// Nobody types so many characters at once.
+/// Nobody types this many characters at once.
 const BURST: usize = 100;
 
-/// Whether keys that came at once are a paste from a terminal that puts no brackets around it: each line of it would be
-/// sent as soon as it ends, and each character would be drawn by itself.
+/// Returns whether keys that arrived together are a paste from a terminal without bracketed paste. As keys, each line
+/// would be sent as soon as it ends, and each character drawn by itself.
 pub fn is_burst(typed: &[Typed]) -> bool {
     typed.chunk_by(|a, b| is_text(a) && is_text(b)).any(is_pasted)
 }
 
-/// Such pastes as what they are, and all else as it came. An Enter that ends the only line of one sends it, as a program
-/// that types for somebody means it.
+/// Turns such keys into pastes, and leaves all others. An Enter that ends a single line is kept as a key that sends it,
+/// as a program that types on behalf of the user intends.
 pub fn with_pastes(typed: Vec<Typed>) -> Vec<Typed> {
     let mut out = Vec::new();
     for run in typed.chunk_by(|a, b| is_text(a) && is_text(b)) {
@@ -261,7 +262,7 @@ fn is_pasted(run: &[Typed]) -> bool {
     run.len() >= BURST
 }
 
-/// What a run of keys writes; both halves of a Windows line end are one.
+/// The text of a run of keys; `\r\n` counts as one line end.
 fn pasted(run: &[Typed]) -> String {
     let mut text = String::new();
     let mut was_return = false;
@@ -279,7 +280,7 @@ fn is_text(typed: &Typed) -> bool {
     written(typed).is_some()
 }
 
-/// What a key alone writes.
+/// The character that a key types.
 fn written(typed: &Typed) -> Option<char> {
     let Typed::Key(key) = typed else { return None };
     if *key == Key::ctrl('j') {
@@ -304,7 +305,8 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether this is what a slow line has cut off behind an Esc: nobody types it at once.
+/// Returns whether this is the rest of a sequence that a slow connection has separated from its Esc: nobody types it at
+/// once.
 fn is_rest(bytes: &[u8]) -> bool {
     let whole = [&[0x1b], bytes].concat();
     match (bytes.first(), one(&whole)) {
@@ -318,18 +320,18 @@ fn is_rest(bytes: &[u8]) -> bool {
 enum Found {
     Key(Key, usize),
     Focus(bool),
-    /// So many bytes mean nothing.
+    /// This many bytes mean nothing.
     Nothing(usize),
     Incomplete,
 }
 
-/// The first key of these bytes, of which there is at least one.
+/// Parses the first key of these bytes, of which there is at least one.
 fn one(bytes: &[u8]) -> Found {
     match bytes {
         [0x1b] | [0x1b, b'[' | b'O' | b']' | b'P' | b'_'] => Found::Incomplete,
         [0x1b, 0x1b, ..] => Found::Key(Key::plain(Code::Esc), 1),
         [0x1b, b'[', ..] => control(bytes),
-        // What a terminal answers to whoever was here before: colours, its name, what it can do.
+        // Replies to queries of an earlier program: colours, the terminal's name, its capabilities.
         [0x1b, b']', b'0'..=b'9', ..]
         | [0x1b, b'P', b'0'..=b'9' | b'>' | b'!' | b'$' | b'+', ..]
         | [0x1b, b'_', b'G', ..] => string(bytes),
@@ -346,12 +348,12 @@ fn one(bytes: &[u8]) -> Found {
     }
 }
 
-/// A key that is no sequence.
+/// Parses a key that is no escape sequence.
 fn simple(bytes: &[u8]) -> Found {
     let first = bytes[0];
     let key = match first {
         b'\r' => Key::plain(Code::Enter),
-        // A line feed is what Ctrl-J sends, and pipes and pastes without brackets do: a new line in the text.
+        // A line feed is sent by Ctrl-J, pipes and unbracketed pastes: a new line in the text.
         b'\n' => Key::ctrl('j'),
         b'\t' => Key::plain(Code::Tab),
         0x7f | 0x08 => Key::plain(Code::Backspace),
@@ -382,7 +384,7 @@ fn character(bytes: &[u8]) -> Found {
     }
 }
 
-/// A text that a terminal sends, up to its end.
+/// Skips a string that a terminal sends, up to its terminator.
 fn string(bytes: &[u8]) -> Found {
     let ends = |byte: &u8| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b);
     match bytes[1..].iter().position(ends) {
@@ -390,7 +392,7 @@ fn string(bytes: &[u8]) -> Found {
         Some(end) => match bytes.get(end + 2) {
             None => Found::Incomplete,
             Some(b'\\') => Found::Nothing(end + 3),
-            // It broke off, and something else begins.
+            // The string was cut off, and something else begins.
             Some(_) => Found::Nothing(end + 1),
         },
         None if bytes.len() > LONGEST_STRING => Found::Nothing(bytes.len()),
@@ -398,10 +400,10 @@ fn string(bytes: &[u8]) -> Found {
     }
 }
 
-/// A sequence that begins with `ESC [`.
+/// Parses a sequence that begins with `ESC [`.
 fn control(bytes: &[u8]) -> Found {
     match bytes {
-        // The keys of the Linux console, and a mouse that somebody has left switched on.
+        // The function keys of the Linux console, and reports of a mouse mode that some program left on.
         [_, _, b'I', ..] => return Found::Focus(true),
         [_, _, b'O', ..] => return Found::Focus(false),
         [_, _, b'[', _, ..] => return Found::Nothing(4),
@@ -416,13 +418,13 @@ fn control(bytes: &[u8]) -> Found {
             Found::Incomplete
         };
     };
-    // It broke off, and something else begins.
+    // The sequence was cut off, and something else begins.
     if !(0x40..=0x7e).contains(&bytes[2 + end]) {
         return Found::Nothing(2 + end);
     }
     let used = end + 3;
     let parameters = std::str::from_utf8(&bytes[2..2 + end]).unwrap_or_default();
-    // An answer to somebody, or a mouse: no key is sent so.
+    // A reply or a mouse report: no key has this form.
     if parameters.starts_with(['<', '=', '>', '?']) {
         return Found::Nothing(used);
     }
@@ -438,7 +440,7 @@ fn control(bytes: &[u8]) -> Found {
             ..Key::plain(Code::Tab)
         }),
         (b'u', Some(number)) => unicode(number),
-        // What xterm sends for a key with modifiers that has no sequence of its own.
+        // xterm's form for a key with modifiers that has no sequence of its own.
         (b'~', Some(27)) => third.and_then(unicode),
         (b'~', Some(number)) => numbered(number).map(Key::plain),
         (b'M', _) => None,
@@ -480,7 +482,7 @@ fn unicode(number: u32) -> Option<Key> {
         13 | 57414 => Code::Enter,
         27 => Code::Esc,
         8 | 127 => Code::Backspace,
-        // Keys that only modify, or that have no name here.
+        // Modifier keys, and keys without a name here.
         57344.. => return None,
         _ => Code::Char(char::from_u32(number).filter(|c| !c.is_control())?),
     };

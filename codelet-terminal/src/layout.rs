@@ -1,5 +1,5 @@
-//! The rows at the bottom of a terminal: what streams, what is asked, queued and written, and how the session stands. In a
-//! window with few rows, what somebody decides upon and what they write come first.
+//! The rows at the bottom of a terminal: streaming output, questions, the queue, the input and the status. In a window
+//! with few rows, questions and the input come first.
 
 use crate::answers;
 use crate::complete::SHOWN;
@@ -14,12 +14,12 @@ use crate::screen::Frame;
 use ratatui::text::{Line, Span};
 use std::time::{Duration, Instant};
 
-/// Queued texts that are shown.
+/// Queued inputs that are shown.
 const QUEUED: usize = 3;
-/// Fewer columns have no room for when it is done.
+/// Below this many columns, queued input is shown without its timing.
 const ROOMY: usize = 60;
 
-/// The rows as they are now: fewer than the window has, each narrower than it. `since` is how long the session lasts.
+/// Lays out the current rows: fewer than the window has, each narrower than it. `since` is the session's duration.
 pub(crate) fn frame(
     repl: &mut Repl,
     renderer: &Renderer,
@@ -33,7 +33,7 @@ pub(crate) fn frame(
 
     let is_asked = repl.question(now).is_some() || repl.deciding().is_some();
     let (mut input, cursor) = input(repl, look, width, (usize::from(height) / 2).max(1));
-    // Where nothing is written, a question needs the room more.
+    // With an empty input, a question needs the room more.
     let has_input = !(is_asked && left < 3 && repl.editor.is_empty());
     if !has_input {
         input.clear();
@@ -50,7 +50,7 @@ pub(crate) fn frame(
     let status = (left > 0).then(|| clip_line(status(repl, renderer, look, since), width));
     left -= usize::from(status.is_some());
 
-    // Something of what streams is worth more than what is queued.
+    // Streaming output is worth more than the queue.
     let queue = queue(repl, look, width, left.saturating_sub(2));
     left -= queue.len();
 
@@ -75,7 +75,7 @@ pub(crate) fn frame(
     Frame { rows, cursor }
 }
 
-/// The rows that are written in, so many at most, and where the cursor stands in them.
+/// The rows of the input, at most `most`, and the cursor's position in them.
 fn input(repl: &mut Repl, look: &Look, width: usize, most: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let label = match repl.editor.searching() {
         Some(words) => format!("find {}: ", clean(words, 4)),
@@ -96,7 +96,7 @@ fn input(repl: &mut Repl, look: &Look, width: usize, most: usize) -> (Vec<Line<'
     (rows.collect(), (row - first, indent + column))
 }
 
-/// What is asked, in so many rows at most.
+/// The pending question, in at most `room` rows.
 fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'static>> {
     let is_answerable = repl.is_answerable(now);
     let is_writing = !repl.editor.is_empty();
@@ -113,7 +113,7 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
             return Vec::new();
         };
         let mut rows = questions::decision(look, decision, (is_decidable, is_writing), room);
-        // What it is about stands above, and is long.
+        // The question's subject is printed above, and is long.
         if rows.len() < room {
             rows.insert(0, Line::default());
         }
@@ -135,7 +135,7 @@ fn asked(repl: &mut Repl, look: &Look, now: Instant, room: usize) -> Vec<Line<'s
     questions::options(look, question, stand, room)
 }
 
-/// What may be meant by what is written, in so many rows at most; the chosen one among them.
+/// The suggestions, in at most `room` rows that include the selected one.
 fn suggestions(repl: &Repl, look: &Look, width: usize, room: usize) -> Vec<Line<'static>> {
     let (candidates, chosen) = repl.candidates();
     let from = (chosen + 1).saturating_sub(room);
@@ -159,7 +159,7 @@ fn status(repl: &Repl, renderer: &Renderer, look: &Look, since: Duration) -> Lin
     }
 }
 
-/// What waits for its turn, in so many rows at most.
+/// The queue, in at most `room` rows.
 fn queue(repl: &Repl, look: &Look, width: usize, room: usize) -> Vec<Line<'static>> {
     let queued: Vec<&str> = repl.queued().collect();
     let row = |text: &&str| {
@@ -169,7 +169,7 @@ fn queue(repl: &Repl, look: &Look, width: usize, room: usize) -> Vec<Line<'stati
             false => "",
         };
         let what = format!("queued: {}{more}", clean(first, 4));
-        // What it is matters more than when it is done.
+        // The text matters more than its timing.
         let when = match answers::queued(text, repl.doing) {
             when if width < ROOMY && columns(&what) + columns(when) > width => "",
             when => when,
@@ -204,8 +204,8 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
-    /// What the rows look like in a window of this size, with a question for this command where there is one, a second
-    /// after these keys and that question have come.
+    /// The frame in a window of this size one second after these keys, with a question for this command if there is
+    /// one.
     fn shown(size: (u16, u16), command: Option<&str>, picked: &str, act: impl FnOnce(&mut Repl)) -> Frame {
         let look = Look::new(usize::from(size.0) - 1, Styles::Colour, Background::Dark);
         let mut renderer = Renderer::new(look);

@@ -1,42 +1,42 @@
-//! Letters that answer a question: not those that were on their way when it appeared, nor those that begin something written.
+//! Letters that answer a question, as opposed to keys pressed before it appeared and letters that begin typed text.
 
 use crate::keys::{Code, Key};
 use std::time::{Duration, Instant};
 
-/// A question takes no key that was on its way when it appeared.
+/// Time during which a new question takes no keys, as they were pressed before it was seen.
 pub(crate) const STARTLED: Duration = Duration::from_millis(400);
-/// A letter answers a question when nothing follows it for so long: who goes on typing is writing, not answering.
+/// A letter answers a question if nothing follows it for this time; a user who goes on typing is not answering.
 pub(crate) const SETTLED: Duration = Duration::from_millis(350);
-/// Enter so soon after a letter was not pressed by a hand that has read anything: it is the end of a pasted line.
+/// Enter this soon after a letter is the end of a pasted line: nobody reads and confirms that fast.
 const BURST: Duration = Duration::from_millis(80);
 
-/// The keys of a question that stands.
+/// The answer keys of a pending question.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Letters {
     asked: Instant,
     /// A letter that answers if nothing follows it.
     picked: Option<(char, Instant)>,
-    /// The letter that permits more than this once: it waits for Enter, and another one may take its place.
+    /// The letter that permits more than this call: it waits for Enter, and another letter may replace it.
     waiting: Option<char>,
 }
 
-/// What a key was.
+/// The meaning of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Heard {
-    /// Nothing to do with the question; this letter was none either, and belongs before it.
+    /// Not for the question; the letter picked before it was none either, and is typed first.
     Writing(Option<char>),
-    /// It was taken.
+    /// Consumed.
     Taken,
-    /// It belongs to what is written, with the letter before it, and ends there.
+    /// Enter that belongs to typed text, after this letter.
     Returned(char),
-    /// The question is left.
+    /// The question was dismissed.
     Left,
-    /// This is the answer.
+    /// The answer.
     Answer(char),
 }
 
 impl Letters {
-    /// A question that appears now; this letter waits for Enter.
+    /// A question that appears at `now`; the letter `waiting` needs Enter.
     pub(crate) fn new(now: Instant, waiting: Option<char>) -> Self {
         Letters {
             asked: now,
@@ -45,25 +45,25 @@ impl Letters {
         }
     }
 
-    /// When keys answer.
+    /// The time from which keys answer.
     pub(crate) fn answerable_from(&self) -> Instant {
         self.asked + STARTLED
     }
 
-    /// What Enter would answer now.
+    /// The answer that Enter would give now.
     pub(crate) fn picked(&self, now: Instant) -> Option<char> {
         let (letter, _) = self.picked.filter(|(_, at)| now >= *at + BURST)?;
         Some(letter)
     }
 
-    /// When something becomes of the letter that was picked.
+    /// The times at which the picked letter takes effect.
     pub(crate) fn settle_at(&self) -> impl Iterator<Item = Instant> {
         let alone = self.picked.filter(|(letter, _)| !self.waits(*letter));
         let burst = self.picked.map(|(_, at)| at + BURST);
         burst.into_iter().chain(alone.map(|(_, at)| at + SETTLED))
     }
 
-    /// The letter that has stood alone for long enough to be the answer.
+    /// The letter that nothing has followed for long enough to be the answer.
     pub(crate) fn settled(&self, now: Instant) -> Option<char> {
         let (letter, _) = self.picked.filter(|(_, at)| now >= *at + SETTLED)?;
         (!self.waits(letter)).then_some(letter)
@@ -74,12 +74,12 @@ impl Letters {
             .is_some_and(|waiting| letter.eq_ignore_ascii_case(&waiting))
     }
 
-    /// What was picked was no answer.
+    /// Takes back a picked letter that was no answer.
     pub(crate) fn unpick(&mut self) -> Option<char> {
         self.picked.take().map(|(letter, _)| letter)
     }
 
-    /// Takes a key that may answer with one of the letters that are offered.
+    /// Handles a key that may answer with one of the offered letters.
     pub(crate) fn key(&mut self, key: Key, now: Instant, is_offered: impl Fn(char) -> bool) -> Heard {
         let letter = match key.code {
             Code::Char(letter) if !key.ctrl && !key.alt && is_offered(letter) => Some(letter),

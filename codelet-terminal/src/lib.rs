@@ -1,13 +1,15 @@
-//! The terminal of a coding agent: events to lines, keys to actions, and the one place that touches the tty.
+//! The terminal of a coding agent: turns events into lines and keys into actions, and is the only code that touches the
+//! tty.
 //!
-//! A session that somebody lives in is made by [`on_terminal`] or, without a terminal, by [`in_lines`]. Both do the same
-//! things with the same words; only what they show differs. Everything but [`tty`] is pure: [`keys`] turns bytes into
-//! keys, [`repl`] keys into wishes, [`render`] events into lines, and [`screen`] lines into what a terminal is sent.
+//! [`on_terminal`] runs an interactive session; [`in_lines`] runs one without a terminal. Both do the same things with
+//! the same words and differ only in what they show. Everything except [`tty`] is pure: [`keys`] turns bytes into keys,
+//! [`repl`] turns keys into wishes, [`render`] turns events into lines, and [`screen`] turns lines into terminal
+//! output.
 //!
-//! What it leaves out: it decides nothing of the agent's, opens no file and reaches no provider. What a session needs of
-//! these is handed in as a [`Reach`].
+//! This crate makes no agent decisions, opens no file and calls no provider. The caller passes in everything that a
+//! session needs of these as a [`Reach`].
 //!
-//! Where to read next: [`repl`] for the state of the input, [`screen`] for what is drawn.
+//! Where to read next: [`repl`] for the state of the input, [`screen`] for drawing.
 //!
 //! ```
 //! use codelet_terminal::command::{Name, Said, read};
@@ -64,26 +66,26 @@ use render::look::Role;
 use std::io;
 use std::pin::pin;
 
-/// A session that can begin.
+/// A session that is ready to start.
 pub struct Begun {
     /// The session.
     pub session: Session,
-    /// What it needs of the world.
+    /// Its access to the outside world.
     pub reach: Reach,
-    /// What is to be known of it, shown first.
+    /// Notices, shown first.
     pub notices: Vec<String>,
-    /// The conversation that it goes on from.
+    /// The conversation that it continues.
     pub earlier: Option<Earlier>,
-    /// What is said first, as if it was typed.
+    /// The first input, handled as if it had been typed.
     pub opening: Option<String>,
 }
 
-/// Lives in a session on the terminal at standard input and output, until its user leaves. The terminal is taken at once,
-/// and what is said before the session can begin waits for it; who interrupts that throws `skip`. `greeting` is shown
-/// first. The terminal is left as it was found, also when this panics.
+/// Runs an interactive session on the terminal at standard input and output until the user leaves. Takes the terminal
+/// at once; input that arrives before `begin` completes is queued, and an interrupt throws `skip`. Shows `greeting`
+/// first. Restores the terminal on exit, including on panic.
 ///
 /// # Errors
-/// When there is no terminal.
+/// If there is no terminal.
 pub async fn on_terminal(
     outfit: Outfit,
     greeting: &str,
@@ -126,12 +128,11 @@ pub async fn on_terminal(
         .await)
 }
 
-/// Lives in a session that is read and written in lines, until standard input ends. `is_typed` says that a person
-/// types, who wants to see when it is their turn, and may throw `skip` as on a terminal; `width`, in columns, is where lines
-/// are broken.
+/// Runs a session line by line until standard input ends. `is_typed` is true if a person types: it shows when the next
+/// input is expected, and an interrupt throws `skip` as on a terminal. Lines are broken at `width` columns.
 ///
 /// # Errors
-/// When standard input cannot be read.
+/// If standard input cannot be read.
 pub async fn in_lines(
     is_typed: bool,
     width: usize,
@@ -153,7 +154,7 @@ pub async fn in_lines(
         front.print(plain::notice(&look, &format!("notice: {text}")));
     }
     if let Some(earlier) = &begun.earlier {
-        // Whoever pipes prompts in has no use for what was said before.
+        // Piped prompts have no use for the earlier conversation.
         if is_typed {
             front.print(earlier::end(&look, earlier));
         }

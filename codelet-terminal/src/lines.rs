@@ -1,5 +1,5 @@
-//! The lines of standard input, read by a thread, so that nothing else waits for them. It reads no further ahead than
-//! there is room for: whoever writes without end waits.
+//! Reads the lines of standard input on a thread of its own, so that nothing else waits for them. Reads ahead only as
+//! far as there is room, so that a fast writer is slowed down.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -8,29 +8,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The longest line that is read, in bytes: no window takes more.
+/// Maximum length of a line, in bytes: no context window holds more.
 pub(crate) const LONGEST: usize = 16 * 1024 * 1024;
-/// Lines that wait weigh no more than this together, but for the last piece.
+/// Maximum weight of the queued lines together; the last chunk may exceed it.
 pub(crate) const ROOM: usize = 1024 * 1024;
-/// What a line weighs beside its bytes.
+/// Weight of a line beside its bytes.
 const LINE: usize = 64;
 /// Bytes read at once.
 const PIECE: usize = 16 * 1024;
-/// Between two looks at what has come of an input that brings more than there is room for.
+/// Polling interval for an input that exceeds the room.
 const LOOK: Duration = Duration::from_millis(2);
-/// Whoever takes lines says with these bytes that there is room again, and that they want to know when all is read.
+/// Messages to the reader: there is room again, and report when everything is read.
 const HAS_ROOM: u8 = b'r';
 const TELL: u8 = b'.';
 
-/// A line as it came.
+/// A line of the input.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     pub(crate) text: String,
-    /// Which line of the input it is, counted from 1, if some of its bytes are no UTF-8; each such place holds a `�` now.
+    /// The line's number, counted from 1, if it contains invalid UTF-8; each invalid sequence was replaced with `�`.
     pub(crate) mended: Option<usize>,
 }
 
-/// Lines as they come.
+/// The lines of standard input.
 pub(crate) struct Lines {
     lines: UnboundedReceiver<Read>,
     room: Arc<Room>,
@@ -38,19 +38,19 @@ pub(crate) struct Lines {
     had: Receiver<()>,
 }
 
-/// What was written until now.
+/// The input written until now.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
-    /// Its lines, as many as there is room for.
+    /// The lines, as many as there is room for.
     pub(crate) lines: Vec<Read>,
-    /// So many more, of which nothing is kept.
+    /// The number of further lines, which were dropped.
     pub(crate) more: usize,
-    /// All of it was read; if not, it comes faster than it can be taken.
+    /// Everything was read; if false, input arrives faster than it can be taken.
     pub(crate) is_all: bool,
 }
 
 impl Lines {
-    /// Reads standard input from now on.
+    /// Starts to read standard input.
     pub(crate) fn read() -> io::Result<Self> {
         let (send, lines) = unbounded_channel();
         let (asked, ask) = io::pipe()?;
@@ -62,22 +62,22 @@ impl Lines {
         Ok(Lines { lines, room, ask, had })
     }
 
-    /// The next line; none once the input is at its end.
+    /// Returns the next line; `None` at the end of the input.
     pub(crate) async fn next(&mut self) -> Option<Read> {
         let line = self.lines.recv().await?;
         self.taken(&line.text);
         Some(line)
     }
 
-    /// What has been written until now and was not taken yet, so that it can be told from what is written in the
-    /// knowledge of what is said next. An input that never pauses is not waited for longer than this.
+    /// Returns the lines that were written until now and not taken yet, to separate them from those written in response
+    /// to later output. Waits at most `patience` for an input that never pauses.
     pub(crate) fn written(&mut self, patience: Duration) -> Written {
         let mut written = Written::default();
         let mut kept = 0;
         let end = Instant::now() + patience;
-        // Whoever gave up waiting may have been told since.
+        // An earlier request that timed out may have been answered since.
         while self.had.try_recv().is_ok() {}
-        // At the end of the input nobody answers, and all of it is here.
+        // At the end of the input the reader is gone, and all lines are here.
         let mut is_told = self.ask.write_all(&[TELL]).is_err();
         loop {
             while let Ok(line) = self.lines.try_recv() {
@@ -99,18 +99,18 @@ impl Lines {
 
     fn taken(&mut self, line: &str) {
         if self.room.leave(weight(line)) {
-            // Without a reader nobody waits for room.
+            // Fails only if the reader is gone.
             let _ = self.ask.write_all(&[HAS_ROOM]);
         }
     }
 }
 
-/// What a line takes of the room.
+/// The weight of a line.
 pub(crate) fn weight(line: &str) -> usize {
     line.len() + LINE
 }
 
-/// How much the lines weigh that wait.
+/// The weight of the queued lines.
 #[derive(Debug, Default)]
 struct Room(Mutex<Taken>);
 
@@ -126,14 +126,14 @@ impl Room {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).weight += weight;
     }
 
-    /// Says whether somebody waits for the room that there is now.
+    /// Removes this weight; returns whether the reader waits for the room that there is now.
     fn leave(&self, weight: usize) -> bool {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         taken.weight = taken.weight.saturating_sub(weight);
         taken.weight <= ROOM / 2 && std::mem::take(&mut taken.is_awaited)
     }
 
-    /// Whether there is any. Whoever asks and finds none is told once there is.
+    /// Returns whether there is room. If not, the reader will be notified.
     fn is_there(&self) -> bool {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         taken.is_awaited = taken.weight >= ROOM;
@@ -141,7 +141,7 @@ impl Room {
     }
 }
 
-/// Reads until the input ends, or nobody takes its lines any more.
+/// Reads until the input ends or the receiver is gone.
 fn read(to: &UnboundedSender<Read>, room: &Room, mut asked: PipeReader, tell: &Sender<()>) {
     let stdin = io::stdin();
     let mut piece = vec![0; PIECE];
@@ -154,7 +154,7 @@ fn read(to: &UnboundedSender<Read>, room: &Room, mut asked: PipeReader, tell: &S
         if has_room {
             watched.push(PollFd::new(&stdin, PollFlags::IN));
         }
-        // Whoever wants to know that all is read is told as soon as nothing more is there.
+        // A request for everything written so far is answered as soon as nothing more is readable.
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         match poll(&mut watched, (wants_to_know && has_room).then_some(&at_once)) {
             Err(rustix::io::Errno::INTR) => continue,
@@ -193,12 +193,12 @@ fn read(to: &UnboundedSender<Read>, room: &Room, mut asked: PipeReader, tell: &S
         }
     }
     if !begun.is_empty() {
-        // The last line may have no end.
+        // The last line may lack a line end.
         send(to, room, &begun, number);
     }
 }
 
-/// Says whether somebody takes it.
+/// Sends a line; returns whether the receiver still exists.
 fn send(to: &UnboundedSender<Read>, room: &Room, bytes: &[u8], number: usize) -> bool {
     let text = line(bytes);
     let mended = std::str::from_utf8(bytes).is_err().then_some(number);

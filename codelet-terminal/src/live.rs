@@ -1,4 +1,4 @@
-//! The front on a terminal: finished lines go up into the scrollback, a few rows at the bottom are drawn again.
+//! The front end on a terminal: finished lines go to the scrollback, a few rows at the bottom are redrawn.
 
 use crate::answers;
 use crate::backlog::Backlog;
@@ -30,51 +30,52 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::time::sleep_until;
 
-/// Between two frames while something streams.
+/// Minimum time between two frames while something streams.
 const FRAME: Duration = Duration::from_millis(33);
-/// Between two positions of the spinner.
+/// Time between two positions of the spinner.
 const TICK: Duration = Duration::from_millis(100);
-/// … and while only a clock runs.
+/// Time between two frames while only a clock runs.
 const SECOND: Duration = Duration::from_secs(1);
-/// An Esc that nothing follows for so long is the key: somebody waits for what it does.
+/// An Esc that nothing follows within this time is the key: the user is waiting for its effect.
 const ESCAPE: Duration = Duration::from_millis(25);
-/// The same while something runs, which it would stop: a slow line may tear an arrow key behind its Esc.
+/// The same while something runs that Esc would interrupt: a slow connection may separate an arrow key from its Esc.
 const STOP: Duration = Duration::from_millis(45);
-/// So long the rest of a sequence may still come over a slow line, also behind an Esc that was taken for the key.
+/// Time during which the rest of a sequence may arrive over a slow connection, even after its Esc was taken for the
+/// key.
 const SLOW: Duration = Duration::from_secs(1);
-/// Between two pieces of a paste that a terminal puts no brackets around.
+/// Maximum time between two chunks of an unbracketed paste.
 const PIECES: Duration = Duration::from_millis(40);
-/// Between two parts of something long that is unfolded: what happens meanwhile is shown too.
+/// Time between two parts of a long unfolded text, so that other events are shown too.
 const PART: Duration = Duration::from_millis(4);
-/// So long at most what happens is taken before keys are looked for again.
+/// Maximum time spent on events before keys are checked again.
 const TURN: Duration = Duration::from_millis(2);
-/// The most that is finished in one frame, in bytes of words: a terminal takes them before it shows a key, and one at the
-/// end of a line that brings a megabyte in a second has taken these after a sixtieth of it.
+/// Maximum text finished in one frame, in bytes: a terminal processes it before it shows a key. Over a connection of
+/// one megabyte per second it takes a sixtieth of a second.
 const MOST: usize = 16 * 1024;
-/// A process that was told to stop and has not done so after this long is one that nobody can stop.
+/// A process that has not stopped this long after SIGTSTP cannot be stopped.
 const STOPPING: Duration = Duration::from_millis(500);
-/// A window that keeps this size for so long is no longer being dragged. What is drawn on the way stays in the scrollback of
-/// terminals that push out of the window what they wrap.
+/// Time after which a window of constant size is no longer being dragged. Frames drawn during a drag stay in the
+/// scrollback of terminals that push wrapped rows out of the window.
 const RESTED: Duration = Duration::from_millis(120);
-/// In a smaller window, in columns and rows, not all of a question can stay in sight.
+/// Columns and rows below which not all of a question can stay visible.
 const ROOMY: (u16, u16) = (60, 12);
 
-/// Lets somebody write a text elsewhere; takes what was written so far and gives back what was made of it.
+/// Opens a text in the user's editor and returns the edited text.
 pub type Edit = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
-/// What a terminal session needs beside the terminal.
+/// The configuration of a terminal session.
 pub struct Outfit {
-    /// How things look; the width is found out.
+    /// The look; its width is detected.
     pub look: Look,
     /// The terminal's name in `TERM`.
     pub terminal: String,
-    /// The names of files.
+    /// Lists the file names.
     pub files: Files,
-    /// What was sent in earlier sessions, if that is kept.
+    /// Inputs of earlier sessions, if they are kept.
     pub past: Option<Past>,
     /// The user's editor.
     pub edit: Edit,
-    /// How the user is called back when a question waits or a turn is over.
+    /// How the user is notified when a question waits or a turn is over.
     pub notify: Notify,
 }
 
@@ -87,19 +88,20 @@ pub(crate) struct Live {
     renderer: Renderer,
     began: Instant,
     outfit: Outfit,
-    /// Something folded that is being shown, a part with each frame; and how far back the next one lies.
+    /// A folded text that is being shown, one part per frame, and the index of the next one, counted back from the
+    /// newest.
     unfolding: Option<Unfolding>,
     unfolded: usize,
     finished: Finished,
-    /// When the next frame is to be drawn; none while nothing has changed.
+    /// The time of the next frame; none while nothing has changed.
     due: Option<Instant>,
     drawn: Instant,
-    /// Nothing is drawn before: the window was another size a moment ago.
+    /// No frame is drawn before this time, as the window was just resized.
     rests: Option<Instant>,
     escape: Option<Instant>,
-    /// When something that may have gone on was taken for what it was.
+    /// When pending input that might have continued was interpreted as it was.
     settled: Option<Instant>,
-    /// Keys of a paste without brackets, and when it is over if nothing follows.
+    /// Keys of an unbracketed paste, and when it ends if nothing follows.
     burst: Vec<Typed>,
     over: Option<Instant>,
     signals: Signals,
@@ -107,14 +109,14 @@ pub(crate) struct Live {
     edited: Option<oneshot::Receiver<Result<String, String>>>,
     wishes: VecDeque<Wish>,
     is_gone: bool,
-    /// Ctrl-Z was pressed: the terminal is taken back when the process goes on, or at this time if it was never stopped.
+    /// Ctrl-Z was pressed: the terminal is taken back on SIGCONT, or at this time if the process was never stopped.
     suspended: Option<Instant>,
-    /// When that time came.
+    /// When that timeout was reached.
     awake: Option<Instant>,
     attention: Attention,
-    /// The same for whoever lays lines out elsewhere.
+    /// The look, shared with the session's side, which lays out lines too.
     shared: Shared,
-    /// What is not drawn yet, for whoever would bring more.
+    /// The amount of undrawn output, to slow the session down.
     backlog: Backlog,
 }
 
@@ -128,7 +130,7 @@ struct Signals {
 }
 
 impl Live {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(crate) fn open(outfit: Outfit, shared: Shared, backlog: Backlog) -> io::Result<Self> {
         let signals = Signals {
             size: signal(SignalKind::window_change())?,
@@ -177,7 +179,7 @@ impl Live {
         })
     }
 
-    /// Something is to be drawn: at once, or with the next frame.
+    /// Requests a frame: at once, or at the next frame time.
     fn change(&mut self, at_once: bool) {
         let at = if at_once { Instant::now() } else { self.drawn + FRAME };
         self.due = Some(self.due.map_or(at, |due| due.min(at)));
@@ -188,7 +190,7 @@ impl Live {
         if self.edited.is_some() || self.suspended.is_some() {
             return;
         }
-        // The signal that tells of another size may still be on its way.
+        // SIGWINCH may still be under way.
         self.resized();
         self.due = self.rests.filter(|rests| *rests > now);
         if self.due.is_some() {
@@ -222,7 +224,7 @@ impl Live {
         } else {
             match self.is_moving() {
                 true => Some(now + TICK),
-                // Only the clock moves while a question stands.
+                // Only the clock changes while a question is shown.
                 false => (self.repl.doing != Doing::Nothing).then_some(now + SECOND),
             }
         };
@@ -239,7 +241,7 @@ impl Live {
         now.saturating_duration_since(self.began)
     }
 
-    /// Whether something really happens, so that the clock runs.
+    /// Returns whether work is in progress, so that the clock runs.
     fn is_moving(&self) -> bool {
         !matches!(self.repl.doing, Doing::Nothing | Doing::Deciding) && self.repl.waiting() == 0
     }
@@ -304,9 +306,10 @@ impl Live {
         }
     }
 
-    /// Shows the newest of what was folded; asked again, what lies before it; or all of what was shown so last.
+    /// Shows the newest folded text; each further call shows the one before. With `is_all`, shows the one shown last in
+    /// full.
     fn unfold(&mut self, is_all: bool) {
-        // What somebody decides upon comes first.
+        // A pending question has precedence.
         if !self.repl.is_unfolded
             && let Some(question) = self.repl.question(Instant::now())
             && let Some(rest) = questions::rest(&self.outfit.look, question)
@@ -339,7 +342,7 @@ impl Live {
         self.tty.stop();
     }
 
-    /// The process goes on, or was never stopped.
+    /// Takes the terminal back when the process continues, or was never stopped.
     fn resume(&mut self) {
         self.suspended = None;
         self.is_gone |= self.tty.take_back().is_err();
@@ -359,7 +362,7 @@ impl Live {
         let (done, edited) = oneshot::channel();
         let edit = Arc::clone(&self.outfit.edit);
         let run = move || {
-            // Whoever has left meanwhile wants no text.
+            // The receiver is gone if the user has left.
             let _ = done.send(edit(&text));
         };
         if std::thread::Builder::new().name("editor".to_owned()).spawn(run).is_ok() {
@@ -393,7 +396,7 @@ impl Live {
         let run = move || {
             let _ = send.send(list());
         };
-        // Without a thread to spare, there are no names.
+        // Without a spare thread there are no names.
         if std::thread::Builder::new().name("files".to_owned()).spawn(run).is_ok() {
             self.files = Some(files);
         }
@@ -411,14 +414,14 @@ impl Live {
         }
     }
 
-    /// Hears and shows, until nobody tells it anything any more.
+    /// Handles input and shows output until the session's side is gone.
     pub(crate) async fn serve(mut self, mut told: UnboundedReceiver<Told>, wishes: UnboundedSender<Wish>) {
         let mut is_gone = false;
         loop {
             self.tell_backlog(is_gone);
             while let Some(wish) = self.wishes.pop_front() {
                 is_gone |= matches!(wish, Wish::Gone(_));
-                // Whoever wants nothing to be heard any more ends this by telling so.
+                // The session ends this loop with a message once it needs no more wishes.
                 let _ = wishes.send(wish);
             }
             if is_gone {
@@ -426,7 +429,7 @@ impl Live {
                     None => return,
                     Some(Told::Over) => return self.close(),
                     Some(Told::Wanted(answer)) => drop(answer.send(self.repl.unqueue())),
-                    // What was read is not to go with the rows below: how it ends is finished above them.
+                    // The end of a turn is printed above, so that it is not lost with the rows below.
                     Some(Told::Event(event)) => self.on(event),
                     Some(Told::Lines(lines)) => self.print(lines),
                     Some(Told::Leaving) => self.renderer.leave(),
@@ -437,7 +440,7 @@ impl Live {
             match self.next(&mut told).await {
                 Came::Told(None) => return,
                 Came::Told(Some(first)) => {
-                    // What is waited for anew with each event would cost more than most events do.
+                    // Several events are handled per wait: setting up a wait costs more than most events.
                     let end = Instant::now() + TURN;
                     let mut next = Some(first);
                     while let Some(one) = next {
@@ -456,14 +459,14 @@ impl Live {
         }
     }
 
-    /// Whoever has lent the terminal away, or has none any more, holds nobody up.
+    /// Reports the amount of undrawn lines. While the terminal is lent out or gone, it must not slow the session down.
     fn tell_backlog(&self, is_gone: bool) {
         let is_drawn = !is_gone && self.edited.is_none() && self.suspended.is_none();
         self.backlog
             .set_finished(if is_drawn { self.finished.bytes() } else { 0 });
     }
 
-    /// What comes next: keys before anything else, and a frame that is due before what would be in the next one.
+    /// Returns the next input or event: keys first, and a due frame before the events of the next one.
     async fn next(&mut self, told: &mut UnboundedReceiver<Told>) -> Came {
         tokio::select! {
             biased;
@@ -498,17 +501,17 @@ impl Live {
                 self.change(true);
             }
             Came::Size => self.resized(),
-            // While an editor has the terminal, it is the editor's.
+            // While an editor has the terminal, it keeps it.
             Came::GoOn if self.edited.is_some() => {}
             Came::GoOn if self.suspended.is_some() => self.resume(),
-            // The time was over when the process went on, and the signal comes behind it.
+            // The timeout was reached on resuming, and SIGCONT arrives after it.
             Came::GoOn if self.awake.take().is_some_and(|awake| now < awake + SLOW) => {}
             Came::Awake => {
                 self.awake = Some(now);
                 self.resume();
             }
             Came::GoOn => {
-                // Whoever stopped us from outside has used the terminal meanwhile.
+                // Stopped from outside: another program has used the terminal since.
                 self.tty.lend();
                 self.resume();
             }
@@ -557,7 +560,7 @@ impl Live {
             }
             Told::Wanted(answer) => {
                 let first = self.repl.unqueue();
-                // Nobody is there any more to take it; then nothing is sent either.
+                // If the receiver is gone, nothing is sent.
                 let _ = answer.send(first);
             }
             Told::GivenBack => self.give_back(),
@@ -577,19 +580,19 @@ impl Live {
                 self.unfold(is_all);
                 self.change(true);
             }
-            // A terminal that takes no more is noticed when it is drawn next.
+            // A failing terminal is noticed at the next frame.
             Told::Copied(text) => drop(self.screen.copy(&text)),
             Told::Over => {}
         }
     }
 }
 
-/// The last column stays free: a terminal that is made narrower wraps what reaches it.
+/// Leaves the last column free: a terminal that becomes narrower wraps rows that reach it.
 fn look_at(look: Look, (columns, _): (u16, u16)) -> Look {
     look.at_width(usize::from(columns.saturating_sub(1)))
 }
 
-/// What has come.
+/// An input or event.
 enum Came {
     Input(Input),
     Files(Option<Vec<String>>),
@@ -626,7 +629,7 @@ impl Live {
     fn on(&mut self, event: Event) {
         self.backlog.hear(&event);
         if let Event::Over(ending) = &event
-            // Of what was said meanwhile, the next is taken up now.
+            // No queued input would be handled now.
             && self.repl.queued().next().is_none()
         {
             let call = self.attention.over(ending, Instant::now());
@@ -640,7 +643,7 @@ impl Live {
     }
 
     fn ask(&mut self, question: Question, directory: &Path) {
-        // Printed once; what is decided upon stays below.
+        // The question's body is printed once; its answers stay below.
         let mut lines = questions::body(&self.outfit.look, &question, directory);
         let (width, height) = self.screen.size();
         if width < ROOMY.0 || height < ROOMY.1 || questions::is_shortened(&question) {
@@ -656,7 +659,7 @@ impl Live {
         self.repl.ask(question);
     }
 
-    /// Calls whoever looks elsewhere. A terminal that takes no more is noticed when it is drawn next.
+    /// Sends a notification to the user. A failing terminal is noticed at the next frame.
     fn call(&mut self, bytes: Option<String>) {
         if let Some(bytes) = bytes.filter(|_| self.edited.is_none() && self.suspended.is_none()) {
             let _ = self.screen.call(&bytes);
@@ -728,13 +731,13 @@ impl Live {
         self.resized();
         let now = self.since(Instant::now());
         self.finished.extend(self.renderer.close(now));
-        // A terminal that is gone is told nothing.
+        // Errors are ignored, since the terminal may be gone.
         let _ = self.screen.draw(self.finished.next(usize::MAX), Frame::default());
         let _ = self.screen.wipe();
     }
 }
 
-/// What a shell reports of a process that ended by these signals.
+/// Exit statuses that a shell reports for a process ended by these signals.
 pub(crate) const HUNG_UP: u8 = 129;
 pub(crate) const QUIT: u8 = 131;
 pub(crate) const TERMINATED: u8 = 143;

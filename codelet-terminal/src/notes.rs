@@ -1,4 +1,4 @@
-//! `/notes`: adds a note of the user's, or drops one. A note of the user's is a pinned sentence.
+//! `/notes`: adds or drops a note of the user. Such a note is a pinned sentence.
 
 use crate::pins;
 use codelet_agent::session::Session;
@@ -11,10 +11,7 @@ pub fn added(session: &Session) -> Vec<Pin> {
     sentences.cloned().collect()
 }
 
-/// Does what stands behind the command: `add SENTENCE` or `drop NUMBER`, and says so in a sentence.
-///
-/// # Errors
-/// Why nothing was done, in a sentence.
+/// Carries out `add SENTENCE` or `drop NUMBER`; returns a sentence that reports it.
 pub fn change(session: &mut Session, words: &str) -> Result<String, String> {
     let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     match (verb, rest.trim()) {

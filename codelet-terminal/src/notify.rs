@@ -1,34 +1,34 @@
-//! Calls somebody back to the terminal: when a question waits or a turn is over, and they look elsewhere.
+//! Notifies the user when a question waits or a turn is over while they look elsewhere.
 
 use crate::render::clean::clean;
 use codelet_agent::run::Ending;
 use codelet_text::short::{clip, words};
 use std::time::{Duration, Instant};
 
-/// Without a key for so long, somebody may have turned to something else. Most terminals say when they lose the focus;
-/// for one that has never said so, this decides.
+/// Time without a key after which the user may have turned to something else. It counts only for terminals that have
+/// never reported focus.
 const AWAY: Duration = Duration::from_secs(10);
-/// The most characters of a text that a desktop shows.
+/// Maximum characters of a notification.
 const LONGEST: usize = 120;
 
-/// How the terminal calls its user.
+/// How the terminal notifies its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Notify {
     /// Not at all.
     Off,
-    /// By the bell, from which many terminals make a mark at the tab or an urgent window.
+    /// With the bell, which many terminals show as a marked tab or an urgent window.
     #[default]
     Bell,
-    /// By a desktop notification with words (OSC 9).
+    /// With a desktop notification with text (OSC 9).
     Osc9 {
-        /// tmux stands between, and is asked to pass it on.
+        /// Wraps the sequence for tmux to pass on.
         in_tmux: bool,
     },
 }
 
 impl Notify {
-    /// What suits a terminal of this name in `TERM` and in `TERM_PROGRAM`: words where it is known to show them. Inside
-    /// tmux the bell, which tmux shows by itself: it passes words on only where its user has permitted that.
+    /// The method for a terminal with these `TERM` and `TERM_PROGRAM`: text where it is known to be supported. Inside
+    /// tmux the bell, which tmux shows itself; it passes text on only if its user has allowed that.
     pub fn suited(term: &str, program: &str, in_tmux: bool) -> Self {
         const SHOW_WORDS: [&str; 5] = ["iTerm.app", "WezTerm", "ghostty", "WarpTerminal", "kitty"];
         let is_named = SHOW_WORDS.contains(&program) || term.contains("kitty") || term.contains("ghostty");
@@ -38,9 +38,9 @@ impl Notify {
         }
     }
 
-    /// What the terminal is sent to say this.
+    /// The terminal output for this text.
     fn bytes(self, text: &str) -> String {
-        // Whatever ends or begins a sequence would end this one.
+        // Control characters could end this sequence or begin another.
         let text = words(&clean(text.lines().next().unwrap_or_default(), 1));
         let text = clip(&text, LONGEST);
         match self {
@@ -52,15 +52,15 @@ impl Notify {
     }
 }
 
-/// Whether somebody looks at the terminal, and what they are to be told if they do not.
+/// Tracks whether the user looks at the terminal, and the notification that is due if not.
 #[derive(Clone, Debug)]
 pub(crate) struct Attention {
     how: Notify,
-    /// Whether the terminal has the focus; none while it has not said.
+    /// Whether the terminal has the focus; none until it has reported it.
     has_focus: Option<bool>,
-    /// When the last key came.
+    /// The time of the last key.
     key: Instant,
-    /// A question that waits, in words.
+    /// The pending question, in words.
     asked: Option<String>,
 }
 
@@ -74,17 +74,17 @@ impl Attention {
         }
     }
 
-    /// The terminal has got the focus or lost it.
+    /// The terminal gained or lost the focus.
     pub(crate) fn focus(&mut self, has_focus: bool) {
         self.has_focus = Some(has_focus);
     }
 
-    /// The terminal was somebody else's: what happened to the focus meanwhile was told to them.
+    /// Forgets the focus: another program had the terminal and received its reports.
     pub(crate) fn forget(&mut self) {
         self.has_focus = None;
     }
 
-    /// Somebody is there.
+    /// A key was pressed.
     pub(crate) fn key(&mut self, now: Instant) {
         self.key = now;
         self.asked = None;
@@ -95,34 +95,34 @@ impl Attention {
         self.asked = Some(text);
     }
 
-    /// The question has its answer, from wherever.
+    /// The question was answered, by whatever means.
     pub(crate) fn answered(&mut self) {
         self.asked = None;
     }
 
-    /// When nobody will have come to the question that waits.
+    /// The time from which the user counts as away from the pending question.
     pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
         self.asked.as_ref()?;
         match self.has_focus {
-            // Who looks at the terminal sees the question.
+            // A user with focus on the terminal sees the question.
             Some(true) => None,
             Some(false) => Some(now),
             None => Some(self.key + AWAY),
         }
     }
 
-    /// What the terminal is to be sent now for the question that waits, if it is time: once.
+    /// The terminal output for the pending question if it is due; only once.
     pub(crate) fn call(&mut self, now: Instant) -> Option<String> {
         self.due(now).filter(|due| *due <= now)?;
         let text = self.asked.take()?;
         self.told(&text)
     }
 
-    /// What the terminal is to be sent as a turn is over.
+    /// The terminal output for the end of a turn.
     pub(crate) fn over(&mut self, ending: &Ending, now: Instant) -> Option<String> {
         self.asked = None;
         let text = match ending {
-            // Whoever interrupts is there.
+            // A user who interrupts is present.
             Ending::Interrupted => return None,
             Ending::Answered(_) => "Codelet: the answer is complete".to_owned(),
             other => format!("Codelet: {other}"),

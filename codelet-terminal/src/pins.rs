@@ -1,4 +1,4 @@
-//! Pinned files: which ones a pin keeps, and under which name it is listed.
+//! Pinned files: the pins that keep a file, and the name under which it is listed.
 
 use codelet_agent::session::Session;
 use codelet_context::message::{ActionKind, ToolCall};
@@ -7,12 +7,12 @@ use codelet_context::pin::Pin;
 const BEGINS: &str = "The file ";
 const ENDS: &str = " at the time of pinning:\n";
 
-/// The text that keeps a file which nobody has read, as it is now.
+/// Returns the text that pins a file that has not been read, with its current content.
 pub fn text_of(file: &str, content: &str) -> String {
     format!("{BEGINS}{file}{ENDS}{content}")
 }
 
-/// Whether two names may be of one file: one of them may begin further up.
+/// Returns whether two paths may name the same file: one may be a suffix of the other.
 fn is_same(path: &str, file: &str) -> bool {
     path == file || path.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{path}"))
 }
@@ -21,7 +21,7 @@ fn reads(call: &ToolCall) -> bool {
     call.action.kind == ActionKind::Read
 }
 
-/// The newest message with the result of a call that read this file.
+/// Returns the index of the newest message with the result of a call that read this file.
 pub fn newest_look_at(session: &Session, file: &str) -> Option<usize> {
     let messages = session.conversation().history().messages();
     let (call_at, id) = messages.iter().enumerate().rev().find_map(|(at, message)| {
@@ -38,7 +38,7 @@ pub fn newest_look_at(session: &Session, file: &str) -> Option<usize> {
     Some(call_at + answered)
 }
 
-/// The file that a pin keeps and nothing else, if it keeps one.
+/// Returns the file that a pin keeps, if it keeps one file and nothing else.
 pub fn file_of(session: &Session, pin: &Pin) -> Option<String> {
     let at = match pin {
         Pin::Text(text) => {
@@ -52,7 +52,7 @@ pub fn file_of(session: &Session, pin: &Pin) -> Option<String> {
     let (Some(result), None) = (results.next(), results.next()) else {
         return None;
     };
-    // The newest call before it: some agents use an id again.
+    // The newest matching call, since some agents reuse ids.
     let calls = messages[..at].iter().rev().flat_map(|message| message.calls());
     let call = calls.into_iter().find(|call| call.id == result.call_id)?;
     match (reads(call), &call.action.paths[..]) {
@@ -61,7 +61,7 @@ pub fn file_of(session: &Session, pin: &Pin) -> Option<String> {
     }
 }
 
-/// The pins that keep this file and nothing else.
+/// Returns the pins that keep this file and nothing else.
 pub fn of_file(session: &Session, file: &str) -> Vec<Pin> {
     let keeps = |pin: &&Pin| file_of(session, pin).is_some_and(|path| is_same(&path, file));
     session.conversation().pins().iter().filter(keeps).cloned().collect()

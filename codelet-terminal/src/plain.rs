@@ -1,4 +1,4 @@
-//! The front without a terminal's tricks: lines in, lines out. For pipes, logs, screen readers and dumb terminals.
+//! The front end without cursor control: lines in, lines out. For pipes, logs, screen readers and dumb terminals.
 
 use crate::answers;
 use crate::chat::only_looks;
@@ -24,38 +24,38 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::SignalKind;
 
-/// A second Ctrl-C on an idle line counts as one of two for so long.
+/// Window within which a second Ctrl-C on an idle line counts as the second of two.
 const TWICE: Duration = Duration::from_secs(2);
-/// What a shell reports of a process that was interrupted.
+/// The exit status that a shell reports for an interrupted process.
 const INTERRUPTED: u8 = 130;
-/// An input that never pauses is not waited for longer than this; nor is whatever runs stopped later than this for it.
+/// Maximum time to wait for an input that never pauses, idle and while something is being interrupted.
 const ENDLESS: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_millis(30);
-/// So many of the lines that were not done are named, each with so many characters at most.
+/// Maximum number of skipped lines that are listed, and characters of each.
 const NAMED: usize = 20;
 const NAME: usize = 120;
 
-/// A session in lines.
+/// A line-based session.
 pub(crate) struct Plain {
     look: Look,
     lines: Lines,
-    /// Standard input is at its end.
+    /// Standard input has ended.
     is_over: bool,
-    /// Lines of an input that goes on, each with a backslash at its end.
+    /// Lines that end in a backslash and so continue.
     begun: String,
     queue: VecDeque<String>,
-    /// What the lines of the queue weigh; no more is read ahead than there is room for.
+    /// Weight of the queue; reading ahead stops when it exceeds the room.
     waiting: usize,
-    /// So many lines more were written beforehand and not kept, and perhaps others that were not read yet.
+    /// Number of further lines that were written beforehand and dropped; there may be others not read yet.
     unread: usize,
     is_flooded: bool,
-    /// What was typed ahead for an answer that did not come; an empty line has it done all the same.
+    /// Input typed ahead for an answer that did not come; an empty line sends it.
     offered: VecDeque<String>,
-    /// How far back the next folded thing lies.
+    /// Index of the next folded text, counted back from the newest.
     unfolded: usize,
-    /// When the run began that goes on or has just ended.
+    /// When the current or last run began.
     run: Option<Instant>,
-    /// What was said last and is carried to its end.
+    /// The input that is being handled.
     said: String,
     questions: VecDeque<(Question, PathBuf)>,
     is_asked: bool,
@@ -65,14 +65,14 @@ pub(crate) struct Plain {
     signals: [Heeded; 4],
     parting: Option<Instant>,
     is_prompted: bool,
-    /// Why nothing can be written any more.
+    /// Why output can no longer be written.
     closed: Option<io::ErrorKind>,
-    /// Somebody types: they want to see when it is their turn.
+    /// A person types and wants to see when the next input is expected.
     is_typed: bool,
 }
 
 impl Plain {
-    /// Reads standard input from now on.
+    /// Starts to read standard input.
     pub(crate) fn open(is_typed: bool, width: usize) -> io::Result<Self> {
         let look = Look::plain(width);
         Ok(Plain {
@@ -114,7 +114,7 @@ impl Plain {
     }
 
     fn line(&mut self, text: &str) {
-        // What was asked for stands on a line of its own, whatever comes between.
+        // The prompt keeps its own line, whatever is printed after it.
         let begin = if std::mem::take(&mut self.is_prompted) {
             "\n"
         } else {
@@ -135,7 +135,7 @@ impl Plain {
         }
     }
 
-    /// A word to whoever started this. If nobody can read it, there is nobody to tell.
+    /// Prints a message for the caller. If it cannot be printed, there is nobody to inform.
     fn tell(&mut self, text: &str) {
         if self.is_typed {
             self.say(text);
@@ -144,7 +144,7 @@ impl Plain {
         }
     }
 
-    /// What somebody says in this line; none if it continues on the next line.
+    /// Returns the input of this line; `None` if it continues on the next line.
     fn hear(&mut self, line: &Read) -> Option<String> {
         if let Some(number) = line.mended {
             self.tell(&format!(
@@ -153,7 +153,7 @@ impl Plain {
             ));
         }
         let line = line.text.as_str();
-        // A line without an end is as long as one may be.
+        // A line without an end is at most as long as allowed.
         if let Some(begun) = line.strip_suffix('\\').filter(|_| self.begun.len() < LONGEST) {
             self.begun.push_str(begun);
             self.begun.push('\n');
@@ -162,8 +162,7 @@ impl Plain {
         Some(std::mem::take(&mut self.begun) + line)
     }
 
-    /// What was written until now was written before anybody could know what comes next, also if nobody has asked for it
-    /// yet.
+    /// Queues everything written until now as input that was not a response to what comes next, such as a question.
     fn take_what_is_written(&mut self, patience: Duration) {
         let written = self.lines.written(patience);
         for line in written.lines {
@@ -180,7 +179,7 @@ impl Plain {
         self.queue.push_back(said);
     }
 
-    /// Shows the question that waits, and answers those that nobody can.
+    /// Shows the pending question, and answers those that cannot be asked.
     fn put_question(&mut self) {
         loop {
             while self.questions.front().is_some_and(|(question, _)| question.is_moot()) {
@@ -198,7 +197,7 @@ impl Plain {
             let why = if self.is_over {
                 "nobody can answer"
             } else if self.waiting >= ROOM {
-                // The next line was written before anybody could know of the question.
+                // The next line was written before the question could be known.
                 "cannot ask while more than a megabyte of input is waiting"
             } else {
                 return;
@@ -250,7 +249,7 @@ impl Plain {
         }
     }
 
-    /// A line while a question waits.
+    /// Handles a line while a question is pending.
     fn answer_line(&mut self, line: &str) -> Option<Wish> {
         let line = line.trim();
         let (word, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -278,7 +277,8 @@ impl Plain {
         first.is_some_and(|(question, _)| question.proposal.is_some())
     }
 
-    /// Keeps this pattern for the project, or the proposed one; the question stays where the pattern does not permit what is asked.
+    /// Saves this pattern for the project, or the proposed one. The question stays if the pattern does not permit the
+    /// call.
     fn keep_pattern(&mut self, pattern: &str) {
         let Some((question, _)) = self.questions.front() else {
             return;
@@ -308,7 +308,7 @@ impl Front for Plain {
         loop {
             self.put_question();
             match self.closed {
-                // Whoever reads no more has seen enough.
+                // A reader that closed the pipe has seen enough.
                 Some(io::ErrorKind::BrokenPipe) => return Wish::Leave,
                 Some(why) => return Wish::Unwritable(why),
                 None => {}
@@ -332,7 +332,7 @@ impl Front for Plain {
             match came {
                 Came::Gone(status) => return Wish::Gone(status),
                 Came::Interrupt => {
-                    // Nobody who pipes a session in waits for it to begin without its servers.
+                    // Nobody who pipes a session in wants it to start without its servers.
                     if self.doing == Doing::Servers && !self.is_typed {
                         return Wish::Gone(INTERRUPTED);
                     }
@@ -340,13 +340,13 @@ impl Front for Plain {
                         self.take_what_is_written(SOON);
                         return Wish::Interrupt;
                     }
-                    // Nobody is there to do it again.
+                    // Nobody is there to repeat the interrupt.
                     if !self.is_typed {
                         return Wish::Gone(INTERRUPTED);
                     }
                     self.begun.clear();
                     let now = Instant::now();
-                    // Only one on an idle line counts as the first of two.
+                    // Only a Ctrl-C on an idle line counts as the first of two.
                     if self.parting.is_some_and(|first| now.duration_since(first) < TWICE) {
                         return Wish::Leave;
                     }
@@ -367,7 +367,7 @@ impl Front for Plain {
                         continue;
                     }
                     if said.trim().is_empty() {
-                        // Whoever answers a question with an empty line meant the question.
+                        // An empty line in answer to a question was meant for the question.
                         if self.doing == Doing::Nothing
                             && let Some(first) = self.offered.pop_front()
                         {
@@ -400,9 +400,9 @@ impl Front for Plain {
         self.unfolded = 0;
         let mut lines = Vec::new();
         if let Event::ToolStarted { tool, description, .. } = &event {
-            // Nothing stands below these lines that would tell what runs.
+            // There is no status line below these lines to show what runs.
             let mut started = format!("... {tool} {description}");
-            // Whoever is asked about it reads all of it then; a log has it nowhere else.
+            // A person who is asked for permission reads all of it then; a log has it nowhere else.
             if self.is_typed {
                 started = clip(&started, self.look.width);
             }
@@ -410,7 +410,7 @@ impl Front for Plain {
         }
         let now = self.began.elapsed();
         let finished = self.renderer.on(&event, now);
-        // What is started comes behind what was said before.
+        // The line of a started tool follows what finished before it.
         let at = if lines.is_empty() { 0 } else { finished.len() };
         let mut all = finished;
         all.splice(at..at, lines);
@@ -432,7 +432,7 @@ impl Front for Plain {
 
     fn echo(&mut self, said: &str) {
         self.said = said.to_owned();
-        // A pipe shows nothing of what it was given, and a log is not read without it. A terminal has shown it already.
+        // A pipe does not show its own input, and a log is unreadable without it. A terminal has echoed it already.
         let now = self.began.elapsed();
         let lines = self.renderer.prompt(said, now);
         if !self.is_typed {
@@ -466,7 +466,7 @@ impl Front for Plain {
         self.renderer.set_model(&standing.model);
         self.renderer.set_tokens(&standing.tokens, standing.is_estimate);
         self.renderer.set_bill(&standing.bill);
-        // A pipe's output is read by programs too.
+        // A pipe's output is also read by programs.
         if let Some(began) = self.run.take().filter(|_| self.is_typed) {
             let status = self.renderer.status_told(self.began.elapsed());
             let lines = answers::say(&self.look, Role::Dim, &status.words(began.elapsed()));
@@ -517,8 +517,8 @@ impl Front for Plain {
         if self.is_flooded {
             self.take_what_is_written(ENDLESS);
         }
-        // A line that was read cannot be put back before whoever typed it. What only looks, and leaving, can be done all
-        // the same.
+        // A line that was read cannot be put back into the input. Commands that only look, and leaving, can still be
+        // done.
         let may_stay = |said: &String| match command::read(said) {
             Said::Command(Name::Exit | Name::Help, _) => true,
             Said::Command(name, arguments) => only_looks(name, &arguments),
@@ -555,7 +555,7 @@ impl Front for Plain {
     }
 }
 
-/// Something that was said, short enough for a line.
+/// An input, shortened to one line.
 fn named(said: &str) -> String {
     let said = said.trim();
     let first = said.lines().next().unwrap_or_default().trim_end();
@@ -567,7 +567,7 @@ fn named(said: &str) -> String {
     }
 }
 
-/// How warnings look where nothing has colours.
+/// The look of warnings without colours.
 pub(crate) fn notice(look: &Look, text: &str) -> Vec<Line<'static>> {
     answers::say(look, Role::Warning, text)
 }

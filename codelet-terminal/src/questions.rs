@@ -1,4 +1,4 @@
-//! A question for permission as it stands above the input: what is asked in a line, and what may be answered.
+//! A permission question above the input: the question in one line, and its possible answers.
 
 use crate::answers::say;
 use crate::decision::Decision;
@@ -13,17 +13,17 @@ use codelet_context::body::Body;
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
-/// What is said while something is written.
+/// The hint while there is unsent text.
 const WRITING: &str = "Send (Enter) or delete (Ctrl-U) your text first, then answer.";
-/// Columns of what always would permit.
+/// Columns for the pattern that "always" would permit.
 const PATTERN: usize = 60;
 
-/// What would be done: printed once, so that it can be scrolled back to. Commands run in this directory.
+/// The requested action: printed once, so that it can be scrolled back to. Commands run in `directory`.
 pub(crate) fn body(look: &Look, asked: &Question, directory: &Path) -> Vec<Line<'static>> {
     question(&asked.facts(directory), look)
 }
 
-/// The whole of what was not shown whole: changes, commands, and what always would permit.
+/// The full text of everything shown in part: changes, commands, and what "always" would permit.
 pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
     let is_folded = is_shortened(asked) && has_between(&extent_rows(look, asked), look);
     let extent = is_folded.then(|| format!("[a] would always allow in this session:\n{}", always(asked)));
@@ -33,13 +33,14 @@ pub(crate) fn rest(look: &Look, asked: &Question) -> Option<Unfolding> {
     Some(Unfolding::new(&head, Body::new(text), Role::Text))
 }
 
-/// What always would permit, on one line: lines of their own could look like another question.
+/// The patterns that "always" would permit, on one line: on several, they could imitate another question.
 fn always(question: &Question) -> String {
     let grants: Vec<String> = question.grants.iter().map(|granted| granted.named().0).collect();
     clean(&grants.join(", "), 1).replace('\n', "␊")
 }
 
-/// The same in words, the patterns shown so: what was asked stands above, and is not said again where it alone is permitted.
+/// The same in words, with patterns formatted by `shown`. The command is shown above and not repeated if only it would
+/// be permitted.
 pub(crate) fn permitted(question: &Question, shown: impl Fn(&str) -> String) -> String {
     match question.grants.as_slice() {
         [Grant::Line(_)] => "this exact command".to_owned(),
@@ -56,51 +57,51 @@ fn permitted_in_short(question: &Question) -> String {
     permitted(question, |patterns| format!("`{}`", clip(patterns, PATTERN)))
 }
 
-/// Whether a pattern is longer than a line that offers it shows.
+/// Returns whether a pattern is longer than the line that offers it can show.
 pub(crate) fn is_long(pattern: &str) -> bool {
     clip(pattern, PATTERN) != pattern
 }
 
-/// Whether what always would permit is longer than the line that offers it shows.
+/// Returns whether what "always" would permit is longer than the line that offers it can show.
 pub(crate) fn is_shortened(question: &Question) -> bool {
     permitted_in_short(question) != permitted_in_full(question)
 }
 
-/// A reason for a no, before the cursor and behind it.
+/// The reason for a refusal, before and after the cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Refusing<'a> {
     pub before: &'a str,
     pub behind: &'a str,
 }
 
-/// Patterns that are to be kept, before the cursor and behind it, and why they were not taken.
+/// Patterns that are being edited, before and after the cursor, and why the last ones were rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kept<'a> {
     pub before: &'a str,
     pub behind: &'a str,
     pub objection: Option<&'static str>,
-    /// Enter takes them now.
+    /// Enter saves them now.
     pub is_takeable: bool,
 }
 
-/// How a question stands.
+/// The state of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stand<'a> {
     /// Keys answer it now.
     pub is_answerable: bool,
-    /// Something is written, to which keys belong.
+    /// There is unsent text, which keys go to.
     pub is_writing: bool,
-    /// What Enter would answer now.
+    /// The answer that Enter would give now.
     pub picked: Option<Choice>,
-    /// The reason for a no that is being written.
+    /// The reason for a refusal that is being typed.
     pub refusing: Option<Refusing<'a>>,
-    /// The patterns for the project that are being changed.
+    /// The project's patterns that are being edited.
     pub keeping: Option<Kept<'a>>,
-    /// Questions after this one.
+    /// The number of further questions.
     pub waiting: usize,
 }
 
-/// What always would permit, to be printed where it may have no room below.
+/// What "always" would permit, to be printed if there may be no room below.
 pub(crate) fn extent(look: &Look, question: &Question) -> Vec<Line<'static>> {
     if question.grants.is_empty() {
         return Vec::new();
@@ -114,7 +115,7 @@ fn extent_rows(look: &Look, question: &Question) -> Vec<Line<'static>> {
     framed(look, Role::Dim, &format!("`{}`", always(question)))
 }
 
-/// A text that somebody else may have chosen. Framed, since it may fill rows: where one begins is up to whoever wrote it.
+/// A text of unknown origin, framed since it may fill rows: otherwise its author could choose where a row begins.
 pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> {
     let bar = look.pick("│ ", "| ");
     let narrower = Look {
@@ -129,10 +130,9 @@ pub(crate) fn framed(look: &Look, role: Role, text: &str) -> Vec<Line<'static>> 
     .collect()
 }
 
-/// What is asked and what may be answered, to stand above the input in at most so many rows. The answers come first, what
-/// is asked next.
+/// The question and its answers, in at most `room` rows above the input. The answers have precedence over the question.
 pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: usize) -> Vec<Line<'static>> {
-    // All of it stands above, where it was asked.
+    // The full text was printed above.
     let called = format!("Allow {} {}", clean(&question.tool, 1), clean(&question.description, 1));
     let what = format!("{}?", clip(&called.replace('\n', " "), look.width.saturating_sub(1)));
     let what = say(look, Role::Warning, &what);
@@ -175,7 +175,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
             false => fitting(look, room, what, say(look, Role::Dim, "Answer later"), Vec::new()),
         };
     }
-    // Until keys answer, none is shown: they belong to whatever somebody was writing when the question came.
+    // No answers are shown until keys answer: until then keys belong to the text being typed.
     if !stand.is_answerable {
         return fitting(look, room, what, vec![Line::default()], Vec::new());
     }
@@ -183,7 +183,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     if let (Some(Choice::Always), Some(pattern)) = (stand.picked, &pattern) {
         let ask = |pattern: &str| say(look, Role::Text, &format!("Always allow {pattern} in this session?"));
         let hint = say(look, Role::Dim, "Enter: yes; Esc: back");
-        // All of it, where it has room: this is what is agreed to.
+        // In full if there is room, since this is what the user agrees to.
         let whole = ask(&permitted_in_full(question));
         let asked = match whole.len() + hint.len() <= room {
             true => whole,
@@ -209,7 +209,7 @@ pub(crate) fn options(look: &Look, question: &Question, stand: Stand<'_>, room: 
     fitting(look, room, what, answers, waiting)
 }
 
-/// What the session itself asks and what may be answered, in at most so many rows.
+/// The session's own question and its answers, in at most `room` rows.
 pub(crate) fn decision(
     look: &Look,
     decision: &Decision,
@@ -230,7 +230,7 @@ pub(crate) fn decision(
         if at > 0 {
             wrap.push(look.style(Role::Dim), look.pick(" · ", " | "), &mut answers);
         }
-        // A key stays with the word behind it.
+        // Keeps a key with its label.
         wrap.push(
             look.style(Role::Strong),
             &format!("[{}]", alternative.letter),
@@ -254,7 +254,7 @@ pub(crate) fn decision(
     fitting(look, room, what, answers, Vec::new())
 }
 
-/// What is being written, in which the place where it goes on stays in sight.
+/// The text being typed, with the cursor kept visible.
 fn in_sight(room: usize, mut rows: Vec<Line<'static>>) -> Vec<Line<'static>> {
     let is_cursor = |row: &Line<'_>| row.spans.iter().any(|span| span.content.contains('▏'));
     let cursor = rows.iter().position(is_cursor).unwrap_or_default();
@@ -262,8 +262,8 @@ fn in_sight(room: usize, mut rows: Vec<Line<'static>>) -> Vec<Line<'static>> {
     rows
 }
 
-/// At most so many rows: all of `first`, or its end; then the beginning of `what`, which stands above it; then `last`,
-/// which stands below, if all of it has room.
+/// Fits the rows into `room`: all of `first`, or its end; then the beginning of `what` above it; then `last` below it
+/// if all of it fits.
 fn fitting(
     look: &Look,
     room: usize,
@@ -276,7 +276,7 @@ fn fitting(
     if what.len() > left {
         what.truncate(left);
         if let Some(end) = what.pop() {
-            // It goes on, and says so.
+            // An ellipsis marks what was cut.
             let mut end = end;
             end.push_span(Span::raw(look.pick(" …", " ...")));
             what.push(clip_line(end, look.width));

@@ -1,4 +1,4 @@
-//! The reason for a no, while it is being written.
+//! The reason for refusing a permission, while it is being typed.
 
 use crate::editor::Editor;
 use crate::keys::{Code, Key};
@@ -9,39 +9,39 @@ pub(crate) struct Reason {
     field: Editor,
 }
 
-/// What a key makes of it.
+/// The result of a key.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Came {
-    /// It goes on.
+    /// Typing continues.
     On,
-    /// The model is told this.
+    /// The refusal is sent with this reason.
     Told(String),
-    /// It is left.
+    /// The reason is dismissed.
     Left,
 }
 
 impl Reason {
-    /// Whether nothing is written.
+    /// Returns whether nothing is typed.
     pub(crate) fn is_empty(&self) -> bool {
         self.field.is_empty()
     }
 
-    /// What is written before the cursor and behind it, pastes folded.
+    /// The text before and after the cursor, pastes folded.
     pub(crate) fn parts(&self) -> (String, String) {
         self.field.parts()
     }
 
-    /// All that was typed, pastes in full.
+    /// The typed text, pastes in full.
     pub(crate) fn typed(&self) -> String {
         self.field.unfolded(&self.field.text())
     }
 
-    /// Takes a paste.
+    /// Inserts a paste.
     pub(crate) fn paste(&mut self, text: &str) {
         self.field.paste(text);
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(crate) fn key(&mut self, key: Key) -> Came {
         match key.code {
             Code::Esc => Came::Left,

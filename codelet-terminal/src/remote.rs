@@ -1,4 +1,4 @@
-//! A front on a thread of its own: keys are heard and frames are drawn there, whatever the session works on meanwhile.
+//! A front end on its own thread: keys and frames are handled there while the session is busy.
 
 use crate::backlog::Backlog;
 use crate::complete::Arguments;
@@ -18,49 +18,49 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-/// What the front is told.
+/// A message to the front end.
 pub(crate) enum Told {
-    /// These prompts of servers can be named.
+    /// The servers' prompts that can be used as commands.
     Prompts(Vec<PromptSpec>),
-    /// This may stand behind commands.
+    /// The arguments of commands for completion.
     Arguments(Arguments),
-    /// Something has happened in a run.
+    /// An event of a run.
     Event(Event),
-    /// A permission is asked for; commands run in this directory.
+    /// A request for permission; commands run in this directory.
     Question(Question, PathBuf),
-    /// Lines for good.
+    /// Finished lines.
     Lines(Vec<Line<'static>>),
-    /// What was said.
+    /// The user's input.
     Said(String),
-    /// What somebody else has written.
+    /// A text that somebody else wrote.
     Quoted(String),
-    /// What goes on.
+    /// The current activity.
     Doing(Doing),
-    /// What goes on is the last of the session.
+    /// The current activity is the last one of the session.
     Leaving,
-    /// How the session stands.
+    /// The state of the session.
     Standing(Standing),
-    /// This waits for its turn.
+    /// Queues this input.
     Queued(String),
-    /// The first of what waits is wanted.
+    /// Requests the first queued input.
     Wanted(oneshot::Sender<Option<String>>),
-    /// What waits goes back to where it was written.
+    /// Moves queued input back into the editor.
     GivenBack,
-    /// How far the tools may go.
+    /// The current permission.
     Permission(Permission),
-    /// Something is to be decided.
+    /// A decision for the user.
     Decision(Decision),
-    /// This is to be changed and sent.
+    /// Prefills the input.
     Filled(String),
-    /// What was folded last is to be shown, whole or as much of it as has room.
+    /// Shows the last folded text, shortened or in full.
     Unfold(bool),
-    /// This goes into the clipboard.
+    /// Copies this text to the clipboard.
     Copied(String),
-    /// Nothing comes after this.
+    /// The last message.
     Over,
 }
 
-/// How things look there, for whoever lays lines out here.
+/// The front end's look, for layout on the session's thread.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Look>>);
 
@@ -78,7 +78,7 @@ impl Shared {
     }
 }
 
-/// The session's end of such a front.
+/// The session's side of such a front end.
 pub(crate) struct Remote {
     to: Option<UnboundedSender<Told>>,
     wishes: UnboundedReceiver<Wish>,
@@ -88,7 +88,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(crate) fn open(outfit: Outfit) -> io::Result<Self> {
         let (to, told) = unbounded_channel();
         let (wish, wishes) = unbounded_channel();
@@ -126,12 +126,12 @@ impl Remote {
 
     fn tell(&self, told: Told) {
         if let Some(to) = &self.to {
-            // A front that is gone is noticed where its wishes are waited for.
+            // A front end that is gone is noticed where its wishes are awaited.
             let _ = to.send(told);
         }
     }
 
-    /// Waits until the terminal is as it was found; what broke the front breaks the session too.
+    /// Waits until the terminal is restored; propagates a panic of the front end.
     fn join(&mut self) {
         self.to = None;
         if let Some(thread) = self.thread.take()

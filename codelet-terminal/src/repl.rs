@@ -1,5 +1,4 @@
-//! The state of a session that is typed into: keys go in, wishes and rows come out. It touches no terminal and has no
-//! clock of its own.
+//! The state of the interactive input: keys go in, wishes and rows come out. Touches no terminal and has no clock.
 
 use crate::answers;
 use crate::command::{self, Said};
@@ -20,75 +19,75 @@ use std::time::{Duration, Instant};
 
 mod deciding;
 
-/// A second Ctrl-C counts as one of two for so long.
+/// Window within which a second Ctrl-C counts as the second of two.
 const TWICE: Duration = Duration::from_secs(2);
-/// What is said of a text that went.
+/// The hint after the input was cleared.
 const CLEARED: &str = "cleared · Up restores it";
-/// What is said of a text that was put where the user writes, once Enter sends it.
+/// The hint for a prefilled input once Enter sends it.
 const SENDS: &str = "Enter sends it · Esc clears it";
 
-/// The names of the files that can be named, in any order.
+/// Returns the names of the files that can be mentioned, in any order.
 pub type Files = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// What a key leads to, beside what is shown.
+/// The effect of a key, beside what is shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// This was sent.
+    /// Send this input.
     Send(String),
-    /// The next permission is to hold.
+    /// Switch to the next permission.
     Permit,
-    /// Whatever runs is to stop.
+    /// Interrupt whatever runs.
     Interrupt,
     /// The user leaves.
     Leave,
-    /// The process is to end at once, as Ctrl-\ has it end everywhere.
+    /// End the process at once, as Ctrl-\ does everywhere.
     Quit,
-    /// The process is to be suspended.
+    /// Suspend the process.
     Suspend,
-    /// The text is to be written in an editor.
+    /// Open the input in the user's editor.
     Edit,
-    /// The names of files are wanted.
+    /// File names are needed.
     WantFiles,
-    /// What was folded last is to be shown.
+    /// Show the last folded output.
     Unfold,
-    /// The screen is to be drawn anew.
+    /// Redraw the screen.
     Redraw,
-    /// A question was answered: this stays of it.
+    /// A question was answered: the line that remains of it.
     Answered(String),
 }
 
 /// The state of the input.
 pub struct Repl {
-    /// What is being written.
+    /// The input's text.
     pub editor: Editor,
-    /// What runs.
+    /// The current activity.
     pub doing: Doing,
     queue: VecDeque<String>,
     prompts: Vec<PromptSpec>,
-    /// What may stand behind commands.
+    /// The arguments of commands for completion.
     pub arguments: Arguments,
     questions: VecDeque<Question>,
-    /// The keys of the first question, once it is before the user.
+    /// The answer keys of the first question, once it is shown.
     letters: Option<Letters>,
-    /// The reason that is being written for a no.
+    /// The reason for refusing that is being typed.
     refusing: Option<Reason>,
-    /// The patterns that are being changed before they are kept for the project.
+    /// The patterns that are being edited before they are saved for the project.
     keeping: Option<Keeping>,
-    /// What the session itself asks.
+    /// The session's own question.
     deciding: Option<Deciding>,
-    /// The last of some letters that came too early to be an answer and are nothing else.
+    /// The time of the last of some letters that came too early to be an answer and are nothing else.
     early: Option<Instant>,
-    /// When a text was put where the user writes.
+    /// The time at which the input was prefilled.
     filled: Option<Instant>,
-    /// All of what is asked was unfolded.
+    /// The question's full text was unfolded.
     pub is_unfolded: bool,
     files: Option<Vec<String>>,
-    /// The suggestion that was gone to with the arrow keys.
+    /// The suggestion selected with the arrow keys.
     chosen: Option<usize>,
-    /// The suggestions were sent away until something else is written.
+    /// The text for which suggestions were dismissed; they come back when it changes.
     dismissed: Option<String>,
     parting: Option<Instant>,
-    /// A word to the user, until the next key.
+    /// A hint to the user, until the next key.
     pub hint: Option<&'static str>,
 }
 
@@ -99,7 +98,7 @@ impl Default for Repl {
 }
 
 impl Repl {
-    /// Nothing is written and nothing runs.
+    /// An empty, idle input.
     pub fn new() -> Self {
         Repl {
             editor: Editor::default(),
@@ -123,23 +122,23 @@ impl Repl {
         }
     }
 
-    /// What was said while something ran.
+    /// The queued input.
     pub fn queued(&self) -> impl Iterator<Item = &str> {
         self.queue.iter().map(String::as_str)
     }
 
-    /// Keeps what was said while something runs.
+    /// Queues input that arrives while something runs.
     pub fn queue(&mut self, said: String) {
         self.queue.push_back(said);
     }
 
-    /// The first of it.
+    /// Removes and returns the first queued input.
     pub fn unqueue(&mut self) -> Option<String> {
         self.queue.pop_front()
     }
 
-    /// What was said meanwhile goes back to where it was written. Of several things, prompts make one text; in it, a
-    /// command would be none or swallow what follows, so those are returned.
+    /// Moves queued input back into the editor. Several prompts are joined into one text; in it, a command would be no
+    /// command or swallow what follows, so commands are returned instead.
     pub fn give_back(&mut self) -> Vec<String> {
         if self.queue.is_empty() {
             return Vec::new();
@@ -157,7 +156,7 @@ impl Repl {
         others
     }
 
-    /// Puts a text where the user writes, in place of what stands there. An Enter that was on its way then does not send it.
+    /// Prefills the input, replacing its text. An Enter that was already under way does not send it.
     pub fn fill(&mut self, text: &str, now: Instant) {
         if self.editor.clear() {
             self.hint = Some("your text was set aside · Up restores it");
@@ -166,26 +165,26 @@ impl Repl {
         self.filled = Some(now);
     }
 
-    /// These prompts of servers can be named.
+    /// Sets the servers' prompts that can be used as commands.
     pub fn take_prompts(&mut self, prompts: Vec<PromptSpec>) {
         self.prompts = prompts;
     }
 
-    /// The names of files have come.
+    /// Takes the file names that were requested.
     pub fn take_files(&mut self, files: Vec<String>) {
         self.files = Some(files);
     }
 
-    /// Asks something; after what is asked already.
+    /// Asks a question, after those already pending.
     pub fn ask(&mut self, question: Question) {
         self.questions.push_back(question);
     }
 
-    /// The question that waits for its answer. Those that nobody needs answered any more are dropped.
+    /// Returns the question that is currently asked. Drops those that need no answer any more.
     pub fn question(&mut self, now: Instant) -> Option<&Question> {
         while self.questions.front().is_some_and(Question::is_moot) {
             if let Some(moot) = self.questions.pop_front() {
-                // Either nobody waits, or what it needs was permitted meanwhile.
+                // Either nobody waits for it, or it was permitted in the meantime.
                 moot.answer(Word::Once);
             }
             self.keep_reason();
@@ -201,12 +200,13 @@ impl Repl {
         self.questions.front()
     }
 
-    /// When the question takes keys; before, they belong to what somebody was writing when it appeared.
+    /// The time from which keys answer the question; until then they belong to what the user was typing when it
+    /// appeared.
     pub fn answerable_from(&self) -> Option<Instant> {
         self.letters.map(|letters| letters.answerable_from())
     }
 
-    /// Whether the question takes keys now.
+    /// Returns whether keys answer the question now.
     pub fn is_answerable(&self, now: Instant) -> bool {
         self.editor.is_empty()
             && self.editor.searching().is_none()
@@ -218,7 +218,7 @@ impl Repl {
         Choice::of_key(self.letters?.picked(now)?)
     }
 
-    /// When something becomes of a letter that may be an answer.
+    /// The time at which a pending letter or hint takes effect.
     pub fn settles_at(&self, now: Instant) -> Option<Instant> {
         let early = self.early.map(|early| early + SETTLED);
         let taken = self.keeping.as_ref().map(Keeping::takes_from);
@@ -232,16 +232,17 @@ impl Repl {
             .min()
     }
 
-    /// Time has passed: a letter that stood alone is the answer, or opens what is to be kept. What permits more than this once waits for Enter.
+    /// Handles elapsed time: a letter that nothing followed becomes the answer, or opens the patterns to be saved.
+    /// Permitting more than this call waits for Enter.
     pub fn settle(&mut self, now: Instant) -> Vec<Act> {
         if self.filled.take_if(|filled| now >= *filled + STARTLED).is_some() {
             self.hint = Some(SENDS);
         }
-        // A question that nobody needs answered any more takes its letter with it.
+        // A question that needs no answer any more takes its letter with it.
         let is_asked = self.question(now).is_some() && self.is_answerable(now);
         if self.early.is_some_and(|early| now >= early + SETTLED) {
             self.early = None;
-            // Left where they are, they would be sent with what is written next.
+            // Otherwise they would be sent with the next input.
             if self.waiting() > 0 || self.deciding().is_some() {
                 self.editor.set("");
             }
@@ -253,27 +254,27 @@ impl Repl {
         }
     }
 
-    /// How many questions wait for an answer.
+    /// The number of questions that wait for an answer.
     pub fn waiting(&self) -> usize {
         self.questions.iter().filter(|question| !question.is_moot()).count()
     }
 
-    /// How many more questions wait.
+    /// The number of questions after the current one.
     pub fn waiting_questions(&self) -> usize {
         self.questions.len().saturating_sub(1)
     }
 
-    /// The reason that is being written for a no.
+    /// The reason for refusing that is being typed.
     pub(crate) fn refusing(&self) -> Option<&Reason> {
         self.refusing.as_ref()
     }
 
-    /// The patterns that are being changed before they are kept for the project.
+    /// The patterns that are being edited before they are saved for the project.
     pub(crate) fn keeping(&self) -> Option<&Keeping> {
         self.keeping.as_ref()
     }
 
-    /// The question is gone: what was written for it is what is being written, or comes back with Up.
+    /// The question is gone: a reason typed for it moves to the input, or comes back with Up.
     fn keep_reason(&mut self) {
         if let Some(reason) = self.refusing.take().filter(|reason| !reason.is_empty()) {
             match self.editor.is_empty() {
@@ -283,7 +284,7 @@ impl Repl {
         }
     }
 
-    /// What may be meant by what is being written, and which one is chosen.
+    /// The suggestions for the input, and the index of the selected one.
     pub fn candidates(&self) -> (Vec<Candidate>, usize) {
         let found = match self.sought() {
             Some(Sought::Command(word)) => complete::commands(&word, &self.prompts),
@@ -305,7 +306,7 @@ impl Repl {
         let before = self.editor.before_cursor();
         let is_all = self.editor.text().starts_with(before) && !self.editor.text().contains('\n');
         let sought = complete::sought(before, is_all)?;
-        // What is complete needs no completion.
+        // A complete word needs no completion.
         match &sought {
             Sought::Command(word) if command::COMMANDS.iter().any(|entry| entry.word == *word) => None,
             Sought::Command(word) if self.prompts.iter().any(|prompt| prompt.command == *word) => None,
@@ -313,9 +314,9 @@ impl Repl {
         }
     }
 
-    /// Takes what was typed.
+    /// Handles a key or a paste.
     pub fn typed(&mut self, typed: Typed, now: Instant) -> Vec<Act> {
-        // Whoever types knows what it does.
+        // A key pressed this late was pressed knowingly.
         self.filled.take_if(|filled| now >= *filled + STARTLED);
         self.hint = None;
         let mut acts = self.settle(now);
@@ -334,7 +335,7 @@ impl Repl {
     }
 
     fn paste(&mut self, text: &str, now: Instant) {
-        // A paste never answers a question; a reason may be pasted.
+        // A paste never answers a question, but a reason may be pasted.
         if self.question(now).is_some()
             && let Some(reason) = &mut self.refusing
         {
@@ -355,7 +356,7 @@ impl Repl {
             ..
         } = key
         {
-            // What was picked before something else is done was no answer.
+            // A letter that is followed by something else was no answer.
             self.unpick();
             self.early = None;
             let is_asked = self.question(now).is_some();
@@ -369,7 +370,7 @@ impl Repl {
                 'z' => return vec![Act::Suspend],
                 'l' => return vec![Act::Redraw],
                 'o' => return vec![Act::Unfold],
-                // These belong to what is written below the question.
+                // These keys belong to the input below the question.
                 'g' | 'r' if is_refusing => return Vec::new(),
                 'g' if self.editor.searching().is_none() => return vec![Act::Edit],
                 'r' => {
@@ -416,8 +417,7 @@ impl Repl {
                 ..
             } => self.enter(),
             Key { code: Code::Up, .. } if !self.queue.is_empty() && self.editor.is_at_top() => {
-                // The last that was queued is taken back to be changed. Were it only copied from what was said earlier, both would be
-                // said.
+                // Takes the last queued input back for editing. A copy from the history would send both.
                 if let Some(text) = self.queue.pop_back() {
                     self.hint = self
                         .editor
@@ -437,7 +437,7 @@ impl Repl {
         }
     }
 
-    /// Esc interrupts what runs, whatever is written; otherwise it clears what is written.
+    /// Esc interrupts whatever runs, even if there is input; otherwise it clears the input.
     fn escape(&mut self) -> Vec<Act> {
         if self.doing != Doing::Nothing {
             return vec![Act::Interrupt];
@@ -446,7 +446,7 @@ impl Repl {
         Vec::new()
     }
 
-    /// Nothing is written any more, and it is said how that comes back.
+    /// Clears the input, with a hint on how to restore it.
     fn clear(&mut self) {
         if self.editor.clear() {
             self.hint = Some(CLEARED);
@@ -454,7 +454,7 @@ impl Repl {
     }
 
     fn cancel(&mut self, now: Instant) -> Vec<Act> {
-        // Only one on an idle, empty line counts as the first of two.
+        // Only a Ctrl-C on an idle, empty line counts as the first of two.
         let first = self.parting.take();
         if self.editor.searching().is_some() {
             self.editor.search_key(Key::plain(Code::Esc));
@@ -487,7 +487,7 @@ impl Repl {
         vec![Act::Send(self.editor.take())]
     }
 
-    /// A key for the question; `None` if it is none, so that writing goes on.
+    /// Handles a key for the question; `None` if it is none, so that it is typed.
     fn answer_key(&mut self, key: Key, now: Instant) -> Option<Vec<Act>> {
         if self.refusing.is_some() {
             return Some(self.reason_key(key));
@@ -512,8 +512,8 @@ impl Repl {
         self.heard(heard, |repl, letter| repl.answer_letter(letter, now))
     }
 
-    /// When an answer's letter came, if nothing but that letter was typed since the question appeared: somebody means to
-    /// answer, and it is too soon.
+    /// The time of an answer's letter that came too early, if nothing but that letter was typed since the question
+    /// appeared: the user means to answer.
     fn early_answer(&self, key: Key, now: Instant) -> Option<Instant> {
         let Key {
             code: Code::Char(letter),
@@ -528,7 +528,7 @@ impl Repl {
         self.is_only_early(key).then_some(now)
     }
 
-    /// Whether nothing but this letter was typed since the question appeared.
+    /// Returns whether nothing but this letter was typed since the question appeared.
     fn is_only_early(&self, key: Key) -> bool {
         let text = self.editor.text();
         match self.early {
@@ -537,7 +537,7 @@ impl Repl {
         }
     }
 
-    /// What was picked is the answer, or opens what is written before it is one: a reason, or patterns to be read and changed.
+    /// Handles a chosen letter: answers, or opens the reason or the patterns that must be typed or read first.
     fn answer_letter(&mut self, letter: char, now: Instant) -> Vec<Act> {
         self.letters.as_mut().and_then(Letters::unpick);
         let word = match Choice::of_key(letter) {
@@ -557,26 +557,26 @@ impl Repl {
         self.answer(word)
     }
 
-    /// Whether there is anything that always would permit.
+    /// Returns whether there is anything that an "always" would permit.
     fn may_always(&self) -> bool {
         self.questions
             .front()
             .is_some_and(|question| !question.grants.is_empty())
     }
 
-    /// What could be kept for the project.
+    /// The pattern that could be saved for the project.
     fn proposal(&self) -> Option<&str> {
         self.questions.front()?.proposal.as_deref()
     }
 
-    /// The letter was the beginning of something written.
+    /// The pending letter was the beginning of typed text.
     fn unpick(&mut self) {
         let letter = self.letters.as_mut().and_then(Letters::unpick);
         self.give_letter(letter);
         self.take_back_letter();
     }
 
-    /// A key for what is to be kept. It is an answer only once it permits what is asked.
+    /// Handles a key for the patterns. They are an answer only if they permit the call in question.
     fn keeping_key(&mut self, key: Key, now: Instant) -> Vec<Act> {
         let (Some(keeping), Some(question)) = (&mut self.keeping, self.questions.front()) else {
             return Vec::new();
@@ -620,7 +620,7 @@ impl Repl {
         Vec::new()
     }
 
-    /// Answers; what stays to be seen of that is shown.
+    /// Answers the question; returns the line that remains of it.
     fn answer(&mut self, word: Word) -> Vec<Act> {
         let Some(question) = self.close_question() else {
             return Vec::new();
@@ -630,7 +630,7 @@ impl Repl {
         told.into_iter().map(Act::Answered).collect()
     }
 
-    /// The question that is being answered; the next one is put from the beginning.
+    /// Removes and returns the current question and resets the state of its answer.
     fn close_question(&mut self) -> Option<Question> {
         self.refusing = None;
         self.keeping = None;
@@ -639,7 +639,7 @@ impl Repl {
         self.questions.pop_front()
     }
 
-    /// A key for the suggestions; `None` if it is none.
+    /// Handles a key for the suggestions; `None` if it is none.
     fn candidate_key(&mut self, key: Key, candidates: &[Candidate], chosen: usize) -> Option<Vec<Act>> {
         if key.ctrl || key.alt || key.shift && key.code == Code::Tab {
             return None;
@@ -648,16 +648,16 @@ impl Repl {
             Code::Up => self.chosen = Some(chosen.checked_sub(1).unwrap_or(candidates.len() - 1)),
             Code::Down => self.chosen = Some((chosen + 1) % candidates.len()),
             Code::Tab => self.complete(&candidates[chosen].text),
-            // What stands behind a command may be anything: only what was gone to is meant.
+            // A command may take any argument: only an explicit selection counts.
             Code::Enter
                 if !key.shift && self.chosen.is_none() && matches!(self.sought(), Some(Sought::Argument(..))) =>
             {
                 return Some(self.enter());
             }
-            // A name that is written already is sent with the rest.
+            // A name that is already complete is sent with the rest.
             Code::Enter if !key.shift && self.is_written(&candidates[chosen].text) => return Some(self.enter()),
             Code::Enter if !key.shift => {
-                // A beginning is no choice: `/cle` and Enter would clear.
+                // A prefix is no choice: `/cle` and Enter would clear.
                 let is_command = matches!(self.sought(), Some(Sought::Command(_) | Sought::Argument(..)))
                     && self.chosen.is_some()
                     && !candidates[chosen].wants_more;
@@ -672,7 +672,7 @@ impl Repl {
         Some(Vec::new())
     }
 
-    /// How many characters a completion takes the place of.
+    /// The number of characters that a completion replaces.
     fn written(&self) -> Option<usize> {
         match self.sought()? {
             Sought::Command(word) => Some(word.chars().count() + 1),
@@ -681,7 +681,7 @@ impl Repl {
         }
     }
 
-    /// Whether completing it to this would change nothing.
+    /// Returns whether completing to this text would change nothing.
     fn is_written(&self, text: &str) -> bool {
         self.written() == Some(text.chars().count()) && self.editor.before_cursor().ends_with(text)
     }

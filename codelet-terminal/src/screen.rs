@@ -1,6 +1,6 @@
-//! What is on the terminal: finished lines, which belong to its own scrollback, and below them a few rows that are drawn
-//! again. It only ever moves up to the first of these rows, so what is finished is never touched; nor is it ever counted, so
-//! a finished line may take as many rows as the terminal needs for it.
+//! The screen: finished lines, which belong to the terminal's scrollback, and a few rows below them that are redrawn.
+//! The cursor only ever moves up to the first of these rows, so finished lines are never touched; nor are they counted,
+//! so a finished line may take as many rows as the terminal needs for it.
 
 use crate::render::clean::is_plain;
 use crate::render::wrap::simple;
@@ -12,18 +12,18 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthChar as _;
 
-/// Begins and ends what a terminal should show at once; those that do not know it ignore it.
+/// Begin and end a synchronized update; terminals that do not know it ignore it.
 const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
-/// Clears the row in which the cursor stands at the left, and all below it. Some terminals and multiplexers move the whole
-/// screen into their scrollback when all of it is cleared from its corner, so the rest goes from the second column on.
+/// Clears the cursor's row from the left, and everything below. Some terminals and multiplexers move the whole screen
+/// into their scrollback if it is cleared from the top left corner, so the rest is cleared from the second column on.
 const CLEAR: &str = "\x1b[K\x1b[C\x1b[J\r";
 
-/// The rows that are drawn again, and where the cursor stands in them.
+/// The rows that are redrawn, with the position of the cursor in them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Frame {
     /// The rows, none wider than the terminal.
     pub rows: Vec<Line<'static>>,
-    /// The cursor's row and column; none hides it.
+    /// The cursor's row and column; `None` hides it.
     pub cursor: Option<(u16, u16)>,
 }
 
@@ -33,18 +33,18 @@ pub struct Screen<W> {
     out: W,
     width: u16,
     height: u16,
-    /// The rows as they were drawn, and how many rows of the terminal stand above the one that the cursor was left in.
+    /// The rows as drawn, and the number of terminal rows above the one in which the cursor was left.
     drawn: Vec<String>,
     at: usize,
     shown: Option<Frame>,
-    /// Widths of the drawn rows, and the row and column of them that the cursor was left in, to know how many rows stand
+    /// Widths of the drawn rows, and the row and column in which the cursor was left, to compute the number of rows
     /// above it when the terminal becomes narrower.
     widths: Vec<usize>,
     left: (usize, usize),
 }
 
 impl<W: Write> Screen<W> {
-    /// A screen on which nothing is drawn.
+    /// An empty screen.
     pub fn new(out: W, (width, height): (u16, u16)) -> Self {
         Screen {
             out,
@@ -63,8 +63,8 @@ impl<W: Write> Screen<W> {
         (self.width, self.height)
     }
 
-    /// The terminal has another size now. Terminals wrap rows that no longer fit, so there may be more of them; those that
-    /// have left the window at its top cannot be reached any more.
+    /// Handles a new terminal size. Terminals wrap rows that no longer fit, so there may be more of them; those that
+    /// have scrolled off the top can no longer be reached.
     pub fn resize(&mut self, (width, height): (u16, u16)) {
         let columns = usize::from(width.max(1));
         let wrapped = |width: &usize| width.div_ceil(columns).max(1);
@@ -76,10 +76,7 @@ impl<W: Write> Screen<W> {
         self.drawn.clear();
     }
 
-    /// Prints finished lines above the rows, each with its end, and draws the rows as they are now.
-    ///
-    /// # Errors
-    /// When the terminal takes no more.
+    /// Prints finished lines above the rows, each with its line end, and draws the rows.
     pub fn draw(&mut self, finished: &str, frame: Frame) -> io::Result<()> {
         if finished.is_empty() && self.shown.as_ref() == Some(&frame) {
             return Ok(());
@@ -91,8 +88,8 @@ impl<W: Write> Screen<W> {
             let _ = write!(out, "\x1b[{}A", self.at);
         }
         if self.drawn.is_empty() || !finished.is_empty() {
-            // What stood in the rows goes, or it would be left in the scrollback. And a terminal that has wrapped it joins
-            // it again when it becomes wider, whatever was written over it; what was cleared it forgets.
+            // The rows' old content is cleared, or it would be left in the scrollback. Also, a terminal joins wrapped
+            // rows again when it becomes wider, even if they were overwritten; cleared ones it forgets.
             out.push_str(CLEAR);
             self.drawn.clear();
         }
@@ -106,7 +103,7 @@ impl<W: Write> Screen<W> {
                 text
             })
             .collect();
-        // Behind the last row nothing is to be left of what stood there.
+        // Nothing of the old content may remain after the last row.
         let leaves = rows.len() < self.drawn.len() || self.drawn.is_empty();
         for (number, row) in rows.iter().enumerate() {
             if number > 0 {
@@ -148,10 +145,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Removes the rows: the cursor stands at the beginning of a free line.
-    ///
-    /// # Errors
-    /// When the terminal takes no more.
+    /// Removes the rows and leaves the cursor at the beginning of a free line.
     pub fn wipe(&mut self) -> io::Result<()> {
         let mut out = String::from("\r");
         if self.at > 0 {
@@ -164,25 +158,19 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Puts a text into the terminal's clipboard (OSC 52, which reaches the user's own one through ssh, too).
-    ///
-    /// # Errors
-    /// When the terminal takes no more.
+    /// Copies a text to the terminal's clipboard (OSC 52, which also works over ssh).
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         write!(self.out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
         self.out.flush()
     }
 
-    /// Sends what calls somebody back to the terminal and draws nothing.
-    ///
-    /// # Errors
-    /// When the terminal takes no more.
+    /// Sends the bytes of a notification and draws nothing.
     pub fn call(&mut self, bytes: &str) -> io::Result<()> {
         self.out.write_all(bytes.as_bytes())?;
         self.out.flush()
     }
 
-    /// Somebody else has written to the terminal, and left the cursor at the beginning of a free line.
+    /// Another program has written to the terminal, and left the cursor at the beginning of a free line.
     pub fn forget(&mut self) {
         self.drawn.clear();
         self.widths.clear();
@@ -191,7 +179,7 @@ impl<W: Write> Screen<W> {
         self.left = (0, 0);
     }
 
-    /// No more rows than the terminal has; the cursor's stay.
+    /// Drops rows that do not fit the terminal's height; the cursor's row stays.
     fn fitting(&self, mut frame: Frame) -> Frame {
         let most = usize::from(self.height.saturating_sub(1)).max(1);
         let over = frame.rows.len().saturating_sub(most);
@@ -209,7 +197,7 @@ impl<W: Write> Screen<W> {
     }
 }
 
-/// A line as a terminal takes it, cut at so many columns.
+/// Appends a line with its escape sequences, cut at `columns`.
 pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
     let mut left = columns;
     'line: for span in &line.spans {
@@ -220,12 +208,12 @@ pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
         let has_style = push_style(out, style);
         let text = span.content.as_ref();
         if text.len() <= left && is_plain(text) {
-            // Most text is of the plainest kind, and is one column for each of its bytes.
+            // Most text is printable ASCII, one column per byte.
             out.push_str(text);
             left -= text.len();
         } else {
             for c in text.chars() {
-                // Whoever made the line has made it harmless; this is the last place where that can be made sure of.
+                // The line's author has removed control characters; this is the last place to make sure of it.
                 let Some(width) = simple(c).or_else(|| c.width()) else {
                     continue;
                 };
@@ -245,12 +233,12 @@ pub fn push_line(out: &mut String, line: &Line<'_>, columns: usize) {
     }
 }
 
-/// The words of a line, without its looks.
+/// The text of a line, without its styles.
 pub fn words(line: &Line<'_>) -> String {
     line.spans.iter().map(|span| span.content.as_ref()).collect()
 }
 
-/// What makes the text behind it look so; says whether that is anything.
+/// Appends the escape sequence for a style; returns whether there is one.
 fn push_style(out: &mut String, style: Style) -> bool {
     if style == Style::new() {
         return false;
@@ -291,7 +279,7 @@ fn push_style(out: &mut String, style: Style) -> bool {
     is_any
 }
 
-/// How a colour is asked for.
+/// The SGR code of a colour.
 enum Code {
     None,
     Basic(u8),
@@ -299,7 +287,7 @@ enum Code {
     Rgb(u8, u8, u8),
 }
 
-/// The code of a colour: `base` is 30 for the text and 40 behind it.
+/// The SGR code of a colour: `base` is 30 for foreground and 40 for background.
 fn code(color: Color, base: u8) -> Code {
     let basic = |number: u8| Code::Basic(base + number);
     let bright = |number: u8| Code::Basic(base + 60 + number);
@@ -335,7 +323,7 @@ mod tests {
     use proptest::prelude::*;
     use ratatui::style::Stylize as _;
 
-    /// These lines as a terminal is sent them.
+    /// The terminal output for these lines.
     fn sent(lines: impl IntoIterator<Item = Line<'static>>) -> String {
         let mut finished = Finished::default();
         finished.extend(lines);
@@ -347,7 +335,7 @@ mod tests {
         Frame { rows, cursor }
     }
 
-    /// What an emulator shows after all of this.
+    /// The screen of an emulator after these bytes.
     fn shown(size: (u16, u16), bytes: &[u8]) -> Vec<String> {
         let mut emulator = vt100::Parser::new(size.1, size.0, 100);
         emulator.process(bytes);
@@ -390,7 +378,7 @@ mod tests {
         screen.draw("", frame(&["> ab", "status"], Some((0, 4)))).unwrap();
         let mut emulator = vt100::Parser::new(12, 20, 100);
         emulator.process(&bytes);
-        // Rows that the terminal has wrapped are joined, as in a selection.
+        // Wrapped rows are joined, as in a selection.
         assert_eq!(
             emulator.screen().contents().trim_end(),
             format!("{command}\nnext\n> ab\nstatus")
@@ -416,7 +404,7 @@ mod tests {
         screen.resize((10, 8));
         screen.draw("", frame(&["short", "b"], Some((1, 0)))).unwrap();
         let after = String::from_utf8(bytes[drawn..].to_vec()).unwrap();
-        // Two rows up, as the first one is two of them now, and all is cleared before the first word.
+        // Two rows up, since the first row now takes two, and everything is cleared before the first word.
         let up = after.find("\x1b[2A").unwrap();
         let clear = after.find("\x1b[J").unwrap();
         assert!(up < clear && clear < after.find("short").unwrap(), "{after:?}");
@@ -429,7 +417,7 @@ mod tests {
         let rows = ["above", "> fifteen columns", "status"];
         screen.draw("", frame(&rows, Some((1, 16)))).unwrap();
         screen.resize((15, 8));
-        // Another step of the same movement: the rows are still those that were drawn.
+        // Another step of the same resize: the rows are still the drawn ones.
         screen.resize((8, 8));
         assert_eq!(screen.at, 3);
         screen.resize((20, 8));
@@ -439,7 +427,7 @@ mod tests {
     }
 
     proptest! {
-        /// Some terminals take what clears all of the screen from its corner for the wish to keep what stood there.
+        /// Some terminals take clearing the whole screen from its corner as a request to save it to the scrollback.
         #[test]
         fn nothing_is_cleared_to_the_end_from_the_left_margin(
             steps in proptest::collection::vec((0usize..2, proptest::collection::vec("[a-z]{0,12}", 0..6), any::<bool>(), 6u16..30), 1..12),
@@ -471,7 +459,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever rows come and go, each finished line is there once and in order.
+        /// However the rows change, each finished line appears once and in order.
         #[test]
         fn rows_never_touch_what_is_finished(steps in proptest::collection::vec((0usize..3, 1usize..6, 0u16..6, 0usize..100), 1..12)) {
             let mut bytes = Vec::new();
@@ -479,7 +467,7 @@ mod tests {
             let mut expected = Vec::new();
             let mut last = Vec::new();
             for (number, (finished, rows, cursor, more)) in steps.iter().enumerate() {
-                // Some are just as wide as the window, or wider: the terminal breaks them.
+                // Some lines are as wide as the window, or wider: the terminal wraps them.
                 let line = |line: usize| Line::from(format!("done {number}.{line}") + &"x".repeat(*more));
                 let lines: Vec<Line> = (0..*finished).map(line).collect();
                 for line in lines.iter().map(words) {

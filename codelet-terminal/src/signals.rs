@@ -1,19 +1,16 @@
-//! Signals that are heeded: those that whoever started the process does not want ignored.
+//! Signal handling that respects signals ignored by the parent process.
 
 use std::future;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A signal that is listened for, unless it was ignored when the process began: `nohup` and the background jobs of a
-/// script keep it from a program in that way, and a handler would undo it.
+/// A signal handler, unless the signal was ignored when the process started: that is how `nohup` and background jobs of
+/// scripts shield a program, and a handler would undo it.
 #[derive(Debug)]
 pub struct Heeded(Option<Signal>);
 
 impl Heeded {
-    /// Listens from now on.
-    ///
-    /// # Errors
-    /// When no handler can be set.
+    /// Starts to listen.
     pub fn of(kind: SignalKind) -> io::Result<Self> {
         if is_ignored(kind) {
             return Ok(Heeded(None));
@@ -21,7 +18,7 @@ impl Heeded {
         signal(kind).map(|signal| Heeded(Some(signal)))
     }
 
-    /// Waits for the next one; for ever, if it is ignored.
+    /// Waits for the next signal; forever if it is ignored.
     pub async fn recv(&mut self) -> Option<()> {
         match &mut self.0 {
             Some(signal) => signal.recv().await,
@@ -30,7 +27,7 @@ impl Heeded {
     }
 }
 
-/// Whether this process ignores a signal. Where the system does not say so in a file, it counts as not ignored.
+/// Returns whether this process ignores a signal. On systems without `/proc/self/status` it counts as not ignored.
 pub fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status");
     status.is_ok_and(|status| is_among_ignored(&status, kind.as_raw_value()))
@@ -39,7 +36,7 @@ pub fn is_ignored(kind: SignalKind) -> bool {
 fn is_among_ignored(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The lowest bit is that of signal 1.
+    // Bit 0 is signal 1.
     mask.is_some_and(|mask| (1..=64).contains(&signal) && (mask >> (signal - 1)) & 1 == 1)
 }
 

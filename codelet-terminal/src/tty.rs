@@ -1,4 +1,4 @@
-//! The terminal itself: the one place that changes its modes, reads its keys and finds out how it ends.
+//! The terminal device: the only module that changes its modes, reads its input and detects a hang-up.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, kill_current_process_group};
@@ -10,28 +10,28 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Bytes read at once.
 const PIECE: usize = 64 * 1024;
-/// Pastes in brackets; terminals that do not know them ignore it.
+/// Bracketed paste on and off; terminals that do not know it ignore it.
 const PASTES: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");
-/// Keys with their modifiers, where a terminal can tell them (kitty's protocol).
+/// Keys with their modifiers, on and off, where the terminal supports it (kitty's protocol).
 const MODIFIERS: (&str, &str) = ("\x1b[>1u", "\x1b[<1u");
-/// Whether its window has the focus; terminals that do not know it ignore it.
+/// Focus reports on and off; terminals that do not know them ignore them.
 const FOCUS: (&str, &str) = ("\x1b[?1004h", "\x1b[?1004l");
-/// The cursor is there, and nothing has a colour.
+/// Shows the cursor and resets all styles.
 const PLAIN: &str = "\x1b[?25h\x1b[0m";
-/// Names in `TERM` of terminals that cannot tell modifiers, and print the end of what asks for them or obey half of it: the
-/// console of an older Linux prints `1u`.
+/// Prefixes of `TERM` for terminals that cannot report modifiers, and print the end of the request or obey half of it:
+/// the console of an older Linux prints `1u`.
 const OLD: [&str; 6] = ["linux", "vt", "screen", "ansi", "cons", "sun"];
 
-/// What comes from the terminal.
+/// Input from the terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
     /// Bytes.
     Bytes(Vec<u8>),
-    /// Nobody is there any more: the window was closed, the line was cut.
+    /// The terminal is gone: the window was closed or the connection lost.
     HungUp,
 }
 
-/// A terminal in raw mode. Dropping it leaves the terminal as it was found.
+/// A terminal in raw mode. Dropping it restores the terminal.
 pub struct Tty {
     found: Termios,
     tells_modifiers: bool,
@@ -42,11 +42,11 @@ pub struct Tty {
 }
 
 impl Tty {
-    /// Takes the terminal at standard input and output over, which has this name in `TERM`; it is asked to tell of its focus
-    /// where that is wanted.
+    /// Takes over the terminal at standard input and output, named `name` in `TERM`; enables focus reports if
+    /// `tells_focus`.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn open(name: &str, tells_focus: bool) -> io::Result<Self> {
         let found = termios::tcgetattr(io::stdin().as_fd())?;
         let (to_us, from_there) = unbounded_channel();
@@ -62,13 +62,13 @@ impl Tty {
         Ok(tty)
     }
 
-    /// The next input.
+    /// Returns the next input.
     pub async fn input(&mut self) -> Input {
-        // A sender lives in `self`, so the channel does not close.
+        // `self` holds a sender, so the channel does not close.
         self.from_there.recv().await.unwrap_or(Input::HungUp)
     }
 
-    /// Columns and rows.
+    /// Returns the terminal's columns and rows.
     pub fn size() -> (u16, u16) {
         let found = termios::tcgetwinsize(io::stdout().as_fd());
         found
@@ -77,7 +77,7 @@ impl Tty {
             .map_or((80, 24), |size| (size.ws_col, size.ws_row))
     }
 
-    /// Gives the terminal back for a while, to an editor for example. Keys that were typed already are not lost.
+    /// Releases the terminal for a while, for example to an editor. Keys that were typed already are not lost.
     pub fn lend(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.stop();
@@ -85,16 +85,13 @@ impl Tty {
         self.restore();
     }
 
-    /// Takes it back.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Takes the terminal back.
     pub fn take_back(&mut self) -> io::Result<()> {
         self.enter()
     }
 
-    /// Gives the terminal back and stops the process and those beside it, as Ctrl-Z does. The stop may come a moment
-    /// later, since it is the whole process that is told; whoever goes on takes the terminal back.
+    /// Releases the terminal and stops the process group, as Ctrl-Z does. The stop may take effect a moment later,
+    /// since the signal goes to the whole group; on continuing, the caller takes the terminal back.
     pub fn stop(&mut self) {
         self.lend();
         let _ = kill_current_process_group(Signal::TSTP);
@@ -103,7 +100,7 @@ impl Tty {
     fn enter(&mut self) -> io::Result<()> {
         let mut raw = self.found.clone();
         raw.make_raw();
-        // What is printed still begins at the left.
+        // Output still returns to the left margin at a line end.
         raw.output_modes |= termios::OutputModes::OPOST | termios::OutputModes::ONLCR;
         termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &raw)?;
         let mut out = io::stdout();
@@ -122,7 +119,7 @@ impl Tty {
     }
 
     fn restore(&self) {
-        // A terminal that is gone needs nothing.
+        // Errors are ignored, since the terminal may be gone.
         let mut out = io::stdout();
         let modifiers = if self.tells_modifiers { MODIFIERS.1 } else { "" };
         let focus = if self.tells_focus { FOCUS.1 } else { "" };
@@ -138,7 +135,7 @@ impl Drop for Tty {
     }
 }
 
-/// A thread that reads: a terminal cannot be waited for otherwise without changing it for everybody who shares it.
+/// A reader thread: polling a terminal without blocking would change its mode for every process that shares it.
 struct Reader {
     thread: JoinHandle<()>,
     stop: PipeWriter,
@@ -161,7 +158,7 @@ impl Reader {
                     return;
                 }
                 match rustix::io::read(&stdin, &mut piece) {
-                    // A terminal without end: whoever held it has closed it.
+                    // End of file: the terminal was closed at the other end.
                     Ok(0) => break,
                     Ok(count) => {
                         if to.send(Input::Bytes(piece[..count].to_vec())).is_err() {

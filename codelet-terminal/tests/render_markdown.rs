@@ -1,4 +1,5 @@
-//! Properties of streamed Markdown: pieces give the lines of the whole, nothing is lost, and no text takes too long.
+//! Properties of streamed Markdown: the lines do not depend on how the text is split, nothing is lost, and no text
+//! takes too long.
 #![allow(clippy::unwrap_used)]
 
 use codelet_terminal::render::wrap::{columns, line_columns, line_text, rows};
@@ -19,8 +20,8 @@ fn said(lines: &[Line<'_>]) -> String {
     lines.iter().map(|line| line_text(line) + "\n").collect()
 }
 
-/// Whether a line fits: all of it that may be broken does. A line of code and a word that is longer than a row are left to
-/// the terminal.
+/// Returns whether a line fits as far as it may be broken. A line of code and a word longer than a row are left to the
+/// terminal.
 fn fits(line: &Line<'_>, width: usize, text: &str) -> bool {
     let shown = line_text(line);
     let is_exact = ["```", "~~~", "    ", "\t", "<"].iter().any(|mark| text.contains(mark));
@@ -28,13 +29,13 @@ fn fits(line: &Line<'_>, width: usize, text: &str) -> bool {
     line_columns(line) <= width || is_exact || columns(before) <= width
 }
 
-/// Words stay, whatever stands around them: each letter as often as it was written, and in the same order wherever no
-/// table had to become narrower than its cells. In such a one the lines of two cells stand beside one another, and one that
-/// is shown as records has the name of each column before its cell.
+/// Checks that every letter occurs as often as it was written, and in the same order unless a table had to become
+/// narrower than its cells: then the lines of adjacent cells are interleaved, and a record shows the column's name
+/// before its cell.
 fn nothing_of_it_is_lost(text: &str, look: Look) {
     let words = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
-    // Entities are read, the marks of tasks become boxes, and invisible characters are spelt out.
-    // A reference that is known says its address instead of its label, and the language of code is told by its colours.
+    // Entities are decoded, task marks become checkboxes, and invisible characters are spelt out. A known reference
+    // shows its address instead of its label, and code its colours instead of its language.
     let written = text.replace("&amp;", "").replace("- [x] ", "").replace("[ref]", "");
     let written = written.replace("```rust", "```");
     let written = words(&written.replace(['\u{202e}', '\u{1b}'], ""));
@@ -51,7 +52,7 @@ fn nothing_of_it_is_lost(text: &str, look: Look) {
     if !text.contains('|') {
         return in_order(look);
     }
-    // Room for every table as it is.
+    // Room for every table at its natural width.
     in_order(look.at_width(100_000));
     let shown = words(&said(&whole(text, look)));
     for c in written.chars() {
@@ -76,7 +77,7 @@ fn no_word_of_a_table_is_lost_where_it_becomes_records() {
     );
 }
 
-/// Bits of Markdown, well formed and not.
+/// Fragments of Markdown, well formed and not.
 fn markdown() -> impl Strategy<Value = String> {
     let bits = prop::sample::select(vec![
         "# ",
@@ -164,7 +165,7 @@ proptest! {
         let mut markdown = Markdown::new(look);
         let _ = markdown.push(&text);
         let pending = markdown.pending();
-        // What may become a table is shown as one meanwhile.
+        // A possible table is previewed as one.
         if !text.contains('|') {
             prop_assert_eq!(pending, markdown.finish());
         }
@@ -200,7 +201,7 @@ proptest! {
 }
 
 proptest! {
-    /// A window may change its size at any time: what comes out afterwards fits, and no word is lost.
+    /// A window may be resized at any time: later output fits, and no word is lost.
     #[test]
     fn what_is_open_fits_a_window_of_another_size(text in markdown(), from in looks(), width in 8usize..100, cut in any::<prop::sample::Index>()) {
         let cut = text.floor_char_boundary(cut.index(text.len() + 1));
@@ -215,7 +216,7 @@ proptest! {
             prop_assert!(fits(line, width, &text), "{:?}", line_text(line));
         }
         let words = |lines: &[Line<'_>]| -> String { said(lines).chars().filter(|c| c.is_alphabetic()).collect() };
-        // A table that becomes records says its header again with each.
+        // A table that becomes records repeats its header with each.
         if !text.contains('|') {
             prop_assert_eq!(words(&lines), words(&whole(&text, from)));
         }
@@ -236,7 +237,7 @@ fn a_table_that_streams_is_a_table_from_its_first_cell_on() {
             markdown.push(c.encode_utf8(&mut [0; 4]));
             let shown = said(&markdown.pending());
             assert!(!shown.contains('|') && !shown.contains("--"), "{shown}");
-            // What was once a header is one from then on.
+            // Once shown as a table, it stays one.
             assert!(!is_table || shown.contains('─'), "{shown}");
             is_table |= shown.contains('─');
         }
@@ -255,7 +256,7 @@ fn a_line_with_a_bar_in_it_is_no_table_and_neither_is_one_that_goes_on_as_words(
         markdown.push(text);
         assert_eq!(said(&markdown.pending()).trim_end(), shown);
     }
-    // Without a bar at its beginning, the line under it says what it is.
+    // Without a leading bar, only the delimiter row identifies a table.
     let mut markdown = Markdown::new(look);
     markdown.push("Name | Size\n--");
     assert!(said(&markdown.pending()).contains("Name │ Size"));
@@ -266,7 +267,7 @@ fn a_paragraph_that_is_open_is_laid_out_anew_when_the_window_changes() {
     let rows = |lines: &[Line<'_>]| lines.iter().map(line_text).collect::<Vec<_>>();
     let mut markdown = Markdown::new(Look::new(24, Styles::Plain, Background::Dark));
     let words = "one two three four five six seven eight nine ten eleven twelve ";
-    // So much is looked at before a row is shown.
+    // This much is buffered before a row is shown.
     let begun = markdown.push(&words.repeat(30));
     assert_eq!(rows(&begun)[0], "one two three four five");
     let narrowed = markdown.set_look(Look::new(12, Styles::Plain, Background::Dark));
@@ -298,7 +299,7 @@ fn a_command_is_one_line_however_narrow_the_window_is() {
     }
 }
 
-/// What is open is drawn again and again; a window that is made narrower meanwhile leaves a copy of it.
+/// Open rows are redrawn again and again; narrowing the window leaves a copy of them.
 #[test]
 fn of_a_long_paragraph_that_streams_only_a_few_rows_are_open() {
     let words = "words of **some** weight and `code` that go on for a [while](https://example.org) and a bit, ";
@@ -339,7 +340,7 @@ fn emoji_that_are_joined_stay_joined_however_long_the_line_is() {
     }
 }
 
-/// What is held back of a text without an end is bounded, so it comes out while it goes in.
+/// The buffer is bounded, so endless text is emitted while it arrives.
 #[test]
 fn a_text_without_an_end_comes_out_while_it_goes_in() {
     let look = Look::new(80, Styles::Colour, Background::Dark);
@@ -383,7 +384,7 @@ fn a_text_without_an_end_comes_out_while_it_goes_in() {
             "{what}: {shown} of {pushed} bytes are out"
         );
         assert!(worst < 64 * 1024, "{what}: {worst} bytes are pending");
-        // Far above what it takes, and far below what a quadratic text would.
+        // Far above the actual time, and far below that of quadratic behaviour.
         let took = watch.elapsed();
         assert!(took < Duration::from_secs(10), "{what}: {took:?}");
     }

@@ -1,4 +1,4 @@
-//! Screens that a reader can judge: what is shown for a text, a session and the answers to commands, kept under `screens/`.
+//! Snapshots that a reader can judge: a text, a session and the output of commands, stored in `screens/`.
 #![allow(clippy::unwrap_used)]
 
 use codelet_agent::bill::Bill;
@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The looks that everything is shown in.
+/// The looks that everything is rendered in.
 fn looks() -> Vec<(&'static str, Look)> {
     vec![
         (
@@ -50,7 +50,7 @@ fn looks() -> Vec<(&'static str, Look)> {
     ]
 }
 
-/// Compares with the screen that is kept; `CODELET_BLESS=1` writes it anew.
+/// Compares with the stored snapshot; `CODELET_BLESS=1` rewrites it.
 fn check(name: &str, screen: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/screens/{name}.txt"));
     if std::env::var_os("CODELET_BLESS").is_some() {
@@ -66,7 +66,7 @@ fn check(name: &str, screen: &str) {
     );
 }
 
-/// The same in each look, with the styles of the colourful one written out.
+/// The same in each look, with the styles written out for the coloured one.
 fn check_in_all_looks(name: &str, show: impl Fn(Look) -> Vec<Line<'static>>) {
     let mut screen = String::new();
     for (what, look) in looks() {
@@ -84,7 +84,7 @@ fn check_in_all_looks(name: &str, show: impl Fn(Look) -> Vec<Line<'static>>) {
     check(name, &screen);
 }
 
-/// A line as text; with its styles as `{red bold:text}` where they are wanted.
+/// A line as text; with `has_styles`, styles appear as `{red bold:text}`.
 fn written(line: &Line<'_>, has_styles: bool) -> String {
     let mut out = String::new();
     for span in &line.spans {
@@ -137,7 +137,7 @@ fn a_markdown_text_that_tries_everything() {
         let mut markdown = Markdown::new(look);
         let mut lines = markdown.push(text);
         lines.extend(markdown.finish());
-        // What is left to the terminal to wrap is kept as it shows it.
+        // Lines left to the terminal to wrap are stored as it shows them.
         lines.into_iter().flat_map(|line| rows(line, look.width)).collect()
     });
 }
@@ -157,7 +157,7 @@ fn a_diff_with_distant_changes() {
     check_in_all_looks("diff", |look| Diff::between(&old, &new).lines(&look, 20));
 }
 
-/// Bytes at the end of an output that are the tool's own words.
+/// The number of bytes that the tool appended to the output.
 fn remarks(printed: &str) -> usize {
     printed.find("[exit ").map_or(0, |at| printed.len() - at)
 }
@@ -209,7 +209,7 @@ fn billed(fresh: u64, cache_read: u64, cache_write: u64, output: u64) -> Event {
     }
 }
 
-/// The events of a session, with the second at which each happens.
+/// The events of a session, with the second at which each arrives.
 fn session() -> Vec<(u64, Event)> {
     let diff = "--- src/a.rs\n+++ src/a.rs\n@@ -10,4 +10,6 @@\n fn parse(text: &str) -> Shape {\n-    let shape = text.parse();\n+    let shape = text.trim().parse();\n+    check(&shape);\n+    note(&shape);\n     shape\n }\n";
     vec![
@@ -287,7 +287,7 @@ fn session() -> Vec<(u64, Event)> {
                     elapsed: Some(Duration::from_millis(3)),
                     can_undo: true,
                     set_aside: None,
-                    // The first says what the notice says, and is not shown.
+                    // The first warning repeats the notice, and is not shown.
                     warnings: vec![
                         Warning::SmallSaving {
                             before: 182_300,
@@ -327,7 +327,7 @@ fn a_session_with_its_scrollback_and_what_stands_below() {
         );
         let mut last = 0;
         for (second, event) in session() {
-            // What stands below is looked at in the middle of each phase.
+            // The live rows are captured in the middle of each phase.
             if second != last && [5, 9, 14, 23].contains(&second) {
                 lines.push(Line::from(format!("--- live at {last} s")));
                 lines.extend(renderer.live(10, Duration::from_secs(last) + Duration::from_millis(700)));
@@ -348,7 +348,7 @@ fn a_session_with_its_scrollback_and_what_stands_below() {
     });
 }
 
-/// A conversation with everything that fills a window.
+/// A conversation with every kind of content.
 fn conversation() -> Conversation {
     let config = CompactionConfig::new(60_000).reserving(8_000);
     let mut conversation = Conversation::new(config, 1_500);

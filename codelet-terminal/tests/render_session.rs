@@ -1,4 +1,5 @@
-//! How a session's lines behave: nothing finished changes, the spinner moves only with what happens, and nothing is too wide.
+//! Properties of a session's lines: finished ones never change, the spinner moves only with events, and nothing is too
+//! wide.
 #![allow(clippy::unwrap_used)]
 
 use codelet_agent::event::{Event, Stopped};
@@ -24,7 +25,7 @@ fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Bytes at the end of an output that are the tool's own words.
+/// The number of bytes that the tool appended to the output.
 fn remarks(printed: &str) -> usize {
     printed.find("[exit ").map_or(0, |at| printed.len() - at)
 }
@@ -156,7 +157,7 @@ fn a_wait_that_was_worth_it_leaves_one_line_with_its_reason() {
     let lines = renderer.on(&Event::Text("Here.".to_owned()), at(9));
     assert_eq!(text(&lines).trim(), "waited 6 s: 529: overloaded");
     assert!(renderer.on(&Event::Text(" More.".to_owned()), at(9)).is_empty());
-    // Who is only slow was not waited for twice, and of a wait in vain the ending tells.
+    // A slow answer after the wait adds nothing to it, and an unsuccessful wait is reported by the ending.
     renderer.on(&waiting("it has not answered yet"), at(11));
     assert!(
         renderer
@@ -208,7 +209,7 @@ fn a_folded_output_comes_back_whole_in_parts() {
     assert!(renderer.unfold(1).is_none());
 }
 
-/// What is seen of a list with these items.
+/// The rendering of a to-do list with these items.
 fn listed(printed: &str, success: bool) -> String {
     let mut renderer = Renderer::new(look());
     let mut event = finished("a", success, printed);
@@ -236,13 +237,13 @@ fn a_list_of_what_is_to_be_done_is_drawn_as_one() {
         "{long}"
     );
     assert!(long.ends_with("  ☐ item 31\n  … 8 more; /todo shows all\n"), "{long}");
-    // Of what is done, the newest stays where there is room.
+    // Of the finished items, the newest stay where there is room.
     let nearly = listed(&(many("x", 0, 20) + &many(" ", 20, 22)), true);
     assert!(
         nearly.contains("  … 10 done\n  ☑ item 10\n") && nearly.ends_with("item 21\n"),
         "{nearly}"
     );
-    // What is no list is shown as it is.
+    // A result that is no list is shown as it is.
     assert!(listed("[the list is empty]\n", true).starts_with("✓ Todo · 1 line"));
     assert!(listed("`todos` is missing", false).contains("failed"));
 }
@@ -263,7 +264,7 @@ fn what_the_tool_says_of_an_output_is_no_line_of_it() {
             "gone\n[exit 1, 6 s]\n",
             "✗ Bash true · failed · 4 ms\n  gone\n  [exit 1]\n",
         ),
-        // What a program prints is its own, whatever it looks like.
+        // A program's output is shown verbatim, even if it looks like a status.
         ("[ok]\n", "✓ Bash true · 1 line, 5 B · 4 ms\n  [ok]\n"),
     ] {
         let mut renderer = Renderer::new(look());
@@ -463,7 +464,7 @@ fn a_long_paste_is_echoed_in_short() {
     assert_eq!(line_text(&lines[12]), "  … 9,988 more lines, 130.0 kB");
 }
 
-/// Any event, with texts that try to do harm.
+/// Arbitrary events, with hostile texts.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let words = || {
         prop_oneof![
@@ -509,7 +510,7 @@ proptest! {
         let mut renderer = Renderer::new(look);
         for (second, event) in events.iter().enumerate() {
             let now = at(second as u64);
-            // What the answer leaves to the terminal to wrap is seen with the answer's own properties.
+            // Lines that the answer leaves to the terminal to wrap are covered by the answer's own properties.
             let mut lines: Vec<_> = renderer.on(event, now).into_iter().flat_map(|line| rows(line, width)).collect();
             let live = renderer.live(height, now);
             prop_assert!(live.len() <= height);
@@ -529,7 +530,7 @@ fn the_time_of_a_call_is_its_own_and_not_that_of_the_person_who_is_asked() {
     let mut renderer = Renderer::new(look());
     renderer.on(&started("a", "make"), at(1));
     renderer.set_asked(true, at(2));
-    // What has not begun is told of by its question.
+    // A call that has not started is shown by its question.
     assert!(!text(&renderer.live(5, at(50))).contains("make"));
     renderer.set_asked(false, at(60));
     assert!(text(&renderer.live(5, at(62))).contains("make · 3 s\n"));

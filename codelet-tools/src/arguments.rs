@@ -1,11 +1,11 @@
-//! Parameters of a call, read leniently: models write numbers as strings and flags as words.
+//! Parses the parameters of a call leniently: models write numbers as strings and flags as words.
 
 use codelet_agent::model::ToolSpec;
 use codelet_context::cut::plain_name;
 use codelet_context::message::{Action, ActionKind, Parameters};
 use serde_json::Value;
 
-/// A text that has to be there.
+/// A required string.
 ///
 /// # Errors
 /// Says what is missing.
@@ -17,10 +17,10 @@ pub(crate) fn text<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str
     }
 }
 
-/// A text that may be there; an empty one counts as none.
+/// An optional string; an empty one counts as missing.
 ///
 /// # Errors
-/// When it is something else than a text.
+/// If it is not a string.
 pub(crate) fn optional_text<'a>(parameters: &'a Parameters, name: &str) -> Result<Option<&'a str>, String> {
     match parameters.as_map().get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -32,40 +32,40 @@ pub(crate) fn optional_text<'a>(parameters: &'a Parameters, name: &str) -> Resul
 /// The file that a call is about.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub(crate) fn file(parameters: &Parameters) -> Result<&str, String> {
-    // Many models have learnt the shorter name elsewhere.
+    // Many models know the shorter name from other tools.
     match (parameters.str("file_path"), parameters.str("path")) {
         (None, Some(path)) => Ok(path),
         _ => text(parameters, "file_path"),
     }
 }
 
-/// Where a search looks: the folder where the call names nothing.
+/// The folder or file to search; the directory by default.
 ///
 /// # Errors
-/// When it names something else than a text.
+/// If it is not a string.
 pub(crate) fn place(parameters: &Parameters) -> Result<&str, String> {
     Ok(optional_text(parameters, "path")?.unwrap_or("."))
 }
 
-/// What a search does, in the engine's notions.
+/// The engine's [`Action`] for a search.
 pub(crate) fn search(parameters: &Parameters) -> Action {
     let path = parameters.str("path").filter(|path| !path.is_empty());
     Action::on(ActionKind::Search, path)
 }
 
-/// A whole number of at least 0 that may be there.
+/// An optional non-negative integer.
 ///
 /// # Errors
-/// When it is something else.
+/// If it is anything else.
 pub(crate) fn number(parameters: &Parameters, name: &str) -> Result<Option<u64>, String> {
     let wrong = || format!("`{name}` has to be a whole number of at least 0");
     match parameters.as_map().get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Number(number)) => match (number.as_u64(), number.as_f64()) {
             (Some(number), _) => Ok(Some(number)),
-            // `as` saturates, and what is beyond the range is beyond every use.
+            // `as` saturates, and numbers beyond the range make no practical difference.
             (None, Some(number)) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
             _ => Err(wrong()),
         },
@@ -75,10 +75,10 @@ pub(crate) fn number(parameters: &Parameters, name: &str) -> Result<Option<u64>,
     }
 }
 
-/// A flag; it is down where nothing is said.
+/// An optional flag; false by default.
 ///
 /// # Errors
-/// When it is neither.
+/// If it is not a flag.
 pub(crate) fn flag(parameters: &Parameters, name: &str) -> Result<bool, String> {
     match parameters.as_map().get(name) {
         None | Some(Value::Null) => Ok(false),
@@ -89,13 +89,13 @@ pub(crate) fn flag(parameters: &Parameters, name: &str) -> Result<bool, String> 
     }
 }
 
-/// In such parameters models tell a person of a call; it is the same without.
+/// Parameters in which models explain a call to a person; they have no effect.
 const TALK: [&str; 5] = ["description", "explanation", "justification", "reason", "thought"];
 
-/// What to say of parameters that the tool does not have: whoever gives one counts on it. One that says nothing needs no
-/// word. `is_made` says that the call was made all the same.
+/// The note on parameters that the tool does not have, since the model relies on their effect; empty ones are not
+/// mentioned. `is_made` is true if the call was made anyway.
 pub(crate) fn unknown(parameters: &Parameters, spec: &ToolSpec, is_made: bool) -> Option<String> {
-    /// Names that are told.
+    /// Names that are reported.
     const NAMED: usize = 5;
     let known = spec.parameters["properties"].as_object()?;
     let given = parameters.as_map();

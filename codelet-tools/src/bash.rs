@@ -1,4 +1,4 @@
-//! `Bash`: a command line, with its output as it would stand on paper.
+//! `Bash`: runs a command line and returns its output as a terminal would finally show it.
 
 use crate::arguments;
 use crate::bounded::Bounded;
@@ -30,11 +30,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How often output is shown while the command runs.
+/// Interval at which output is shown while the command runs.
 const PACE: Duration = Duration::from_millis(50);
-/// Output that waits to be shown, in bytes; a person sees the end of it.
+/// Bytes of output buffered for display; a person sees the end of it.
 const WAITING: usize = 8192;
-/// What makes programs behave without a terminal: no pagers, editors, questions or colours.
+/// Makes programs work without a terminal: no pagers, editors, prompts or colours.
 const MANNERS: [(&str, &str); 6] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -43,8 +43,9 @@ const MANNERS: [(&str, &str); 6] = [
     ("GIT_EDITOR", "true"),
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
-/// What commands that only look get besides. They have no home: settings there could not be read, and programs, git before all, fail
-/// at files that are there and cannot be read. Git looks at a repository whoever owns it, since its settings can do nothing here.
+/// Additional variables for read-only commands. They have no home: settings there would be unreadable, and programs,
+/// above all git, fail on files that exist and cannot be read. Git accepts a repository of any owner, since its
+/// settings can do nothing here.
 const LOOKING: [(&str, &str); 8] = [
     ("HOME", "/dev/null"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -56,17 +57,19 @@ const LOOKING: [(&str, &str); 8] = [
     ("GIT_CONFIG_VALUE_0", "*"),
 ];
 
-/// Whether commands that only look get this variable: where programs are, who asks, and how text and times are written. All others may
-/// name files, or programs.
+/// Returns whether read-only commands get this variable: search path, user, language and time zone. All others may name
+/// files or programs.
 fn is_for_looks(name: &str) -> bool {
     matches!(name, "PATH" | "USER" | "LOGNAME" | "LANG" | "LANGUAGE" | "TZ") || name.starts_with("LC_")
 }
 
-/// Bounds for each process of a command that only looks, about which nobody was asked: an hour of computing, which also ends what it leaves behind,
-/// and 4 GiB of memory of its own (files that it maps do not count). There is none for the number of processes, which the kernel counts per user.
+/// Limits per process of a read-only command, which runs without a prompt: an hour of CPU time, which also ends
+/// background jobs, and 4 GiB of data segment (mapped files do not count). The number of processes has no limit, since
+/// the kernel counts it per user.
 const BOUNDS: &str = "{ ulimit -t 3600; ulimit -d 4194304; } 2>/dev/null; ";
 
-/// Files that a shell would read first, variables of the last directory and of others than those where the shell stands, and marks of another session.
+/// Variables that commands do not get: startup files of shells, directories other than the working directory, and the
+/// mark of another session.
 const DROPPED: [&str; 6] = ["BASH_ENV", "ENV", "PWD", "OLDPWD", "CDPATH", crate::process_tree::MARK];
 
 /// The tool.
@@ -99,7 +102,7 @@ impl Bash {
         }
     }
 
-    /// What is to run, and what will tell where it ended.
+    /// Builds the program to run and the note that will report its final working directory.
     ///
     /// # Errors
     /// Says why nothing can be run.
@@ -114,14 +117,14 @@ impl Bash {
         let numbers = Numbers::free()?;
         let (note, pipe) = Note::begin(command).map_err(|error| files::reason(&error))?;
         let mut handed = vec![handed::hand(pipe, numbers.note)];
-        // However the command ends, the shell notes where it stood; unless it sets such a trap itself, or is no shell then.
-        // Other shells know a descriptor with so high a number only by its name.
+        // The trap notes the final directory however the command ends, unless the command sets its own EXIT trap or
+        // `exec`s another program. Shells other than bash can use such a high descriptor number only through its name.
         let note_where = match &sandbox {
             None => NOTING_FREE,
             Some(_) => NOTING,
         };
         let noting = match self.is_bash {
-            // Also with `set -x`, nothing of it is shown.
+            // Shows nothing of it, even with `set -x`.
             true => format!("{{ {NOTING_STATUSES}{note_where}; }} >&{} 2>/dev/null", numbers.note),
             false => format!("{note_where} > {}", handed::name(numbers.note)),
         };
@@ -131,14 +134,15 @@ impl Bash {
             false => format!("trap {} EXIT; {command}", quoted(&noting)),
         };
         if self.is_bash {
-            // Read by then under a number of the shell's own, so that no program of the command gets it.
+            // The shell has read the script by then under its own descriptor; closing this one keeps it from the
+            // command's programs.
             line.insert_str(0, &format!("exec {}<&-; ", numbers.script));
         }
         if only_looks {
             line.insert_str(0, BOUNDS);
         }
-        // Never an argument: what looks for a process by its command line (`pkill -f`, `pgrep -f`, `ps | grep`) would find the shell
-        // that runs this very line.
+        // Not passed as an argument: anything that finds processes by command line (`pkill -f`, `pgrep -f`, `ps |
+        // grep`) would match the shell that runs this very line.
         handed.push(handed::hand(handed::script(&line)?, numbers.script));
         let environment = environment(context, sandbox.as_ref(), &directory);
         let program = Program {
@@ -156,22 +160,22 @@ impl Bash {
         Ok((program, note))
     }
 
-    /// Has the next command in the sandbox begin in this folder, named from where the session began.
+    /// Makes the next sandboxed command start in this folder, which is relative to the session's directory.
     fn begin_in(&self, folder: &str) {
         let begin = match folder {
             "" => self.context.paths.directory().to_owned(),
             folder => self.context.paths.directory().join(folder),
         };
-        // A name that is no text cannot be told so; then the shell stands where it stands.
+        // A non-UTF-8 name cannot be expressed here; the shell's directory then stays as it is.
         if begin.is_dir() {
             self.context.shells().go(begin, true);
         }
     }
 
-    /// The folder that the next command begins in.
+    /// Returns the working directory of the next command and a descriptor for it.
     ///
     /// # Errors
-    /// Says that the shell stands elsewhere than it did, which is no place for a command that was meant for there.
+    /// Says that the shell's directory has changed, so a command meant for the earlier one must not run.
     fn stand(&self, is_shut_in: bool) -> Result<(PathBuf, OwnedFd), String> {
         let context = &self.context;
         let mut shells = context.shells();
@@ -205,8 +209,8 @@ impl Bash {
 }
 
 impl Bash {
-    /// Whether commands that only look may see what is outside of the workspace, or start what is no program of the system's, from where
-    /// the shell stands. What this does not see, their sandbox refuses.
+    /// Returns whether read-only commands, started in the shell's directory, may see anything outside the workspace or
+    /// start a program that is not the system's. Whatever this check misses, their sandbox refuses.
     fn looks_outside(&self, looks: &Looks, at: &Path) -> bool {
         let is_program = |name: &String| {
             is_word_of_the_shell(name)
@@ -217,7 +221,7 @@ impl Bash {
         let is_git = looks.programs.iter().any(|program| program == "git");
         let is_bounded = match looks.is_all {
             true => self.context.looks_stay_inside(),
-            // Beside other commands nothing keeps them from the dot files of a home.
+            // When mixed with other commands, they are not kept from the dot files of a home.
             false => !self.context.owned.holds_home(),
         };
         !is_bounded
@@ -227,12 +231,13 @@ impl Bash {
             || looks.operands.iter().any(|operand| self.is_outside(operand, at))
     }
 
-    /// Whether a word names a place outside of the workspace. A word that names nothing is no name, unless it plainly leads there.
+    /// Returns whether a word names a path outside the workspace. A word that names nothing is not a path, unless it
+    /// plainly leads outside.
     fn is_outside(&self, word: &str, at: &Path) -> bool {
         let path = at.join(word);
         let mut pieces = Path::new(word).components();
         let leads = match pieces.next() {
-            // `/users/{id}` is a pattern where there is no such folder.
+            // `/users/{id}` is a pattern if there is no such folder.
             Some(Component::RootDir) => pieces.next().is_some_and(|first| Path::new("/").join(first).exists()),
             _ => Path::new(word).components().any(|piece| piece == Component::ParentDir),
         };
@@ -243,7 +248,7 @@ impl Bash {
         (leads || path.symlink_metadata().is_ok()) && !is_inside()
     }
 
-    /// The program that the shell starts under this name.
+    /// Finds the program that the shell starts under this name.
     fn found(&self, name: &str) -> Option<PathBuf> {
         let path = self.context.options.env.iter().find(|(variable, _)| variable == "PATH");
         let path = path.map_or_else(|| OsString::from(PATH), |(_, value)| value.clone());
@@ -254,7 +259,8 @@ impl Bash {
         found.into_iter().find(|file| file.exists())
     }
 
-    /// Whether git works there with a repository that lies in the workspace, and not with one elsewhere that a file or a link names.
+    /// Returns whether git would use a repository inside the workspace there, and not one elsewhere to which a file or
+    /// link refers.
     fn has_plain_repository(&self, at: &Path) -> bool {
         let is_inside = |folder: &&Path| self.context.paths.roots().any(|root| folder.starts_with(root));
         let mut folders = at.ancestors().take_while(is_inside);
@@ -266,8 +272,8 @@ impl Bash {
     }
 }
 
-/// Whether a line that only looks is plainly one program with its words. That can take the shell's place, as a shell with this one line in its
-/// arguments does: where it ends is known, and it is no pipe.
+/// Returns whether a read-only line is plainly one program and its arguments. Such a program can replace the shell
+/// (`exec`), as `sh -c` does with a single command: the final directory is known, and it is not a pipeline.
 fn is_one_program(line: &str) -> bool {
     let is_plain = |c: char| !c.is_control() && !";&|<(){}$`\\!#".contains(c);
     let Some(looks) = looks(line).filter(|_| line.chars().all(is_plain)) else {
@@ -277,7 +283,7 @@ fn is_one_program(line: &str) -> bool {
     matches!(looks.programs.as_slice(), [program] if is_begin(program))
 }
 
-/// Commands of the shell's own, whatever `PATH` says.
+/// Returns whether this is a shell builtin, regardless of `PATH`.
 fn is_word_of_the_shell(name: &str) -> bool {
     matches!(name, "echo" | "printf" | "true" | "false" | ":" | "pwd")
 }
@@ -313,7 +319,7 @@ impl Tool for Bash {
         let is_shut_in = self.context.permission() != Permission::All;
         let at = self.context.shells().at(is_shut_in).to_owned();
         let looks = looks(&command).filter(|_| is_shut_in);
-        // What cannot be followed may lead anywhere.
+        // A command line that cannot be analysed may reach anything.
         let looks = match looks {
             Some(looks) if self.looks_outside(&looks, &at) => Looking::Outside,
             Some(looks) if looks.is_all => Looking::Only,
@@ -349,7 +355,7 @@ impl Tool for Bash {
                 _ => self.context.options.bash_timeout,
             };
             let begun = || -> Result<_, String> {
-                // Again is from where it was begun: the first try may have gone elsewhere.
+                // A retry starts in the directory of the first try, which may have moved elsewhere.
                 if let Some(folder) = call.permitted.iter().find_map(begun_in).filter(|_| is_shut_in) {
                     self.begin_in(folder);
                 }
@@ -358,7 +364,7 @@ impl Tool for Bash {
                     true => Some(self.context.looking()),
                     false => self.context.sandbox(permission),
                 };
-                // What somebody has permitted in a session holds as long as the session goes as far.
+                // Exceptions granted in a session apply only while its permission allows changes.
                 let sandbox = match permission {
                     Permission::Edit => sandbox.and_then(|sandbox| widened(sandbox, command, call.permitted)),
                     Permission::Plan | Permission::Read | Permission::All => sandbox,
@@ -380,7 +386,7 @@ impl Tool for Bash {
             if let Err(error) = std::thread::Builder::new().name("bash".to_owned()).spawn(run) {
                 return Output::failure(format!("no command can be run: {}", files::reason(&error)));
             }
-            // Dropped with this future, too: nobody who is not waited for goes on.
+            // Dropping this future also drops the pipe, which ends the command: nothing keeps running unwatched.
             let mut stop = Some(stop);
             let answer = tokio::select! {
                 answer = &mut answered => answer,
@@ -427,7 +433,7 @@ pub(crate) fn environment(
     environment
 }
 
-/// Where a command was begun that is run again.
+/// The directory in which a command that is retried was first run.
 fn begun_in(need: &Need) -> Option<&str> {
     match need {
         Need::RunWith { folder, .. } => Some(folder),
@@ -435,7 +441,7 @@ fn begun_in(need: &Need) -> Option<&str> {
     }
 }
 
-/// The sandbox with what was permitted for this command besides; none where it was permitted to run outside of it.
+/// Applies the exceptions granted for this command to the sandbox; `None` if it may run outside it.
 fn widened(sandbox: Sandbox, command: &str, permitted: &[Need]) -> Option<Sandbox> {
     let mut sandbox = sandbox;
     for need in permitted {
@@ -452,11 +458,11 @@ fn widened(sandbox: Sandbox, command: &str, permitted: &[Need]) -> Option<Sandbo
     Some(sandbox)
 }
 
-/// What other shells are told by parameters of their own, and this one in the command. A command that ran in another folder
-/// than was meant could do harm there.
+/// Rejects parameters that other agents' shells take and for which this one uses the command line. A command that runs
+/// in another folder than intended could do harm there.
 ///
 /// # Errors
-/// Says how to say it.
+/// Says what to write instead.
 fn elsewhere(parameters: &Parameters) -> Result<(), String> {
     const FOLDERS: [&str; 6] = ["cwd", "workdir", "working_directory", "working_dir", "directory", "dir"];
     const APART: [&str; 4] = ["run_in_background", "background", "is_background", "isBackground"];
@@ -479,7 +485,7 @@ fn elsewhere(parameters: &Parameters) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs it and answers; gives back the pipe if somebody still prints into it.
+/// Runs the program and sends the answer; returns the pipe if another process still writes to it.
 fn ran(
     (context, permission): (&ToolContext, Permission),
     program: Program,
@@ -492,15 +498,15 @@ fn ran(
     let timeout = program.timeout;
     let from = program.directory.clone();
     let script = program.arguments.first().cloned().unwrap_or_default();
-    // Also where it runs outside of the sandbox by exception, the shell stays where those in it stand.
+    // A command that runs outside the sandbox by exception still uses the directory of sandboxed commands.
     let is_shut_in = permission != Permission::All;
     let sandbox = program.sandbox.clone().filter(|_| permission == Permission::Edit);
-    // While a job of an earlier command may run, anything may change beside one that only looks.
+    // While a job of an earlier command runs, anything may change during a read-only command.
     let has_jobs = !left.families().is_empty();
     let may_change = has_jobs || !program.sandbox.as_ref().is_some_and(Sandbox::only_looks);
-    // A job that an earlier command left may have been at it.
+    // A job that an earlier command left may have changed it.
     let mut between = left.look(context, is_shut_in);
-    // Where none was left, it was the user, or an editor of the user's.
+    // Without any jobs, the change came from the user or the user's editor.
     if !has_jobs {
         between.retain(|path| gives_orders(context, path).is_none());
     }
@@ -522,7 +528,7 @@ fn ran(
                     files::reason(&error)
                 ),
             };
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = answer.send(Output {
                 notices,
                 ..Output::failure(told)
@@ -539,7 +545,7 @@ fn ran(
     context.shells().go(stands.directory, is_shut_in);
     let (mut text, lost) = paper.finish();
     let success = ended.end == End::Exited(0);
-    // What stands before a pipe has failed by itself.
+    // A command before the last pipe has its own exit status.
     let has_failed = matches!(ended.end, End::Exited(status) if status != 0 || pipe.iter().any(|status| *status != 0));
     let has_network = sandbox.as_ref().is_some_and(Sandbox::has_network);
     let lack = sandbox
@@ -547,7 +553,7 @@ fn ran(
         .and_then(|sandbox| lack::of(context, &sandbox, &text));
     let earlier = left.earlier(&ended.left);
     let mut notes = ending::notes(context, &ended, timeout, (&text, has_network), moved, &pipe, &earlier);
-    // What only looks has changed nothing, and what the user has changed meanwhile is seen before the next command.
+    // A read-only command changes nothing, and changes that the user makes meanwhile are found before the next command.
     let during = match may_change {
         true => left.look(context, is_shut_in),
         false => Vec::new(),
@@ -557,7 +563,7 @@ fn ran(
             "[{what}, which {does}, changed before this command began; the user is told]\n"
         ));
     }
-    // It cannot be kept from it: it may write in the workspace, and committing is writing there.
+    // This cannot be prevented: the command may write in the workspace, and committing writes there.
     if let Some((what, does)) = named(context, &during).filter(|_| is_shut_in) {
         notes.push_str(&format!(
             "[{what}, which {does}, changed while this ran; the user is told]\n"
@@ -587,7 +593,7 @@ fn ran(
     ended.open
 }
 
-/// What a file does that gives orders to others than git.
+/// Says what a file does, if it instructs programs other than git.
 fn gives_orders(context: &ToolContext, path: &Path) -> Option<&'static str> {
     let below = context.paths.below(path);
     match orders::obeys(&below.to_string_lossy())? {
@@ -597,7 +603,7 @@ fn gives_orders(context: &ToolContext, path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Files by the first of them, and what that one does.
+/// Names the first of these files, counts the rest, and says what the first one does.
 pub(crate) fn named(context: &ToolContext, paths: &[PathBuf]) -> Option<(String, &'static str)> {
     let path = paths.first()?;
     let first = context.paths.show(path);
@@ -609,7 +615,7 @@ pub(crate) fn named(context: &ToolContext, paths: &[PathBuf]) -> Option<(String,
     Some((what, does))
 }
 
-/// Lets background jobs print into nothing, so that they are not ended by it.
+/// Reads and discards the output of background jobs, so that writing does not end them.
 fn discard(mut open: PipeReader) {
     let flags = rustix::fs::fcntl_getfl(&open).map(|flags| flags - rustix::fs::OFlags::NONBLOCK);
     if flags.is_ok_and(|flags| rustix::fs::fcntl_setfl(&open, flags).is_ok()) {
@@ -618,9 +624,9 @@ fn discard(mut open: PipeReader) {
     }
 }
 
-/// The output while it comes: cleaned, without secrets, bounded, and shown.
+/// The output as it arrives: cleaned, without secrets, bounded, and displayed.
 struct Paper {
-    /// How the shell begins a complaint: with the name of its script.
+    /// Prefix of the shell's error messages: the name of its script.
     complaint: String,
     cleaner: Cleaner,
     hiding: Hiding,
@@ -657,7 +663,7 @@ impl Paper {
     }
 
     fn keep(&mut self, text: &str) {
-        // As it is where somebody types the command.
+        // As bash prints it for a command typed at a prompt.
         let text = text.replace(&self.complaint, "bash: line ");
         self.kept.push(&text);
         self.waiting.push_str(&text);
@@ -678,7 +684,7 @@ impl Paper {
     }
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -695,17 +701,18 @@ pub(crate) fn bash(context: &ToolContext) -> Option<PathBuf> {
         .filter(|bash| bash.is_file())
         .filter_map(|bash| bash.canonicalize().ok())
         .filter(|bash| !sandbox.writes(bash))
-        // One program with many names knows by its name what it is to be.
+        // A multi-call binary chooses its program by its name.
         .find(|bash| {
             bash.file_name()
                 .is_some_and(|name| name.as_encoded_bytes().starts_with(b"bash"))
         })
 }
-/// The variable that says in which encoding a shell reads, before all others.
+/// The variable that decides a shell's encoding before all others.
 const LC_ALL: &str = "LC_ALL";
 
-/// Whether a shell reads a line as it was judged. In encodings such as GBK and BIG5 a backslash or a quote is the second byte of a
-/// character, so that it would be split elsewhere; and what commands print is read as UTF-8.
+/// Returns whether a shell reads a line in the encoding in which it was judged. In encodings such as GBK and BIG5, a
+/// backslash or quote can be the second byte of a character, so the shell would split the line differently; also,
+/// output is read as UTF-8.
 fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
     let value = |wanted: &str| {
         let found = environment.iter().find(|(name, _)| name == wanted);

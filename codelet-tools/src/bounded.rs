@@ -1,4 +1,4 @@
-//! A text of which the two ends are kept, however much of it comes.
+//! Keeps both ends of a text of any length.
 
 use codelet_agent::tool::MOST;
 use std::collections::VecDeque;
@@ -6,25 +6,25 @@ use std::collections::VecDeque;
 /// Keeps the first and the last half of what fits.
 pub(crate) struct Bounded {
     head: String,
-    /// Whole texts as they came; at the front may stand more than is kept in the end.
+    /// Whole texts as they arrived; the front may exceed what is kept in the end.
     tail: VecDeque<String>,
     tail_bytes: usize,
     total: u64,
     most: usize,
 }
 
-/// Pieces of the tail are at least this long, so that many short texts cost little more than their bytes.
+/// Minimum length of a piece of the tail, so that many short texts cost little more than their bytes.
 const PIECE: usize = 16 * 1024;
 
 impl Default for Bounded {
     fn default() -> Self {
-        // Room for the marks that the tools add.
+        // Leaves room for the notes that the tools add.
         Bounded::new(MOST - 4096)
     }
 }
 
 impl Bounded {
-    /// Keeps this many bytes at most.
+    /// Keeps at most this many bytes.
     pub(crate) fn new(most: usize) -> Self {
         Bounded {
             head: String::new(),
@@ -35,7 +35,7 @@ impl Bounded {
         }
     }
 
-    /// Takes more.
+    /// Appends a text.
     pub(crate) fn push(&mut self, text: &str) {
         self.total += text.len() as u64;
         let mut rest = text;
@@ -62,11 +62,11 @@ impl Bounded {
         }
     }
 
-    /// What is kept, and how many bytes between its halves are lost. A line says where that was.
+    /// Returns the text that was kept, with a line that marks the gap, and the number of bytes lost there.
     pub(crate) fn finish(mut self) -> (String, u64) {
         let lost = self.total - (self.head.len() + self.tail_bytes) as u64;
         let tail: String = std::mem::take(&mut self.tail).into_iter().collect();
-        // The first piece may hang over by less than its own length.
+        // The first piece may exceed the limit by less than its own length.
         let over = tail.len().saturating_sub(self.most / 2);
         let from = if lost > 0 || over > 0 {
             tail.ceil_char_boundary(over)

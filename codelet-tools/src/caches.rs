@@ -1,8 +1,8 @@
-//! Where build tools and package managers keep things while they run in the sandbox: folders of Codelet's own, one for each workspace,
-//! that nothing outside of the sandbox reads.
+//! Cache folders for build tools and package managers in the sandbox: one per workspace, used by Codelet only, and read
+//! by nothing outside the sandbox.
 //!
-//! Their usual folders lie in the home. A command that could write there would decide what the user's own builds use and run later,
-//! outside of any sandbox; one that cannot write there often fails.
+//! Their usual folders are in the home. A command that could write there would decide what the user's own builds use
+//! and run later, outside any sandbox; one that cannot write there often fails.
 
 use crate::sandbox::Sandbox;
 use crate::scratch;
@@ -11,17 +11,18 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The name of a workspace's folder, below the names of its path: no workspace within another one has it.
+/// The name of a workspace's cache folder, below the components of the workspace's path; it keeps nested workspaces
+/// apart.
 const LEAF: &str = "=caches=";
 
-/// A variable that says where a program keeps things.
+/// An environment variable that sets a program's cache folder.
 struct Cache {
     variable: &'static str,
-    /// Where they are unless it is set, from the home on.
+    /// The default folder, relative to the home.
     usual: &'static str,
-    /// The folder for them here.
+    /// The folder's name here.
     name: &'static str,
-    /// Of use only once something can be downloaded: until then, what the user has is read where it is.
+    /// True if it is used only with network access: until then, the user's own downloads are read in place.
     is_download: bool,
 }
 
@@ -41,7 +42,7 @@ const fn downloads(variable: &'static str, usual: &'static str, name: &'static s
     }
 }
 
-/// Programs that fail, or do everything again, where they cannot write to their folder.
+/// Programs that fail, or redo all work, if they cannot write to their folder.
 const CACHES: [Cache; 9] = [
     cache("GOCACHE", ".cache/go-build", "go-build"),
     cache("UV_CACHE_DIR", ".cache/uv", "uv"),
@@ -49,23 +50,23 @@ const CACHES: [Cache; 9] = [
     cache("CCACHE_DIR", ".cache/ccache", "ccache"),
     cache("npm_config_cache", ".npm", "npm"),
     downloads("CARGO_HOME", ".cargo", "cargo"),
-    // Sums of modules are kept beside them.
+    // Module checksums are kept beside the modules.
     downloads("GOPATH", "go", "go"),
     downloads("GOMODCACHE", "go/pkg/mod", "go/pkg/mod"),
     downloads("YARN_CACHE_FOLDER", ".cache/yarn", "yarn"),
 ];
 
-/// The folder for the caches of this workspace, made if it is missing; nothing where commands in this sandbox could put another one in its
-/// place.
+/// Returns the cache folder of this workspace and creates it if missing; `None` if commands in this sandbox could
+/// replace it.
 pub(crate) fn folder(all: &Path, workspace: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     let own = workspace.strip_prefix("/").ok()?;
     let folder = scratch::private(all, sandbox)?.join(own).join(LEAF);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
-    // What an earlier command has made can be no link to it: none could write above it.
+    // An earlier command cannot have replaced it by a link: none can write above it.
     folder.canonicalize().ok().filter(|real| *real == folder)
 }
 
-/// An environment in which programs keep their things in this folder, unless they may write where they usually do.
+/// Changes an environment so that programs use this folder, unless the sandbox lets them write to their usual one.
 pub(crate) fn redirect(
     environment: &mut Vec<(OsString, OsString)>,
     folder: &Path,
@@ -99,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// The variables that are set for an environment, a blank between them, with `~` for the folder of caches.
+    /// The variables that are set, separated by spaces, with `~` for the cache folder.
     fn redirected(environment: &[(&str, &str)], writable: &[&str], has_network: bool) -> String {
         let sandbox = Sandbox::new(writable.iter().map(PathBuf::from)).with_network(has_network);
         let before: Vec<(OsString, OsString)> = environment.iter().map(|(k, v)| (k.into(), v.into())).collect();
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn programs_keep_their_things_where_nothing_else_looks() {
         assert_eq!(redirected(&[], &[], false), ALWAYS);
-        // What has been downloaded is read where it is, until something can be downloaded.
+        // Downloads are read in place until something can be downloaded.
         let all = redirected(&[], &[], true);
         assert!(all.starts_with(ALWAYS), "{all}");
         for more in [
@@ -135,7 +136,7 @@ mod tests {
         ] {
             assert!(all.contains(more), "{more}: {all}");
         }
-        // A variable of the user's names a folder that commands cannot write to either.
+        // A folder that the user's variable names is not writable for commands either.
         let all = redirected(&[("GOCACHE", "/nowhere/else")], &[], false);
         assert!(all.contains("GOCACHE=~/go-build"), "{all}");
     }

@@ -1,21 +1,22 @@
-//! Where committing writes to if the workspace's repository lies outside of it: the workspace is a further working tree of
-//! one, or a submodule of another. The `.git` file that leads there comes from whoever wrote the folder and may name any
-//! place, so it is believed only where the repository names the tree in turn.
+//! The place that commits write to if the workspace's repository is outside it: the workspace is then a linked working
+//! tree, or a submodule. The `.git` file that leads there was written by whoever created the folder and may name any
+//! place, so it is trusted only if the repository refers back to the tree.
 
 use crate::git::{entries, text};
 use std::path::{Path, PathBuf};
 
-/// What commands may write to besides the workspace, so that they can commit.
+/// Paths outside the workspace that commands may write to in order to commit.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Committed {
     pub writable: Vec<PathBuf>,
-    /// Other folders lie in the repository's, so only what holds and names commits may be written to: new commits can be
-    /// made, and references cannot be taken away.
+    /// True if other files are in the repository's folder, so that only the paths that hold and name commits are
+    /// writable: new commits can be made, but references cannot be removed.
     pub is_part: bool,
 }
 
 impl Committed {
-    /// Of this working tree, as it stands now; nothing where its repository lies in it, or does not know it.
+    /// Determines this for a working tree as it is now; empty if its repository is inside it, or does not refer back to
+    /// it.
     pub(crate) fn of(tree: &Path, home: Option<&Path>) -> Committed {
         let found = || {
             let tree = tree.canonicalize().ok()?;
@@ -30,8 +31,8 @@ impl Committed {
         found().unwrap_or_default()
     }
 
-    /// Why a command line would leave things half done: git takes away a reference in the end where it picks, merges or
-    /// rebases, goes on when it cannot, and believes later that it is still at it.
+    /// Explains why a git command in this line would be left unfinished: when it picks, merges or rebases, git removes
+    /// a reference at the end, goes on if it cannot, and later believes that the operation is still in progress.
     pub(crate) fn objection(&self, line: &str) -> Option<String> {
         let verb = self.is_part.then(|| unfinished(line))??;
         Some(format!(
@@ -40,7 +41,7 @@ impl Committed {
     }
 }
 
-/// What `git worktree` made.
+/// A working tree that `git worktree` created.
 fn of_linked(tree: &Path, dot: &Path, own: &Path, home: Option<&Path>) -> Option<Committed> {
     const KEPT: [&str; 5] = ["objects", "refs", "logs", "reftable", "packed-refs"];
     let trees = own.parent().filter(|trees| trees.ends_with("worktrees"))?;
@@ -57,7 +58,7 @@ fn of_linked(tree: &Path, dot: &Path, own: &Path, home: Option<&Path>) -> Option
         });
     }
     let kept = KEPT.iter().map(|name| common.join(name));
-    // A link would permit what it leads to.
+    // A link would permit its target.
     let kept = kept.filter(|path| path.symlink_metadata().is_ok_and(|kept| !kept.is_symlink()));
     Some(Committed {
         writable: kept.chain([own.to_owned()]).collect(),
@@ -65,7 +66,7 @@ fn of_linked(tree: &Path, dot: &Path, own: &Path, home: Option<&Path>) -> Option
     })
 }
 
-/// What `git submodule` made: the repository lies among the modules of another one, and its settings name the tree.
+/// A submodule: its repository is among another one's modules, and its settings name the tree.
 fn of_submodule(tree: &Path, own: &Path, home: Option<&Path>) -> Option<Committed> {
     let mut above = own.ancestors().skip(1);
     let is_module = above.any(|folder| folder.ends_with("modules") && folder.parent().is_some_and(is_repository));
@@ -79,22 +80,22 @@ fn of_submodule(tree: &Path, own: &Path, home: Option<&Path>) -> Option<Committe
     })
 }
 
-/// The working tree that a repository's settings name, if it is there.
+/// The working tree that a repository's settings name, if it exists.
 pub(crate) fn tree_of(own: &Path) -> Option<PathBuf> {
-    // Where each working tree has settings of its own, it stands in those.
+    // If working trees have their own settings, those name it.
     let mut settings = ["config.worktree", "config"].iter().map(|name| own.join(name));
     let back = settings.find_map(|settings| worktree(&text(&settings)?))?;
     own.join(back).canonicalize().ok()
 }
 
-/// Whether git would take a folder for a repository, or for the part of one that belongs to a working tree.
+/// Returns whether git would take a folder for a repository, or for the part of one that belongs to a working tree.
 fn is_repository(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
     has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-/// Whether a folder is a repository and nobody's files lie in it: neither this working tree nor another one that it knows
-/// (a bare one is sometimes the folder of its own trees), nor the home.
+/// Returns whether a folder is a repository without other files in it: neither this working tree nor another one that
+/// it knows (a bare repository is sometimes the parent of its trees), nor the home.
 fn is_gits_alone(folder: &Path, tree: &Path, home: Option<&Path>) -> bool {
     let tree_of = |own: PathBuf| {
         own.join(text(&own.join("gitdir")).unwrap_or_default().trim())
@@ -103,7 +104,7 @@ fn is_gits_alone(folder: &Path, tree: &Path, home: Option<&Path>) -> bool {
     let trees = folder.join("worktrees");
     let mut known = entries(&trees).filter_map(|own| {
         let dot = tree_of(own.clone()).ok()?;
-        // Without a file that says where it is, its own folder is what comes out.
+        // Without a `gitdir` file, the result is the folder itself.
         (dot != own).then_some(dot)
     });
     is_repository(folder)
@@ -112,8 +113,8 @@ fn is_gits_alone(folder: &Path, tree: &Path, home: Option<&Path>) -> bool {
         && !known.any(|dot| dot.starts_with(folder))
 }
 
-/// The tree that a repository's settings name, as far as they can be read without git: what is continued on the next line,
-/// or stands in another file, is not.
+/// Finds the tree that a repository's settings name, as far as they can be read without git: continued lines and
+/// included files are not supported.
 fn worktree(settings: &str) -> Option<String> {
     let mut is_core = false;
     let mut found = None;
@@ -135,11 +136,11 @@ fn worktree(settings: &str) -> Option<String> {
     found
 }
 
-/// A value of git's settings without quotes, escapes and comments.
+/// Removes quotes, escapes and comments from a value of git's settings.
 fn plain(value: &str) -> Option<String> {
     let mut plain = String::new();
     let mut is_quoted = false;
-    // Blanks at the end count in quotes only.
+    // Trailing blanks count only inside quotes.
     let mut kept = 0;
     let mut signs = value.chars();
     while let Some(sign) = signs.next() {
@@ -162,8 +163,8 @@ fn plain(value: &str) -> Option<String> {
     (!is_quoted && !plain.is_empty()).then_some(plain)
 }
 
-/// The first command of git's in a line that takes references away at its end. In doubt, as in a text that is printed, it is
-/// taken for one.
+/// Finds the first git command in a line that removes references at its end. In doubt, as in a quoted text, it counts
+/// as one.
 fn unfinished(line: &str) -> Option<&str> {
     let commands = line.split([';', '&', '|', '\n', '(', ')', '{', '}', '`']);
     commands.into_iter().find_map(|command| {
@@ -172,7 +173,7 @@ fn unfinished(line: &str) -> Option<&str> {
     })
 }
 
-/// What the words have git do, if it is one of these.
+/// The git subcommand of these words, if it is one of these.
 fn verb<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const UNFINISHED: [&str; 6] = ["rebase", "cherry-pick", "revert", "merge", "pull", "am"];
     const WITH_VALUE: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
@@ -195,7 +196,7 @@ mod tests {
     use proptest::prelude::*;
     use std::fs;
 
-    /// Files below a folder, each with its text; those without are folders.
+    /// Creates files with these texts below a folder; a name that ends in `/` is a folder.
     fn lay(base: &Path, files: &[(&str, &str)]) {
         for (name, text) in files {
             let path = base.join(name);
@@ -232,7 +233,7 @@ mod tests {
                     ("tree/.git", &format!("gitdir: BASE/{common}/worktrees/tree\n")),
                     (&format!("{common}/worktrees/tree/gitdir"), "BASE/tree/.git\n"),
                     (&format!("{common}/worktrees/tree/commondir"), "../..\n"),
-                    // One that is gone, and one that is not finished.
+                    // A tree that is gone, and one that is incomplete.
                     (&format!("{common}/worktrees/old/gitdir"), "/nowhere/.git\n"),
                     (&format!("{common}/worktrees/odd/"), ""),
                 ],
@@ -240,10 +241,11 @@ mod tests {
             let found = Committed::of(&base.join("tree"), None);
             assert_eq!(found.writable, [base.join(common)], "{common}");
             assert!(!found.is_part && found.objection("git rebase main").is_none());
-            // A home in it stays closed.
+            // A home inside it stays protected.
             let home = base.join(common).join("ada");
             assert!(Committed::of(&base.join("tree"), Some(&home)).is_part);
-            // One that names another tree, or another repository, does not know this one.
+            // A repository that names another tree, or shares another repository's data, does not refer back to this
+            // one.
             for (name, text) in [("gitdir", "/elsewhere/.git\n"), ("commondir", "..\n")] {
                 let file = base.join(common).join("worktrees/tree").join(name);
                 let old = fs::read(&file).unwrap();
@@ -388,7 +390,7 @@ mod tests {
         fn a_value_in_quotes_is_itself(name in "[^\\x00-\\x1f]{1,30}") {
             let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
             let settings = format!("[core]\n\tworktree = \"{quoted}\"\n");
-            // What breaks a line elsewhere does not here, and `lines` knows no others.
+            // `lines` splits only at `\n` and `\r\n`, not at other line separators.
             prop_assert_eq!(worktree(&settings), Some(name));
         }
     }

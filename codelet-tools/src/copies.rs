@@ -1,4 +1,4 @@
-//! What files were before the tools changed them, kept in memory, and how they are put back.
+//! In-memory copies of files as they were before the tools changed them, and how they are restored.
 
 use crate::diff;
 use crate::files::{self, Standing as Stood};
@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most bytes of copies that are kept; the oldest make room.
+/// Bytes of copies that are kept; the oldest are dropped first.
 const MOST: usize = 64 * 1024 * 1024;
-/// Bytes of a file that is compared only to count its lines.
+/// Largest file, in bytes, that is compared just to count lines.
 const COUNTED: usize = 1024 * 1024;
 /// Characters of a command that are kept.
 const COMMAND: usize = 200;
 
-/// What stands at a path.
+/// The contents of a path.
 #[derive(Clone, PartialEq)]
 enum Version {
-    /// Nothing.
+    /// No file.
     Absent,
-    /// A file, with its permissions, and its bytes as long as there is room for them.
+    /// A file with its permissions and, as long as there is room, its bytes.
     File {
         look: Look,
         mode: u32,
@@ -37,7 +37,7 @@ impl fmt::Debug for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Version::Absent => f.write_str("Absent"),
-            // What a file holds is no matter of a log.
+            // File contents do not belong in a log.
             Version::File { look, mode, .. } => write!(f, "File({look:?}, {mode:o})"),
         }
     }
@@ -52,7 +52,7 @@ impl Version {
         }
     }
 
-    /// Whether both hold the same, whatever their permissions.
+    /// Returns whether both have the same contents, regardless of permissions.
     fn is_like(&self, other: &Version) -> bool {
         match (self, other) {
             (Version::Absent, Version::Absent) => true,
@@ -82,7 +82,7 @@ impl Version {
     }
 }
 
-/// What became of a file that was one and is the other.
+/// The kind of change from one version to another.
 fn change(before: &Version, after: &Version) -> Change {
     match (before, after) {
         (Version::Absent, _) => Change::Created,
@@ -91,13 +91,13 @@ fn change(before: &Version, after: &Version) -> Change {
     }
 }
 
-/// One change of a file.
+/// A change of a file.
 #[derive(Clone, Debug)]
 struct Entry {
     path: PathBuf,
     before: Version,
     after: Version,
-    /// The first of the folders that were made for it.
+    /// The topmost folder that was created for it.
     made: Option<PathBuf>,
 }
 
@@ -107,11 +107,11 @@ enum Record {
     Command(String),
 }
 
-/// What has happened, in its order.
+/// Everything that happened, in order.
 #[derive(Debug, Default)]
 struct Records {
     all: Vec<Record>,
-    /// Bytes of the copies; those that two records share may count twice.
+    /// Bytes of the copies; copies shared by two records may count twice.
     bytes: usize,
 }
 
@@ -125,7 +125,7 @@ impl Records {
         })
     }
 
-    /// What became of each file between two moments: how it was first, and how it is last.
+    /// The net change of each file between two marks: its first and last versions.
     fn net(&self, from: usize, to: usize) -> BTreeMap<&Path, (&Version, &Version)> {
         let mut net: BTreeMap<&Path, (&Version, &Version)> = BTreeMap::new();
         for entry in self.changes(from, to) {
@@ -136,7 +136,7 @@ impl Records {
     }
 
     fn push(&mut self, mut entry: Entry, most: usize) {
-        // What a file held is mostly what the last change has left in it.
+        // The earlier contents are usually those left by the last change, so share that copy.
         let last = self.changes(0, usize::MAX).rev().find(|last| last.path == entry.path);
         if let Some(last) = last
             && last.after == entry.before
@@ -155,10 +155,10 @@ impl Records {
         }
     }
 
-    /// Lets the oldest copies go.
+    /// Drops the oldest copies.
     fn make_room(&mut self, most: usize) {
         let mut known: HashSet<*const u8> = HashSet::new();
-        // Some more than is needed, so that it is not done again at once.
+        // Frees some extra space, so that this does not run again at once.
         let (mut bytes, most) = (0, most - most / 8);
         for record in self.all.iter_mut().rev() {
             let Record::Change(entry) = record else { continue };
@@ -175,13 +175,13 @@ impl Records {
     }
 }
 
-/// What is kept in a session, which the tools of its tasks write, too.
+/// The records of a session, shared with the tools of its tasks.
 #[derive(Debug)]
 pub(crate) struct Copies {
-    /// Somebody may want to go back.
+    /// True once copies are kept for a rewind.
     is_kept: AtomicBool,
     records: Mutex<Records>,
-    /// Whoever writes a file holds this until it is noted, so that the order is that of the writing.
+    /// Held by whoever writes a file until the change is recorded, so that records have the order of the writes.
     writing: Mutex<()>,
     most: usize,
 }
@@ -215,12 +215,12 @@ impl Copies {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This moment.
+    /// Marks the current position.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.records().all.len())
     }
 
-    /// A command was run.
+    /// Records that a command was run.
     pub(crate) fn note_command(&self, command: &str) {
         if self.is_kept.load(Ordering::Relaxed) {
             let line: String = on_one_line(command).take(COMMAND + 1).collect();
@@ -229,7 +229,7 @@ impl Copies {
         }
     }
 
-    /// The commands between two moments.
+    /// The commands between two marks.
     pub(crate) fn commands(&self, from: Mark, to: Mark) -> Vec<String> {
         let records = self.records();
         let to = to.0.min(records.all.len());
@@ -241,10 +241,10 @@ impl Copies {
         commands.collect()
     }
 
-    /// Puts a file of these bytes in the place of the old one, as [`files::put`] does, and notes both.
+    /// Replaces a file as [`files::put`] does, and records both versions.
     ///
     /// # Errors
-    /// As for [`files::put`].
+    /// Those of [`files::put`].
     pub(crate) fn put(&self, path: &Path, bytes: &[u8], old: Option<Old<'_>>) -> Result<(), String> {
         if !self.is_kept.load(Ordering::Relaxed) {
             return files::put(path, bytes, old.map(|old| old.standing)).map(drop);
@@ -256,7 +256,7 @@ impl Copies {
         })
     }
 
-    /// Writes, and notes what it came to, also where that is not what it was to.
+    /// Writes a file and records its actual contents, even if the write failed.
     fn put_noted(
         &self,
         path: &Path,
@@ -268,7 +268,7 @@ impl Copies {
         let done = write(bytes);
         let after = match &done {
             Ok(()) => Version::of(bytes, mode_of(path).unwrap_or(0o644)),
-            // Written in place, and not put right again.
+            // The write in place failed, and the old contents were not restored.
             Err(_) => match files::read(path) {
                 Ok(Some(now)) => Version::of(&now.bytes, now.standing.mode()),
                 _ => return done,
@@ -290,11 +290,11 @@ impl Copies {
     }
 }
 
-/// The file that is to be replaced.
+/// A file that is about to be replaced.
 pub(crate) struct Old<'a> {
-    /// As it was opened.
+    /// Its state when it was opened.
     pub standing: &'a Stood,
-    /// What it holds; none where that is too much to be read.
+    /// Its contents; `None` if it is too large to read.
     pub bytes: Option<&'a [u8]>,
 }
 
@@ -316,18 +316,18 @@ fn mode_of(path: &Path) -> Option<u32> {
     path.symlink_metadata().ok().map(|metadata| metadata.mode() & 0o7777)
 }
 
-/// The first folder above a path that is not there.
+/// The topmost folder above a path that does not exist.
 fn first_missing(path: &Path) -> Option<PathBuf> {
     let above = path.ancestors().skip(1);
     let missing = above.take_while(|folder| folder.symlink_metadata().is_err());
     missing.last().map(Path::to_owned)
 }
 
-/// What stands there now.
+/// The current contents of a path.
 enum Now {
     Nothing,
     File(Box<files::Whole>),
-    /// Something that is not put aside, and why.
+    /// Something that is not replaced, and why.
     Other(String),
 }
 
@@ -363,7 +363,7 @@ fn is_missing(error: &std::io::Error) -> bool {
     )
 }
 
-/// A file that is another one now than at a moment.
+/// A file that differs from its version at a mark.
 struct Due {
     path: PathBuf,
     target: Version,
@@ -373,7 +373,7 @@ struct Due {
 }
 
 impl Due {
-    /// How a file stands that was changed since; none if it is what it was.
+    /// Compares a file with an earlier version; `None` if it is the same.
     fn of(path: &Path, (target, left): (&Version, &Version)) -> Option<Due> {
         let now = Now::at(path);
         let version = now.version();
@@ -404,7 +404,7 @@ impl Due {
         })
     }
 
-    /// Puts it back.
+    /// Restores the file.
     fn put_back(&self, copies: &Copies) -> Result<(), String> {
         let before = self.now.version().ok_or("it cannot be read")?;
         match (&self.now, &self.target) {
@@ -440,17 +440,17 @@ impl Due {
 }
 
 impl ToolContext {
-    /// Puts a file in its place and keeps what stood there.
+    /// Writes a file and keeps a copy of the old one.
     ///
     /// # Errors
-    /// As for [`files::put`].
+    /// Those of [`files::put`].
     pub(crate) fn put(&self, path: &Path, bytes: &[u8], old: Option<Old<'_>>) -> Result<(), String> {
         self.copies.put(path, bytes, old)
     }
 
-    /// The files that are others now than at this moment, as far as the tools have changed them since.
+    /// The files that the tools have changed since this mark and that differ from their version then.
     fn due(&self, to: Mark) -> Vec<Due> {
-        // Files are read without holding up whoever looks at the records.
+        // Cloned, so that reading the files does not block the records.
         let net: Vec<(PathBuf, Version, Version)> = {
             let records = self.copies.records();
             let net = records.net(to.0, usize::MAX).into_iter();
@@ -462,7 +462,7 @@ impl ToolContext {
             .collect()
     }
 
-    /// What putting files back comes to.
+    /// A preview of restoring files.
     pub(crate) fn restores(&self, to: Mark) -> Vec<Restore> {
         let restore = |due: Due| Restore {
             name: self.paths.show(&due.path),
@@ -486,7 +486,7 @@ impl ToolContext {
         self.secrets().hide(&told).into_owned()
     }
 
-    /// Puts files back.
+    /// Restores files.
     pub(crate) fn restore(&self, to: Mark, overwrite: bool) -> Vec<Restored> {
         let _writing = self.copies.writing();
         let made: Vec<PathBuf> = {
@@ -520,14 +520,14 @@ impl ToolContext {
             }
         };
         let restored = due.into_iter().map(restored).collect();
-        // Of the folders that were made for files, those go that hold nothing now.
+        // Folders created for files are removed if they are empty now.
         for path in &deleted {
             made.iter().for_each(|made| files::remove_empty(path, made));
         }
         restored
     }
 
-    /// The files that are others at the second moment than at the first.
+    /// The files that differ between two marks.
     pub(crate) fn changed(&self, from: Mark, to: Mark) -> Vec<ChangedFile> {
         let records = self.copies.records();
         let net = records.net(from.0, to.0).into_iter();
@@ -541,7 +541,7 @@ impl ToolContext {
     }
 }
 
-/// Lines that were added and removed; none where they were not compared.
+/// The lines added and removed; `None` if they were not compared.
 fn lines(first: &Version, last: &Version) -> Option<(u64, u64)> {
     let (old, new) = (first.bytes()?, last.bytes()?);
     let is_compared = |bytes: &[u8]| bytes.len() <= COUNTED && text::binary_kind(bytes).is_none();

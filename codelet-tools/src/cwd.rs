@@ -1,5 +1,5 @@
-//! What the shell notes when a command has ended: where it stands, which is where the next command begins, and how the parts
-//! of the last pipe ended.
+//! The note that the shell writes when a command ends: its working directory, in which the next command starts, and the
+//! exit statuses of the last pipeline.
 
 use crate::files;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -12,43 +12,43 @@ use std::path::{Path, PathBuf};
 /// Longest note that is read, in bytes.
 const LONGEST: u64 = 8192;
 
-/// What the shell does at its end: it notes where it stands, and at least that it has come to its end.
+/// The shell's last command: it notes its working directory, or at least that the shell reached its end.
 pub(crate) const NOTING: &str = "{ pwd -P || echo; } 2>/dev/null";
-/// The same outside of the sandbox. A shell's own `pwd` looks up the name by which it came there, under which a job in the sandbox
-/// may have put a link by then; the program asks the kernel.
+/// The same outside the sandbox. A shell's builtin `pwd` uses the name through which it came there, which a sandboxed
+/// job may have replaced by a link; the program asks the kernel.
 pub(crate) const NOTING_FREE: &str =
     "{ /bin/pwd -P || /usr/bin/pwd -P || /run/current-system/sw/bin/pwd -P || echo; } 2>/dev/null";
 
-/// What bash does before that: it notes how each command of the last pipe ended. Nothing may run before it, which would be the
-/// last pipe then.
+/// Runs before it in bash: notes the exit status of each command of the last pipeline. Nothing may run before this, as
+/// it would then be the last pipeline.
 pub(crate) const NOTING_STATUSES: &str = "printf '%s ' \"${PIPESTATUS[@]}\"; ";
 
-/// The pipe through which the shell notes at its end where it stands. Whatever runs in the command could write to it, too, or
-/// lead the shell elsewhere; so what is noted is a folder or nothing, and it says only where commands begin that are held by
-/// no less than this one ([`Shell`]).
+/// The pipe to which the shell writes its final working directory. Any program of the command can write to it too, or
+/// change the shell's directory; so the note is a folder or nothing, and it affects only commands that are confined at
+/// least as much as this one ([`Shell`]).
 pub(crate) struct Note {
     pipe: PipeReader,
     may_move: bool,
 }
 
-/// Where the next command begins.
+/// The result of a note.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Stands {
     pub directory: PathBuf,
-    /// The statuses of the commands of the last pipe, if it had several.
+    /// The exit statuses of the last pipeline, if it had several commands.
     pub pipe: Box<[u8]>,
-    /// The command ended there, or there is no such place any more.
+    /// True if the command certainly ended in `directory`, or if the folder where it ended no longer exists.
     pub is_known: bool,
 }
 
 impl Note {
-    /// The one of this command, which has not run yet, and the end of the pipe that its shell is to get.
+    /// Creates the note for a command that has not run yet, and the end of the pipe for its shell.
     ///
     /// # Errors
-    /// When there can be no pipe.
+    /// If no pipe can be created.
     pub(crate) fn begin(command: &str) -> io::Result<(Note, PipeWriter)> {
         let (pipe, writer) = io::pipe()?;
-        // Nobody reads before the end: what fills the pipe must not hold up the shell.
+        // Nothing is read before the end, so a full pipe must not block the shell.
         for end in [pipe.as_fd(), writer.as_fd()] {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
         }
@@ -56,12 +56,11 @@ impl Note {
         Ok((Note { pipe, may_move }, writer))
     }
 
-    /// Where the command ended. Where the shell has noted nothing, since it was killed, became another program or had another
-    /// trap, the next one begins where it was last seen, or else where it began; a folder that is gone is no place to
-    /// stand in.
+    /// Reads where the command ended. If the shell noted nothing (killed, replaced by `exec`, or another trap), this is
+    /// the last directory observed, or else the one where it started; folders that no longer exist are skipped.
     pub(crate) fn read(self, seen_in: Option<&Path>, began: &[&Path; 2]) -> Stands {
         let mut noted = Vec::new();
-        // It ends where nothing stands in the pipe any more; what runs on may hold its other end.
+        // Ends when the pipe is empty; background jobs may hold its other end.
         let _ = self.pipe.take(LONGEST).read_to_end(&mut noted);
         let is_known = !self.may_move || !noted.is_empty();
         let pipe = statuses(&mut noted);
@@ -77,7 +76,7 @@ impl Note {
     }
 }
 
-/// Takes the statuses from the beginning of a note.
+/// Takes the exit statuses from the beginning of a note.
 fn statuses(noted: &mut Vec<u8>) -> Box<[u8]> {
     let is_status = |byte: &u8| byte.is_ascii_digit() || *byte == b' ';
     let end = noted.iter().position(|byte| !is_status(byte)).unwrap_or(noted.len());
@@ -90,12 +89,12 @@ fn statuses(noted: &mut Vec<u8>) -> Box<[u8]> {
 fn folder(mut noted: Vec<u8>) -> Option<PathBuf> {
     noted.pop_if(|last| *last == b'\n')?;
     let directory = PathBuf::from(OsString::from_vec(noted));
-    // What the kernel names has no links on the way; where there is one now, it was put there since.
+    // The kernel's path contains no links; a link there now was added since.
     (directory.is_absolute() && files::hold_folder(&directory).is_ok()).then_some(directory)
 }
 
-/// Where the shell stands: each command begins where the last one ended. What a command in the sandbox says of its end is not
-/// to be relied on, so it moves only those in the sandbox; the others begin where the last one of them ended.
+/// The shell's working directories: each command starts where the last one ended. A sandboxed command's report cannot
+/// be trusted, so it moves only sandboxed commands; the others start where the last unsandboxed one ended.
 pub(crate) struct Shell {
     shut_in: PathBuf,
     free: PathBuf,
@@ -103,7 +102,7 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// In this folder.
+    /// Both directories start here.
     pub(crate) fn new(directory: &Path, is_shut_in: bool) -> Shell {
         Shell {
             shut_in: directory.to_owned(),
@@ -112,7 +111,7 @@ impl Shell {
         }
     }
 
-    /// Where the next command begins that is shut in or not.
+    /// The directory in which the next command starts, sandboxed or not.
     pub(crate) fn at(&self, is_shut_in: bool) -> &Path {
         match is_shut_in {
             true => &self.shut_in,
@@ -120,7 +119,7 @@ impl Shell {
         }
     }
 
-    /// A command that was shut in or not ended there.
+    /// Records where a command, sandboxed or not, ended.
     pub(crate) fn go(&mut self, directory: PathBuf, is_shut_in: bool) {
         if !is_shut_in {
             self.free.clone_from(&directory);
@@ -128,24 +127,24 @@ impl Shell {
         self.shut_in = directory;
     }
 
-    /// The next command is shut in, or is not: where it would have begun otherwise, if that is another place and nobody was
-    /// told.
+    /// Records whether the next command is sandboxed. If that changes its directory, returns the directory in which it
+    /// would have started otherwise; each change is reported once.
     pub(crate) fn turn(&mut self, is_shut_in: bool) -> Option<PathBuf> {
         let was = std::mem::replace(&mut self.was_shut_in, is_shut_in);
         (self.at(was) != self.at(is_shut_in)).then(|| self.at(was).to_owned())
     }
 }
 
-/// Whether a shell may be in another folder behind this line; in doubt it may.
+/// Returns whether a shell may be in another folder after this line; true if in doubt.
 fn may_move(line: &str) -> bool {
-    /// What goes elsewhere, or runs what does not stand in the line.
+    /// Commands that change the directory, or run text that is not part of the line.
     const GOES: [&str; 5] = ["cd", "pushd", "popd", "eval", "source"];
-    /// What may stand before a command.
+    /// Words that may precede a command.
     const BEFORE: [&str; 13] = [
         "if", "then", "elif", "else", "while", "until", "do", "!", "time", "command", "builtin", "exec", "{",
     ];
     let begins = |c: char| ";&|(`\n".contains(c);
-    // A word is the same word in quotes.
+    // Quoting does not change the word.
     let bare: String = line.chars().filter(|c| !matches!(c, '\\' | '\'' | '"')).collect();
     let mut words = bare.split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c));
     words.any(|word| GOES.contains(&word))
@@ -238,7 +237,7 @@ mod tests {
         let stands = note.read(None, &[Path::new("/"), Path::new("/")]);
         assert_eq!(stands.directory, folder.path());
         let (note, mut held) = Note::begin("cd x").unwrap();
-        // Whoever fills it is not held up, and is no folder.
+        // A writer that fills the pipe is not blocked, and its text is not a folder.
         while held.write(&[b'/'; 4096]).is_ok() {}
         let stands = note.read(None, &[folder.path(), Path::new("/")]);
         assert_eq!(stands.directory, folder.path());

@@ -1,6 +1,6 @@
-//! What a change would look like, for a person who is asked to permit it: a unified diff of whole hunks. One that cannot
-//! show all of it begins as git does with how much that is, `1 file changed, 1 insertion(+), 2 deletions(-)`; a line
-//! outside of the hunks that begins with `…` tells what else is to be known.
+//! The diff of a change for a permission prompt: a unified diff of whole hunks. If it is incomplete, it begins with the
+//! totals as in git, `1 file changed, 1 insertion(+), 2 deletions(-)`; a line outside the hunks that begins with `…` is
+//! a remark.
 
 use crate::secrets::Secrets;
 use codelet_text::short::on_one_line;
@@ -8,28 +8,28 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-/// More lines than this between the first and the last that differ are not compared.
+/// More lines than this between the first and the last difference are not compared.
 const COMPARED: usize = 500_000;
 /// Longest diff, in bytes.
 const SHOWN: usize = 64 * 1024;
-/// How long a comparison may look for the shortest diff.
+/// Time limit for finding the shortest diff.
 const TIME: Duration = Duration::from_millis(100);
-/// Lines around a change.
+/// Context lines around a change.
 const AROUND: usize = 3;
-/// So many removed lines in a row are shown where there is no room for all: what comes in their place matters more.
+/// Consecutive removed lines that are shown if there is no room for all: the lines that replace them matter more.
 const REMOVED: usize = 20;
-/// Bytes of a line that are shown there, and how many of them lie before what changes in it.
+/// Bytes of a line that are shown in that case, and how many of them precede the change in it.
 const LINE: usize = 2_000;
 const BEFORE: usize = 200;
 
-/// One line of a diff, with the number of lines before it in the old text and in the new one.
+/// A line of a diff, with the number of lines before it in the old and the new text.
 #[derive(Clone)]
 struct Row<'a> {
     sign: char,
     old: usize,
     new: usize,
     text: Cow<'a, str>,
-    /// Bytes of the line that are left out before the text, and behind it.
+    /// Bytes of the line that are left out before and after the text.
     cut: (usize, usize),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Leaves out of a long line what does not lie around this byte.
+    /// Cuts a long line to the part around this byte.
     fn cut_around(&mut self, at: usize) {
         if self.text.len() > LINE {
             let from = self.text.floor_char_boundary(at.saturating_sub(BEFORE));
@@ -56,14 +56,14 @@ impl<'a> Row<'a> {
 }
 
 impl Row<'_> {
-    /// Bytes that it takes.
+    /// Its size in bytes.
     fn len(&self) -> usize {
         self.text.len() + 2
     }
 }
 
-/// A unified diff; empty where the texts are alike. However long the texts are, what changes in them is shown; where that is
-/// long too, its beginning. The secrets are those of which no half may be left where a line is cut; whole ones stay.
+/// A unified diff; empty if the texts are equal. However long the texts are, the changes are shown; of long changes,
+/// the beginning. Where a line is cut, no part of a secret is left; elsewhere, secrets stay.
 pub(crate) fn unified(name: &str, old: &str, new: &str, secrets: &Secrets) -> String {
     let (above, rows) = compared(old, new);
     let (added, removed) = signs(&rows);
@@ -75,7 +75,7 @@ pub(crate) fn unified(name: &str, old: &str, new: &str, secrets: &Secrets) -> St
     written(name, above, &shown, (!is_whole).then_some((added, removed)))
 }
 
-/// Lines that were added and removed.
+/// Counts the lines added and removed.
 pub(crate) fn count(old: &str, new: &str) -> (u64, u64) {
     let (added, removed) = signs(&compared(old, new).1);
     (added as u64, removed as u64)
@@ -86,10 +86,10 @@ fn signs(rows: &[Row<'_>]) -> (usize, usize) {
     (count('+'), count('-'))
 }
 
-/// Lines above the first that is compared, and the changed ones with those around them.
+/// The number of lines above the first one compared, and the changed lines with context.
 fn compared<'a>(old: &'a str, new: &'a str) -> (usize, Vec<Row<'a>>) {
     let (head, tail) = alike(old, new);
-    // What is alike at both ends costs nothing but these lines around the change.
+    // Common lines at both ends are not compared, except for context.
     let head = lines_before(old, head);
     let above = old[..head].bytes().filter(|&byte| byte == b'\n').count();
     let middle = |text: &str| {
@@ -110,12 +110,12 @@ fn compared<'a>(old: &'a str, new: &'a str) -> (usize, Vec<Row<'a>>) {
     (above, rows(&ops, &old, &new))
 }
 
-/// What a person should know of a change beside its diff, in a sentence without its full stop.
+/// A remark on a change beside its diff: a sentence without a full stop.
 pub(crate) fn remark(words: &str) -> String {
     format!("… {}\n", in_one_line(words))
 }
 
-/// Bytes at the beginning and at the end of two texts that are the same, in whole lines.
+/// The bytes that two texts have in common at their beginning and end, in whole lines.
 fn alike(old: &str, new: &str) -> (usize, usize) {
     let (old, new) = (old.as_bytes(), new.as_bytes());
     let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
@@ -130,13 +130,13 @@ fn alike(old: &str, new: &str) -> (usize, usize) {
         .zip(new.iter().rev())
         .take_while(|(old, new)| old == new)
         .count();
-    // The end of a line in common is no line in common.
+    // Only whole lines count, not a common end of a line.
     let cut = &old[old.len() - same..];
     let tail = memchr::memchr(b'\n', cut).map_or(0, |end| cut.len() - end - 1);
     (head, tail)
 }
 
-/// Where the lines around a change begin that begins here.
+/// The start of the context before a change at this byte.
 fn lines_before(text: &str, at: usize) -> usize {
     let mut start = at;
     for _ in 0..=AROUND {
@@ -148,13 +148,13 @@ fn lines_before(text: &str, at: usize) -> usize {
     start + 1
 }
 
-/// Where the lines around a change end that ends here.
+/// The end of the context after a change at this byte.
 fn lines_behind(text: &str, at: usize) -> usize {
     let mut ends = memchr::memchr_iter(b'\n', &text.as_bytes()[at..]);
     ends.nth(AROUND - 1).map_or(text.len(), |end| at + end + 1)
 }
 
-/// The changed lines with those around them, in their order.
+/// The changed lines with context, in order.
 fn rows<'a>(ops: &[DiffOp], old: &[&'a str], new: &[&'a str]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for op in group_diff_ops(ops.to_vec(), AROUND).into_iter().flatten() {
@@ -170,8 +170,8 @@ fn rows<'a>(ops: &[DiffOp], old: &[&'a str], new: &[&'a str]) -> Vec<Row<'a>> {
     rows
 }
 
-/// Leaves out what there is no room for: of long lines all but what changes in them, then of long runs of removed lines all
-/// but the first, then the end.
+/// Shortens a diff to the room: first long lines to the part that changes, then long runs of removed lines to the first
+/// ones, then the end.
 fn shorten(rows: &mut Vec<Row<'_>>, secrets: &Secrets) {
     for row in rows.iter_mut().filter(|row| row.text.len() > LINE) {
         if let Cow::Owned(hidden) = secrets.hide(&row.text) {
@@ -205,7 +205,7 @@ fn shorten(rows: &mut Vec<Row<'_>>, secrets: &Secrets) {
     rows.truncate(kept);
 }
 
-/// The rows in hunks, of which each is whole.
+/// Formats the rows as complete hunks.
 fn written(name: &str, above: usize, rows: &[Row<'_>], all: Option<(usize, usize)>) -> String {
     if rows.is_empty() && all.is_none() {
         return String::new();
@@ -228,7 +228,7 @@ fn written(name: &str, above: usize, rows: &[Row<'_>], all: Option<(usize, usize
     for hunk in rows.chunk_by(follows) {
         let lines = |other| hunk.iter().filter(|row| row.sign != other).count();
         let (old, new) = (lines('+'), lines('-'));
-        // An empty range stands behind the line before it.
+        // An empty range starts after the line before it.
         let start = |before: usize, count: usize| above + before + usize::from(count > 0);
         let range = |start: usize, count: usize| match count {
             1 => start.to_string(),
@@ -253,7 +253,7 @@ fn written(name: &str, above: usize, rows: &[Row<'_>], all: Option<(usize, usize
     out
 }
 
-/// Nothing that stands in a name may pose as a line of the diff.
+/// Replaces line breaks, so that a name cannot pose as a line of the diff.
 fn in_one_line(text: &str) -> String {
     on_one_line(text).collect()
 }
@@ -362,7 +362,7 @@ mod tests {
         }
     }
 
-    /// The text that a diff makes of the old one.
+    /// Applies a diff to the old text.
     fn applied(old: &str, diff: &str) -> String {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let (mut new, mut at) = (String::new(), 0);

@@ -1,4 +1,4 @@
-//! `Edit`: one text in a file replaced by another, and nothing else touched.
+//! `Edit`: replaces one text in a file and leaves the rest untouched.
 
 use crate::arguments;
 use crate::copies::Old;
@@ -22,12 +22,12 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Lines around a change that the answer shows.
+/// Lines shown around a change.
 const AROUND: usize = 3;
-/// Lines of one change, and changes, that the answer shows.
+/// Lines of a change, and changes, that are shown.
 const LINES: usize = 30;
 const PLACES: usize = 5;
-/// Bytes of a line that the answer shows.
+/// Bytes of a line that are shown.
 const LINE: usize = 300;
 
 /// The tool.
@@ -55,7 +55,7 @@ impl Edit {
     }
 }
 
-/// What is to be replaced by what.
+/// The text to replace and its replacement.
 #[derive(Clone)]
 struct Asked {
     old: String,
@@ -77,7 +77,7 @@ impl Asked {
         Ok(Asked { old, new, all })
     }
 
-    /// The same edit without a byte-order mark in front, where that is not a sign like others within this text.
+    /// Returns the edit without a leading byte-order mark, unless the mark is an ordinary character in the text.
     fn without_mark(&self, text: &str, is_marked: bool) -> Asked {
         let bare = |given: &str| given.strip_prefix('\u{feff}').unwrap_or(given).to_owned();
         let (old, new) = (bare(&self.old), bare(&self.new));
@@ -115,13 +115,13 @@ impl Tool for Edit {
                 let (old, new) = (text::decode(&whole.bytes).text, text::decode(&done.bytes).text);
                 diff::unified(&self.context.paths.show(&path), &old, &new, &self.context.secrets())
             }
-            // Nobody has to permit what cannot be done.
+            // An impossible edit needs no permission.
             Err(why) if is_inside => {
-                // It will not be made under this name.
+                // Forgets the judged path, since the call will not be made.
                 let _ = self.context.paths.judged(name);
                 return Err(self.context.unmade(name, &path, &why));
             }
-            // Until it is permitted, the model is told nothing of the file.
+            // Until it is permitted, the model learns nothing about the file.
             Err(why) => {
                 let why = why.lines().next().unwrap_or_default();
                 diff::remark(&format!("This edit cannot be made, so nothing would change: {why}"))
@@ -155,11 +155,11 @@ impl Tool for Edit {
     }
 }
 
-/// A file and what an edit makes of it.
+/// A file and the result of an edit.
 struct Prepared {
     whole: Whole,
     done: Replaced,
-    /// The session has seen the file.
+    /// True if the session has seen the file.
     is_known: bool,
 }
 
@@ -192,7 +192,8 @@ fn edit(context: &ToolContext, path: &Path, asked: &Asked) -> Result<String, Str
     Ok(answer(&context.paths.show(path), &done))
 }
 
-/// The file's bytes after the edit. A byte-order mark is shown to nobody, so none is looked for, and the file's own stays.
+/// Applies the edit to a file's bytes. The model never sees a byte-order mark, so none is searched for, and the file
+/// keeps its own.
 fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, String> {
     let Decoded {
         text,
@@ -217,13 +218,13 @@ fn edited(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, St
     }
 }
 
-/// The first character that an edit brings, and that is not the same byte in every encoding.
+/// The first new character that is not the same byte in every encoding.
 fn unwritable(Asked { old, new, .. }: &Asked) -> Option<char> {
-    // What was found is in the file as it is in the text.
+    // Characters of the old text exist in the file as they are.
     new.chars().find(|c| !c.is_ascii() && !old.contains(*c))
 }
 
-/// Why such a character is not put into a text of another encoding, of which nobody says which one.
+/// Explains why such a character is not inserted into a text of another, unknown encoding.
 fn mixing(text: &str, new: char) -> String {
     format!(
         "from line {} on it has bytes that are not UTF-8, and {new:?} in new_string would be put beside them in UTF-8: leave \
@@ -244,7 +245,7 @@ fn replaced(bytes: &[u8], asked: &Asked, secrets: &Secrets) -> Result<Replaced, 
     let Some(masked) = Masked::of(bytes, secrets) else {
         return replace::replace(bytes, old, new, *all).map_err(|refusal| refused(refusal, bytes, old));
     };
-    // A value that somebody knows all the same is looked for as it is shown.
+    // If the model knows a hidden value anyway, the masked form is searched for.
     let old = secrets.hide(old);
     masked.replace(&old, new, *all).map_err(|unmade| match unmade {
         Unmade::Refused(refusal) => {
@@ -271,7 +272,7 @@ fn several(lines: &[usize]) -> String {
     )
 }
 
-/// The changed lines with some around them.
+/// The changed lines with some context.
 fn answer(name: &str, done: &Replaced) -> String {
     let bytes = done.shown.as_deref().unwrap_or(&done.bytes);
     let mut text = format!("Edited {name}, {}:\n", counted(done.places.len(), "place"));
@@ -281,7 +282,7 @@ fn answer(name: &str, done: &Replaced) -> String {
             text.push_str("…\n");
         }
         let from = lines_before(bytes, place.start);
-        // The next place may lie in lines that are shown already.
+        // The next place may be within lines that are shown already.
         let from = from.max(at);
         number += bytes[at..from].iter().filter(|&&byte| byte == b'\n').count();
         let to = lines_after(bytes, place.end).max(from);
@@ -305,7 +306,7 @@ fn answer(name: &str, done: &Replaced) -> String {
     text
 }
 
-/// The beginning of the line some lines before this byte.
+/// The start of the line [`AROUND`] lines before this byte.
 fn lines_before(bytes: &[u8], at: usize) -> usize {
     let mut start = at;
     for _ in 0..=AROUND {
@@ -317,9 +318,9 @@ fn lines_before(bytes: &[u8], at: usize) -> usize {
     start + 1
 }
 
-/// The end of the line some lines behind this byte.
+/// The end of the line [`AROUND`] lines after this byte.
 fn lines_after(bytes: &[u8], at: usize) -> usize {
-    // A change that ends with a line does not reach into the next one.
+    // A change that ends with a line break does not extend into the next line.
     let mut end = if at > 0 && bytes[at - 1] == b'\n' { at - 1 } else { at };
     for _ in 0..=AROUND {
         match memchr::memchr(b'\n', &bytes[end..]) {

@@ -1,4 +1,4 @@
-//! How a command ended, in words.
+//! Notes for the model on how a command ended.
 
 use crate::cwd::Stands;
 use crate::process::{End, Ended};
@@ -11,10 +11,11 @@ use codelet_context::message::BROKEN_PIPE;
 use std::path::Path;
 use std::time::Duration;
 
-/// Jobs that are named.
+/// Jobs that are listed by name.
 const NAMED: usize = 5;
 
-/// In brackets, a line each, behind this text of a command that had the network or not; nothing for a quick success that has printed something. `earlier` are jobs of other commands.
+/// Returns the notes to append to this output of a command that did or did not have network access: one line each, in
+/// brackets; nothing after a quick success with output. `earlier` are jobs of other commands.
 pub(crate) fn notes(
     context: &ToolContext,
     ended: &Ended,
@@ -35,7 +36,8 @@ pub(crate) fn notes(
     notes.into_iter().map(|note| format!("[{note}]\n")).collect()
 }
 
-/// Where the next command begins, if that is not where this one did, or not surely where this one ended.
+/// Says where the next command starts, if that differs from where this one started, or if it is not certain where this
+/// one ended.
 pub(crate) fn moved(context: &ToolContext, stands: &Stands, was: &Path) -> Option<String> {
     let directory = context.paths.show(&stands.directory);
     if !stands.is_known {
@@ -75,7 +77,7 @@ fn end(ended: &Ended, timeout: Duration, text: &str) -> Option<String> {
     })
 }
 
-/// The statuses of a pipe in which a command failed whose status is not the line's.
+/// The exit statuses of a pipeline if a command other than the last one failed.
 fn hidden(pipe: &[u8]) -> Option<String> {
     let (_, before) = pipe.split_last()?;
     let has_failed = before.iter().any(|status| *status != 0 && *status != BROKEN_PIPE);
@@ -83,7 +85,7 @@ fn hidden(pipe: &[u8]) -> Option<String> {
     has_failed.then(|| format!("exit statuses in the pipe: {}", told.join(", ")))
 }
 
-/// What goes on, and what can be done about it.
+/// The jobs that are still running, and what to do about them.
 fn left(ended: &Ended) -> Option<String> {
     let left = &ended.left;
     let what = counted(left.len(), "job");
@@ -100,7 +102,7 @@ fn left(ended: &Ended) -> Option<String> {
     (!left.is_empty()).then_some(told + lost + &apart)
 }
 
-/// That jobs of earlier commands are not this one's to end, where it may have tried.
+/// Says that a command cannot end jobs of earlier commands, if it may have tried.
 fn out_of_reach(ended: &Ended, text: &str, earlier: &[Member]) -> Option<String> {
     let has_tried = !earlier.is_empty() && holds_signals(ended) && tail(text).contains("not permitted");
     has_tried.then(|| {
@@ -115,7 +117,7 @@ fn out_of_reach(ended: &Ended, text: &str, earlier: &[Member]) -> Option<String>
     })
 }
 
-/// Whether the sandbox is surely one that signals do not leave.
+/// Returns whether the sandbox certainly blocks signals to processes outside it.
 fn holds_signals(ended: &Ended) -> bool {
     ended.sandboxing == Some(Sandboxing::Full)
 }
@@ -141,7 +143,7 @@ fn sandbox(context: &ToolContext, has_network: bool) -> String {
     )
 }
 
-/// Whether a failure reads as if the sandbox had a part in it. Only a hint is hung on it.
+/// Returns whether a failure reads as if the sandbox caused it. It only decides whether a hint is added.
 fn may_be_sandbox(text: &str) -> bool {
     const SIGNS: [&str; 6] = [
         "ermission denied",
@@ -154,7 +156,7 @@ fn may_be_sandbox(text: &str) -> bool {
     SIGNS.iter().any(|sign| tail(text).contains(sign))
 }
 
-/// What it said last.
+/// The last 4096 bytes of the output.
 pub(crate) fn tail(text: &str) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(4096))..]
 }

@@ -1,4 +1,4 @@
-//! The world around a session, as the loop tells the model of it: files of instructions, the machine, the repository.
+//! The environment of a session as the loop describes it to the model: instruction files, the machine, the repository.
 
 mod commit;
 mod uncommitted;
@@ -26,20 +26,20 @@ use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 use tokio::sync::oneshot;
 
-/// How long git may take in all. What it has not said by then is left out.
+/// Time limit for all git commands together; later answers are omitted.
 const TIME: Duration = Duration::from_secs(2);
-/// Changed files, and commits, that are named.
+/// Changed files, and commits, that are listed.
 const CHANGED: usize = 50;
 const COMMITS: usize = 5;
-/// Bytes of one line that are shown.
+/// Bytes of a line that are shown.
 const LINE: usize = 200;
 
-/// What the world is to be seen from.
+/// The session's view of its environment.
 #[derive(Clone)]
 pub struct World {
-    /// Where the session works.
+    /// The session's directory.
     pub directory: PathBuf,
-    /// The folder that the project begins at, and its instructions are looked for in.
+    /// The root of the project, where its instructions are looked for.
     pub root: PathBuf,
     /// Folders that were added to the workspace.
     pub added: Vec<PathBuf>,
@@ -47,19 +47,19 @@ pub struct World {
     pub home: Option<PathBuf>,
     /// Folders with the user's own instructions.
     pub own: Vec<PathBuf>,
-    /// The shell's name, as the model is told.
+    /// The shell's name for the model.
     pub shell: String,
-    /// The environment that git gets: without keys.
+    /// The environment for git, without keys.
     pub env: Vec<(OsString, OsString)>,
-    /// How far the tools may go: what git is asked about is put where no command can change it.
+    /// The permission of the tools; git's scratch files are put where no command can change them.
     pub reach: Reach,
-    /// Values that the model is not told, wherever they stand: in instructions, in names of files, in a commit's subject.
+    /// Values that are hidden from the model wherever they occur: in instructions, file names, commit subjects.
     pub secrets: SecretSource,
-    /// Today, as `2026-11-22`. It is asked each time, since sessions outlast days.
+    /// Returns the current date, as `2026-11-22`. It is called each time, since sessions outlast days.
     pub today: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-/// The day in UTC, as `2026-11-22`.
+/// Formats the date in UTC, as `2026-11-22`.
 pub fn date_utc(time: SystemTime) -> String {
     let seconds = time
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -81,7 +81,7 @@ impl Surroundings for World {
     }
 
     fn is_gits(&self, path: &Path) -> bool {
-        // Working trees may lie in a bare repository's folder; nothing of theirs would be told then.
+        // Working trees may be inside a bare repository's folder; otherwise all their files would be hidden.
         git::is_gits(path) && !git::is_gits(&self.root.join("AGENTS.md"))
     }
 
@@ -94,7 +94,7 @@ impl Surroundings for World {
     }
 
     fn text(&self, path: &Path, limit: usize) -> Option<(String, u64)> {
-        // Instructions may well be a link to a file kept elsewhere.
+        // Instructions may be a link to a file kept elsewhere.
         let path = path.canonicalize().ok()?;
         let (file, metadata) = files::open(&path).ok()?;
         let mut bytes = Vec::new();
@@ -115,7 +115,7 @@ impl Surroundings for World {
     }
 
     fn list(&self, folder: &Path, most: usize) -> Option<Listing> {
-        // Opened by its true name, so that nothing leads elsewhere; a device is none.
+        // Opened without following links; fails for devices.
         let held = files::open_folder(folder).ok()?;
         let entries = Dir::new(held).ok()?.filter_map(Result::ok);
         let names = entries.filter_map(|entry| String::from_utf8(entry.file_name().to_bytes().to_vec()).ok());
@@ -195,7 +195,7 @@ impl Surroundings for World {
     }
 }
 
-/// Asks git on a thread of its own; the end of a pipe tells it that nobody wants the answer any more.
+/// Queries git on a separate thread; closing a pipe tells it that the answer is no longer needed.
 fn asked_of_git<T: Send + 'static>(
     interrupt: Interrupt,
     ask: impl FnOnce(Option<PipeReader>) -> Option<T> + Send + 'static,
@@ -204,11 +204,11 @@ fn asked_of_git<T: Send + 'static>(
         let (stopped, stop) = io::pipe().ok()?;
         let (answer, mut answered) = oneshot::channel();
         let look = move || {
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = answer.send(ask(Some(stopped)));
         };
         std::thread::Builder::new().name("git".to_owned()).spawn(look).ok()?;
-        // Dropped with this future, too: nothing that is not waited for goes on.
+        // Dropping this future also drops the pipe, which ends git: nothing keeps running unwatched.
         let mut stop = Some(stop);
         let told = tokio::select! {
             biased;
@@ -223,7 +223,7 @@ fn asked_of_git<T: Send + 'static>(
 }
 
 impl World {
-    /// A text without the values that nobody is to see; one that is not whole may end within one.
+    /// Removes secrets from a text; if it is not complete, also a secret's first part at its end.
     fn without_secrets(&self, text: &str, is_whole: bool) -> String {
         if is_whole {
             self.secrets.now().hide(text).into_owned()
@@ -232,15 +232,16 @@ impl World {
         }
     }
 
-    /// Branch, changed files and last commits; `None` outside a repository, or where it is another folder's. It ends when the other end of `stop` is closed.
+    /// The branch, changed files and last commits; `None` outside a repository, or if the repository belongs to another
+    /// folder. It ends when the other end of `stop` is closed.
     fn repository(&self, stop: Option<PipeReader>) -> Option<String> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory).filter(Repository::is_of_its_tree)?;
         let git = Git::new(&repository, &directory, &self.env, &self.reach.0, TIME, stop);
         let count = format!("-{COMMITS}");
-        // Before lines are shortened, which may cut a value in two.
+        // Before lines are shortened, which could split a secret.
         let hidden = |(answer, is_whole): Answer| (self.without_secrets(&answer, is_whole), is_whole);
-        // A submodule would be looked at by another git, which obeys the submodule's settings.
+        // Git would run another git in a submodule, which obeys the submodule's settings.
         let status = [
             "status",
             "--porcelain=v1",
@@ -255,7 +256,7 @@ impl World {
         let [status, log] = answers.map(|answer| answer.map(hidden));
         let mut out = match status {
             Some((answer, is_whole)) => state(&answer, is_whole),
-            // The repository may be too large to look through in time, or git is missing; its branch is known at once.
+            // The repository may be too large to scan in time, or git is missing; the branch is known without it.
             None => format!(
                 "branch: {}\nchanged files: not known, git gave no answer\n",
                 one_line(&self.without_secrets(&repository.branch()?, true))
@@ -273,12 +274,12 @@ impl World {
     }
 }
 
-/// The repository that a folder belongs to.
+/// The root of the repository that a folder belongs to.
 pub fn root(directory: &Path) -> Option<PathBuf> {
     crate::git::root(directory)
 }
 
-/// Branch and changed files, from what `git status --porcelain=v1 --branch -z` says.
+/// Formats the branch and changed files from the output of `git status --porcelain=v1 --branch -z`.
 fn state(answer: &str, is_whole: bool) -> String {
     let mut entries = answer.split('\0').filter(|entry| !entry.is_empty());
     let mut out = String::new();
@@ -286,7 +287,7 @@ fn state(answer: &str, is_whole: bool) -> String {
     let mut count = 0;
     while let Some(mut entry) = entries.next() {
         if let Some(branch) = entry.strip_prefix("## ") {
-            // With a HEAD that git cannot name, the first file follows at once; no branch has a blank in its name.
+            // If git cannot name HEAD, the first file follows at once; no branch name contains a space.
             let is_file = |text: &str| matches!(text.as_bytes(), [b' '..=b'Z', b' '..=b'Z', b' ', ..]);
             if !is_file(branch) {
                 out.push_str(&format!("branch: {}\n", one_line(branch)));
@@ -298,7 +299,7 @@ fn state(answer: &str, is_whole: bool) -> String {
         let Some((signs, path)) = entry.split_at_checked(3) else {
             continue;
         };
-        // The old name of what was renamed or copied is an entry of its own.
+        // The old name of a renamed or copied file is a separate entry.
         let from = signs.contains(['R', 'C']).then(|| entries.next()).flatten();
         count += 1;
         if changed.len() < CHANGED {
@@ -324,7 +325,7 @@ fn state(answer: &str, is_whole: bool) -> String {
     out
 }
 
-/// A line that comes from a name or a commit, which may hold anything, without what nobody would see.
+/// Reduces a name or commit subject, which may contain anything, to one line without invisible characters.
 fn one_line(text: &str) -> String {
     let line: String = on_one_line(text).filter(|c| !hides(*c)).collect();
     text::shorten(&line, LINE).into_owned()
@@ -356,7 +357,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whoever runs the tests has settings of their own.
+    /// Ignores the settings of the user who runs the tests.
     const ALONE: [(&str, &str); 2] = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
 
     pub(crate) fn git(folder: &Path, arguments: &[&str]) {
@@ -378,7 +379,7 @@ pub(crate) mod tests {
         assert!(done.status.success(), "{done:?}");
     }
 
-    /// Has git fetch what a repository lacks by a program that leaves this file behind.
+    /// Sets up a repository to fetch missing objects by a program that creates this file.
     pub(crate) fn fetching(repository: &Path, mark: &Path) {
         let program = repository.join(".git/program");
         std::fs::write(&program, format!("#!/bin/sh\ntouch {}\nfalse\n", mark.display())).unwrap();
@@ -404,7 +405,7 @@ pub(crate) mod tests {
         let whole = world(&base);
         assert!(whole.is_gits(&base.join("kept/config")));
         assert!(!whole.is_gits(&base.join("work/config")));
-        // A tree in a bare repository's folder has instructions like any other.
+        // Instructions of a working tree in a bare repository's folder are read like any others.
         let tree = world(&base.join("trees/main"));
         assert!(!tree.is_gits(&base.join("trees/main/docs/a.md")));
     }
@@ -449,7 +450,7 @@ pub(crate) mod tests {
         git(&own, &["commit", "-qm", "An offer"]);
         git(&own, &["worktree", "add", "-q", "../tree"]);
         assert!(world(&base.join("tree")).repository(None).unwrap().contains("An offer"));
-        // What somebody has sent.
+        // Folders from a stranger.
         let sent = |name: &str| {
             let sent = base.join(name);
             std::fs::create_dir(&sent).unwrap();
@@ -465,7 +466,7 @@ pub(crate) mod tests {
             std::fs::remove_dir_all(by_data.join(".git").join(name)).unwrap();
             std::os::unix::fs::symlink(format!("../../own/.git/{name}"), by_data.join(".git").join(name)).unwrap();
         }
-        // As a submodule's: its folder names the tree, and what it shares is another's.
+        // As for a submodule: its folder names the tree, and it shares another repository's data.
         let shared = sent("shared");
         let (tree, module) = (shared.join("tree"), shared.join("store/.git/modules/x"));
         std::fs::create_dir_all(&tree).unwrap();
@@ -479,7 +480,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whatever a repository can name that git would start. Each leaves a file behind when it runs.
+    /// All programs that a repository can name and git would start. Each creates a file when it runs.
     #[test]
     fn a_look_at_a_repository_starts_nothing_that_it_names() {
         let folder = tempfile::tempdir().unwrap();
@@ -543,7 +544,7 @@ pub(crate) mod tests {
             )
             .unwrap();
             std::fs::write(place.join(".git/info/attributes"), "* filter=x diff=x\n").unwrap();
-            // Of the same size, so that git has to read it.
+            // The same size, so that git has to read it.
             std::fs::write(place.join("f.txt"), "two\n").unwrap();
         }
         let told = world(&repo).repository(None).unwrap();
@@ -554,7 +555,7 @@ pub(crate) mod tests {
         assert!(!mark.exists(), "{told}");
         assert!(world(&inner).repository(None).unwrap().contains("   M f.txt\n"));
         assert!(!mark.exists());
-        // The same look without care does start one, so the trap is a trap.
+        // A plain `git status` does start one, so the trap works.
         let look = Command::new("git")
             .arg("status")
             .envs(ALONE)
@@ -635,7 +636,7 @@ pub(crate) mod tests {
             );
             assert_eq!(told.lines().count(), 4 + commits, "{name}: {told}");
         }
-        // That one names no tree, and might be anybody's.
+        // This one names no tree, so it might be anyone's.
         assert_eq!(world(&base.join("apart")).repository(None), None);
     }
 
@@ -650,7 +651,7 @@ pub(crate) mod tests {
             .envs(ALONE)
             .current_dir(&first)
             .output();
-        // Git has them since 2.45.
+        // Supported since git 2.45.
         if !init.unwrap().status.success() {
             return;
         }
@@ -664,7 +665,7 @@ pub(crate) mod tests {
         assert_eq!(world.repository(None), None);
     }
 
-    /// Whether a process with this argument runs.
+    /// Returns whether a process with this argument is running.
     #[cfg(target_os = "linux")]
     fn runs(argument: &str) -> bool {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -687,7 +688,7 @@ pub(crate) mod tests {
             std::fs::create_dir_all(&repo).unwrap();
             std::fs::create_dir_all(&bin).unwrap();
             git(&repo, &["init", "-q"]);
-            // A git that says nothing. It can write nothing either, so it is known by its name.
+            // A git that prints nothing. It cannot write files either, so it is identified by its argument.
             let name = format!("600.{}{}", u8::from(is_given_up), std::process::id());
             std::fs::write(bin.join("git"), format!("#!/bin/sh\nexec sleep {name}\n")).unwrap();
             std::fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -821,7 +822,7 @@ pub(crate) mod tests {
         std::fs::write(&path, format!("Deploy with {SECRET}.\n")).unwrap();
         git(folder.path(), &["init", "-q"]);
         git(folder.path(), &["add", "."]);
-        // So long that it would be cut within the value.
+        // Long enough to be cut inside the value.
         let subject = format!("{}{SECRET}", "x".repeat(LINE - 10));
         git(folder.path(), &["commit", "-qm", &subject]);
         git(folder.path(), &["checkout", "-qb", &format!("with/{SECRET}")]);

@@ -1,4 +1,4 @@
-//! Opening and replacing files without following links, waiting for devices, or leaving half a file behind.
+//! Opens and replaces files without following links, blocking on devices, or leaving a partial file.
 
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -8,10 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Largest file that is read as a whole, in bytes.
+/// Largest file that is read whole, in bytes.
 pub(crate) const LARGEST: u64 = 10 * 1024 * 1024;
 
-/// What tells a file from its next version, as far as the file system knows.
+/// Metadata that changes with each version of a file, as far as the file system records it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
     device: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Of an open file or of a path.
+    /// The stamp of an open file or of a path.
     pub(crate) fn of(metadata: &Metadata) -> Stamp {
         Stamp {
             device: metadata.dev(),
@@ -34,14 +34,14 @@ impl Stamp {
     }
 }
 
-/// A file as it stood when it was opened.
+/// The state of a file when it was opened.
 pub(crate) struct Standing {
     pub stamp: Stamp,
     metadata: Metadata,
 }
 
 impl Standing {
-    /// Of an open file.
+    /// The state of an open file.
     pub(crate) fn of(metadata: Metadata) -> Standing {
         let stamp = Stamp::of(&metadata);
         Standing { stamp, metadata }
@@ -59,7 +59,7 @@ pub(crate) struct Whole {
     pub standing: Standing,
 }
 
-/// Why an error happened, in the words of the system and without its number.
+/// The system's description of an error, without the number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -77,7 +77,7 @@ pub(crate) fn open(path: &Path) -> Result<(File, Metadata), String> {
         ErrorKind::NotFound | ErrorKind::NotADirectory => "there is no such file".to_owned(),
         _ => reason(&error),
     })?;
-    // A device may do something when it is opened.
+    // Opening a device may have side effects.
     regular(&metadata)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(open_plainly(path, flags, Mode::empty()).map_err(|error| reason(&error))?);
@@ -105,14 +105,14 @@ fn regular(metadata: &Metadata) -> Result<(), String> {
     .to_owned())
 }
 
-/// Reads a regular file as a whole; `None` where it has more than [`LARGEST`] bytes.
+/// Reads a whole regular file; `None` if it has more than [`LARGEST`] bytes.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Option<Whole>, String> {
     let (file, metadata) = open(path)?;
     let mut bytes = Vec::new();
-    // The size is only a hint: files of the kernel have none, and others grow.
+    // The size is only a hint: kernel files report none, and others grow.
     file.take(LARGEST + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| reason(&error))?;
@@ -125,27 +125,27 @@ pub(crate) fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     open_plainly(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// Holds on to what is at a resolved path, whatever becomes of its name.
+/// Opens a descriptor for a resolved path, which stays valid whatever happens to its name.
 ///
 /// # Errors
-/// When there is nothing, or a link was put on the way.
+/// If there is nothing, or a link was put on the way.
 pub(crate) fn hold(path: &Path) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let held = open_plainly(path, flags, Mode::empty())?;
-    // What holds a link itself holds nothing.
+    // With `O_PATH`, the descriptor may refer to a link itself.
     match fs::FileType::from_raw_mode(fs::fstat(&held)?.st_mode) {
         fs::FileType::Symlink => Err(Errno::LOOP.into()),
         _ => Ok(held),
     }
 }
 
-/// The same of a folder.
+/// Opens a descriptor for a folder.
 ///
 /// # Errors
-/// When there is none, or a link was put on the way.
+/// If there is none, or a link was put on the way.
 pub(crate) fn hold_folder(path: &Path) -> io::Result<OwnedFd> {
     let held = hold(path)?;
     match fs::FileType::from_raw_mode(fs::fstat(&held)?.st_mode) {
@@ -154,23 +154,24 @@ pub(crate) fn hold_folder(path: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// A name that leads to what is held, also for a program that is just being started; none where the system has no such names.
+/// Returns a path to the descriptor's file, valid also for a program that is being started; `None` if the system has no
+/// such paths.
 pub(crate) fn name_of(held: &OwnedFd) -> Option<PathBuf> {
     let name = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
     name.exists().then_some(name)
 }
 
-/// Opens a resolved path, in which there are no links: where one was put since, it fails.
+/// Opens a resolved path; fails if a link was put on the way since.
 ///
 /// # Errors
-/// When the system refuses.
+/// If the system refuses.
 pub fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::ResolveFlags;
         match fs::openat2(CWD, path, flags, mode, ResolveFlags::NO_SYMLINKS) {
-            // Before Linux 5.6, or in a container that knows nothing later.
+            // Before Linux 5.6, or in a container that does not support newer calls.
             Err(Errno::NOSYS | Errno::PERM) => {}
             done => return Ok(done?),
         }
@@ -178,29 +179,29 @@ pub fn open_plainly(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedF
     Ok(fs::openat(CWD, path, flags, mode)?)
 }
 
-/// Puts a file of these bytes at a resolved path: the whole of it, or nothing. Folders above are created. `replaced` is
-/// what stands there now; its permissions and owner are kept. Where a new file could not keep what is noted of the old one,
-/// it is written in place: then whoever reads it meanwhile, or stops the machine, may find a part.
+/// Writes a file at a resolved path, whole or not at all. Missing folders are created. `replaced` is the current file;
+/// its permissions and owner are kept. If a new file could not keep its attributes, it is written in place: a
+/// concurrent reader, or a crash, may then find part of the text.
 ///
 /// # Errors
-/// Says why, and the old file stands, or its text again where it was written in place; if even that fails, it says so. Also
-/// when it is no longer the one that is to be replaced.
+/// Says why. The old file remains or, if it was written in place, its text is restored; if even that fails, the error
+/// says so. Also fails if the file is no longer the one to be replaced.
 pub(crate) fn put(path: &Path, bytes: &[u8], replaced: Option<&Standing>) -> Result<Stamp, String> {
     put_with(path, bytes, replaced, None)
 }
 
-/// The same where nothing stands: a new file with these permissions.
+/// Creates a file with these permissions where there is none.
 ///
 /// # Errors
-/// As for [`put`].
+/// Those of [`put`].
 pub(crate) fn create(path: &Path, bytes: &[u8], mode: u32) -> Result<Stamp, String> {
     put_with(path, bytes, None, Some(mode))
 }
 
-/// Takes away the file at a resolved path, if it is still the one that was opened.
+/// Deletes the file at a resolved path, if it is still the one that was opened.
 ///
 /// # Errors
-/// Says why it stands.
+/// Says why it was not deleted.
 pub(crate) fn remove(path: &Path, old: &Standing) -> Result<(), String> {
     let name = path.file_name().ok_or("this is a folder")?;
     let folder = open_folder(path.parent().ok_or("this is a folder")?).map_err(|error| reason(&error))?;
@@ -211,21 +212,21 @@ pub(crate) fn remove(path: &Path, old: &Standing) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes away the folders above a path that hold nothing, up to and with this one.
+/// Removes the empty folders above a path, up to and including `top`.
 pub(crate) fn remove_empty(path: &Path, top: &Path) {
     let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
     for folder in folders {
         let (Some(name), Some(Ok(above))) = (folder.file_name(), folder.parent().map(open_folder)) else {
             return;
         };
-        // It says no where something lies in it.
+        // Fails if the folder is not empty.
         if fs::unlinkat(&above, name, AtFlags::REMOVEDIR).is_err() {
             return;
         }
     }
 }
 
-/// Puts a file there; a new one with these permissions, or with those that files usually have.
+/// Writes a file; a new one gets these permissions, or the default ones.
 fn put_with(path: &Path, bytes: &[u8], replaced: Option<&Standing>, mode: Option<u32>) -> Result<Stamp, String> {
     let kept = mode.map(std::os::unix::fs::PermissionsExt::from_mode);
     let kept = replaced.map(|old| old.metadata.permissions()).or(kept);
@@ -233,14 +234,14 @@ fn put_with(path: &Path, bytes: &[u8], replaced: Option<&Standing>, mode: Option
     let folder = folder(path.parent().ok_or("this is a folder")?)?;
     if let Some(old) = replaced {
         writable(path, old)?;
-        // A new file would leave the other names with the old text, and lose what is noted of the old one.
+        // A new file would leave the old text under the other hard links, and lose attributes.
         if old.metadata.nlink() > 1 || has_notes(path) {
             return overwrite(path, bytes, old);
         }
     }
     let draft = format!(".codelet-{:016x}", fastrand::u64(..));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // Until it has the permissions of the old file, nobody else reads it.
+    // Private until it has the permissions of the old file.
     let mode = Mode::from_raw_mode(if kept.is_some() { 0o600 } else { 0o666 });
     let file = match (fs::openat(&folder, draft.as_str(), flags, mode), replaced) {
         (Ok(file), _) => File::from(file),
@@ -265,16 +266,16 @@ fn put_with(path: &Path, bytes: &[u8], replaced: Option<&Standing>, mode: Option
         Ok(stamp)
     });
     if done.is_err() {
-        // Nothing more can be done about a draft that cannot be removed.
+        // A draft that cannot be removed stays.
         let _ = fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
     }
-    // Not every file system can; the file itself is written.
+    // Not every file system supports it; the file itself is synced.
     let _ = fs::fsync(&folder);
-    // Renaming changes the time of change.
+    // Renaming changes the ctime.
     done.map(|stamp| path.symlink_metadata().map_or(stamp, |metadata| Stamp::of(&metadata)))
 }
 
-/// Gives a finished draft its name, unless somebody else has taken it.
+/// Renames a finished draft, unless the name has been taken.
 fn place(folder: &OwnedFd, draft: &str, name: &std::ffi::OsStr) -> Result<(), String> {
     #[cfg(target_os = "linux")]
     {
@@ -282,7 +283,7 @@ fn place(folder: &OwnedFd, draft: &str, name: &std::ffi::OsStr) -> Result<(), St
         match fs::renameat_with(folder, draft, folder, name, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(()),
             Err(Errno::EXIST) => return Err("a file has appeared there; Read it first".to_owned()),
-            // The file system cannot.
+            // The file system does not support it.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             Err(error) => return Err(reason(&error.into())),
         }
@@ -294,23 +295,23 @@ fn fill(mut file: &File, bytes: &[u8], kept: Option<std::fs::Permissions>) -> Re
     let fail = |error: io::Error| reason(&error);
     file.write_all(bytes).map_err(fail)?;
     if let Some(permissions) = kept {
-        // Writing and giving away take some of them.
+        // Writing and changing the owner clear some of them.
         file.set_permissions(permissions).map_err(fail)?;
     }
     file.sync_all().map_err(fail)?;
     Ok(Stamp::of(&file.metadata().map_err(fail)?))
 }
 
-/// Whether the file that stands there may be written to. Replacing it would need no more than its folder, so it is asked.
+/// Checks whether the existing file may be written. Replacing it would need write access only to its folder.
 fn writable(path: &Path, old: &Standing) -> Result<(), String> {
     let mode = old.metadata.mode() & 0o7777;
-    // A superuser may write to everything, and is told all the same that somebody wanted it to stay as it is.
+    // Root may write to everything; still, the write protection is intentional.
     if old.metadata.permissions().readonly() {
         return Err(format!("it is write-protected (mode {mode:04o}); nothing was written"));
     }
     let ask = |flags| fs::accessat(CWD, path, fs::Access::WRITE_OK, flags);
     let answer = match ask(AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW) {
-        // So a container may answer that knows no call as new as the one that takes flags (Linux 5.8).
+        // Containers that do not know the call with flags (Linux 5.8) may answer this.
         Err(Errno::PERM) => ask(AtFlags::empty()),
         answer => answer,
     };
@@ -321,21 +322,21 @@ fn writable(path: &Path, old: &Standing) -> Result<(), String> {
                 "it may not be written to ({why}; it belongs to user {owner}, mode {mode:04o}); nothing was written"
             ))
         }
-        // What cannot be asked is tried.
+        // If the check fails, the write is tried.
         _ => Ok(()),
     }
 }
 
-/// Makes a draft belong to whom the old file belongs; says whether it does. Only a privileged user can give files away.
+/// Gives a draft the owner of the old file; returns whether it has it. Only a privileged user can change owners.
 fn belongs_alike(draft: &File, old: &Metadata) -> bool {
     let owners = |metadata: &Metadata| (metadata.uid(), metadata.gid());
     draft.metadata().is_ok_and(|new| owners(&new) == owners(old))
         || std::os::unix::fs::fchown(draft, Some(old.uid()), Some(old.gid())).is_ok()
 }
 
-/// Whether the user has noted something of a file that a new one in its place would not have: access lists, attributes.
+/// Returns whether a file has access control lists or user attributes, which a new file would lose.
 fn has_notes(path: &Path) -> bool {
-    /// Longest list of names that is looked at, in bytes (as Linux has none longer).
+    /// Longest list of attribute names, in bytes (the limit of Linux).
     const NAMES: usize = 64 * 1024;
     let mut names = vec![0; NAMES];
     let Ok(length) = fs::llistxattr(path, names.as_mut_slice()) else {
@@ -354,7 +355,7 @@ fn unchanged(path: &Path, old: &Standing) -> Result<(), String> {
     }
 }
 
-/// Writes into the file that is there; if that fails, puts its old text back.
+/// Writes into the existing file; if that fails, restores its old text.
 fn overwrite(path: &Path, bytes: &[u8], old: &Standing) -> Result<Stamp, String> {
     let fail = |error: io::Error| reason(&error);
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -384,7 +385,7 @@ fn rewrite(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Opens a folder at a resolved path, and creates what of it is missing.
+/// Opens a folder at a resolved path, and creates the missing ones.
 fn folder(path: &Path) -> Result<OwnedFd, String> {
     let mut missing = Vec::new();
     let mut there = path;
@@ -460,7 +461,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap().join("a");
         std::fs::write(&path, "a longer text").unwrap();
-        // Only a superuser can give files away; a group of one's own is another.
+        // Only root can change owners; for others, owner and group stay.
         let owner = std::os::unix::fs::chown(&path, Some(12345), Some(12345))
             .map_or(path.metadata().unwrap().uid(), |()| 12345);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4751)).unwrap();
@@ -484,7 +485,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Does something on a thread on which the kernel refuses a call with this argument.
+    /// Runs a closure on a thread for which the kernel refuses a call with this argument.
     #[cfg(target_os = "linux")]
     pub(crate) fn without<T: Send>(
         call: i64,
@@ -533,10 +534,10 @@ pub(crate) mod tests {
         let base = folder.path().canonicalize().unwrap();
         let path = base.join("a");
         std::fs::write(&path, "a longer text").unwrap();
-        // Of a file with two names neither is replaced.
+        // A file with two hard links is written in place.
         std::fs::hard_link(&path, base.join("b")).unwrap();
         let old = read(&path).unwrap().unwrap();
-        // When its length is set, the new text has been written.
+        // The length is set after the new text has been written.
         let why = without(libc::SYS_ftruncate, Some((1, 3)), libc::EIO, || {
             put(&path, b"new", Some(&old.standing)).unwrap_err()
         });

@@ -1,11 +1,11 @@
-//! Git, asked about a repository without obeying it.
+//! Queries a git repository without obeying its settings.
 //!
-//! A repository can name programs in many places: filters, diff drivers, hooks, a monitor of files, an editor, a pager,
-//! commands for remotes, and whatever its submodules' settings say. Leaving each of them out by name would miss the next one.
-//! So git never sees the repository's settings: it is given a scratch repository folder with settings of our own, in which
-//! only what is plain data is linked to the real one (objects, references, the index, what is ignored). Of the real settings a few
-//! values that cannot name a program are taken over. It runs in the [sandbox](crate::sandbox::Sandbox) besides, where
-//! it can write nothing and reaches no network.
+//! A repository can name programs in many places: filters, diff drivers, hooks, a file system monitor, an editor, a
+//! pager, commands for remotes, and whatever its submodules' settings say. A list of exclusions would miss the next
+//! one. So git never sees the repository's settings: it gets a scratch repository folder with our own settings, in
+//! which only plain data (objects, references, the index, ignore patterns) is linked to the real one. A few real
+//! settings whose values cannot name a program are copied. Git also runs in the [sandbox](crate::sandbox::Sandbox),
+//! where it can write nothing and has no network access.
 
 use crate::committed::Committed;
 use crate::files;
@@ -22,22 +22,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes of one answer of git that are looked at.
+/// Bytes of a git output that are read.
 const ANSWER: usize = 256 * 1024;
 /// Longest file that points to another one, in bytes.
 const POINTER: u64 = 8192;
-/// Entries of a folder of git's that are looked at, folders in which submodules are looked for, and values of git's
-/// settings that are taken over.
+/// Limits on the entries examined in one of git's folders, on the folders searched for submodules, and on the settings
+/// that are copied.
 pub(crate) const ENTRIES: usize = 1024;
 const FOLDERS: usize = 1024;
 const VALUES: usize = 64;
-/// The repository's settings that are taken over where their values are harmless: how its files are compared, and where a
-/// branch's upstream is.
+/// Repository settings that are copied if their values are harmless: the comparison of files, and the upstreams of
+/// branches.
 const TAKEN: &str = r"^(core\.(filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode)|extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
-/// The user's own settings that are taken over.
+/// The user's own settings that are copied.
 const OWN: &str = r"^core\.(autocrlf|eol|excludesfile)$";
 
-/// What is plain data in the folder that all working trees of a repository share.
+/// Plain data in the folder shared by all working trees of a repository.
 const DATA: [&str; 7] = [
     "objects",
     "refs",
@@ -48,10 +48,11 @@ const DATA: [&str; 7] = [
     "info/sparse-checkout",
 ];
 
-/// The file that leads from a folder of git's to the one that holds its settings and hooks, whatever stands there beside it.
+/// The file that leads from a git folder to the one with its settings and hooks, which git uses even if the first has
+/// some too.
 pub(crate) const COMMON: &str = "commondir";
 
-/// The folder that a folder's repository begins at.
+/// The root of the repository that contains a folder.
 pub(crate) fn root(directory: &Path) -> Option<PathBuf> {
     directory
         .ancestors()
@@ -59,18 +60,18 @@ pub(crate) fn root(directory: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Whether a resolved path is git's own: below a folder, or a file, named `.git`, or in a folder that git would take for a
-/// repository by what is in it, or would once this path is there too.
+/// Returns whether a resolved path is git's own: a file or folder named `.git` or anything below it, or in a folder
+/// that git would take for a repository by its contents, with or without this path.
 pub(crate) fn is_gits(path: &Path) -> bool {
-    // Some file systems do not tell letters' cases apart.
+    // Some file systems ignore case.
     let is_named = |name: &OsStr| name.eq_ignore_ascii_case(".git");
     let is_repository = |folder: &Path| {
-        // Otherwise a repository could be put together file by file, its settings first.
+        // Otherwise a repository could be assembled file by file, starting with its settings.
         let own = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
         let is_own = |name: &str| own.is_some_and(|own| own.eq_ignore_ascii_case(name));
         let has = |name: &str| is_own(name) || folder.join(name).symlink_metadata().is_ok();
         let is_begun = (is_own("HEAD") || is_own("commondir")) && has("config");
-        // What a `commondir` elsewhere leads to needs no `HEAD`.
+        // The target of another folder's `commondir` needs no `HEAD`.
         is_begun || has("HEAD") && has("commondir") || has("objects") && has("refs")
     };
     path.iter().any(is_named) || path.ancestors().skip(1).any(is_repository)
@@ -79,14 +80,14 @@ pub(crate) fn is_gits(path: &Path) -> bool {
 /// A repository on disk.
 pub(crate) struct Repository {
     root: PathBuf,
-    /// What belongs to this working tree: `HEAD`, the index.
+    /// The folder of this working tree: `HEAD`, the index.
     own: PathBuf,
-    /// What belongs to all working trees of it.
+    /// The folder shared by all working trees.
     common: PathBuf,
 }
 
 impl Repository {
-    /// The one that a folder belongs to.
+    /// Finds the repository that a folder belongs to.
     pub(crate) fn of(directory: &Path) -> Option<Repository> {
         let root = root(directory)?;
         let dot = root.join(".git");
@@ -98,7 +99,7 @@ impl Repository {
             || own.clone(),
             |common| {
                 let led = own.join(common.trim());
-                // It is shown to people, without the way there.
+                // Resolved, as it is shown to people.
                 led.canonicalize().unwrap_or(led)
             },
         );
@@ -110,37 +111,37 @@ impl Repository {
         &self.root
     }
 
-    /// The folder that all working trees of it share.
+    /// The folder shared by all its working trees.
     pub(crate) fn common(&self) -> &Path {
         &self.common
     }
 
-    /// Whether this working tree has something of this name among what is its own.
+    /// Returns whether this working tree's own folder contains this name.
     pub(crate) fn has_of_its_own(&self, name: &str) -> bool {
         self.own.join(name).symlink_metadata().is_ok()
     }
 
-    /// The file with patterns of this repository that are not committed.
+    /// The file with this repository's uncommitted ignore patterns.
     pub(crate) fn excludes(&self) -> Option<PathBuf> {
-        // The repository may lie behind a link; the file itself may be none.
+        // The repository may be reached through a link; the file itself may not.
         Some(self.common.join("info").canonicalize().ok()?.join("exclude"))
     }
 
-    /// Whether what it holds may be told: it lies in its working tree, or names that in turn. What comes with a folder may
-    /// name any place, and so another repository of the user's.
+    /// Returns whether its contents may be shown: it is in its working tree, or it refers back to that tree. Files that
+    /// come with a folder may name any place, and so another repository of the user.
     pub(crate) fn is_of_its_tree(&self) -> bool {
         let real = |path: &Path| path.canonicalize().ok();
         let all = (real(&self.root), real(&self.own), real(&self.common));
         let (Some(root), Some(own), Some(common)) = all else {
             return false;
         };
-        // Only a further working tree shares what is another's, and it stands where that one keeps its trees.
+        // Only a further working tree shares another repository's data, and its folder is in that one's `worktrees`.
         if own != common && own.parent() != Some(&common.join("worktrees")) {
             return false;
         }
         let is_within = own.starts_with(&root) && common.starts_with(&root);
         let holds = |path: &Path| path.starts_with(&own) || path.starts_with(&common);
-        // What is ignored is not told.
+        // Ignore patterns are not shown.
         let told = DATA.iter().filter(|name| !name.starts_with("info/"));
         let data = told.map(|name| self.common.join(name));
         let mut data = data
@@ -149,12 +150,12 @@ impl Repository {
         (is_within || !Committed::of(&root, None).writable.is_empty()) && data.all(|path| holds(&path))
     }
 
-    /// The branch that is checked out, as `HEAD` says; the commit where there is none. Nothing where `HEAD` does not say.
+    /// The branch in `HEAD`, or the commit if there is none; `None` if `HEAD` does not say.
     pub(crate) fn branch(&self) -> Option<String> {
         let head = text(&self.own.join("HEAD"))?;
         let head = head.trim();
         match head.strip_prefix("ref:") {
-            // Where references are in tables, so is this one; what stands here is for older versions of git.
+            // With reftable, `HEAD` is in a table; the file only satisfies older versions of git.
             Some(name) if name.trim() == "refs/heads/.invalid" => None,
             Some(name) => Some(name.trim().trim_start_matches("refs/heads/").to_owned()),
             None => (head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -162,7 +163,7 @@ impl Repository {
         }
     }
 
-    /// Notes the files that make git start programs, as they stand: its settings and hooks, also those of submodules and of other
+    /// Records the files that make git start programs: settings and hooks, including those of submodules and other
     /// working trees.
     pub(crate) fn note_obeyed(&self, obeyed: &mut Obeyed) {
         obeyed.note_repository(&self.own);
@@ -171,7 +172,7 @@ impl Repository {
         let mut waiting = vec![self.own.join("modules"), self.common.join("modules")];
         waiting.extend(obeyed.note_trees(&self.common));
         let mut count = 0;
-        // A submodule's name, so its folder too, may have many parts.
+        // A submodule's name, and so its folder, may have several components.
         while let Some(folder) = waiting.pop() {
             let inner = if folder.join("HEAD").symlink_metadata().is_ok() {
                 obeyed.note_repository(&folder);
@@ -183,7 +184,7 @@ impl Repository {
             };
             count += inner.len();
             if count > FOLDERS {
-                // At least it is told that there came to be so many.
+                // Recording the folder reports at least that there are now too many.
                 obeyed.note(folder);
                 break;
             }
@@ -196,8 +197,8 @@ impl Repository {
         self.note_inner(obeyed);
     }
 
-    /// Notes the same of submodules that have their repository within their tree, and of theirs: git looks into each of them whenever somebody
-    /// looks at the whole.
+    /// Records the same for submodules whose repository is inside their tree, and for their submodules: git enters each
+    /// of them on any status of the whole repository.
     fn note_inner(&self, obeyed: &mut Obeyed) {
         let mut waiting = vec![(self.root.clone(), self.own.clone())];
         let mut count = 0;
@@ -209,7 +210,7 @@ impl Repository {
                 }
                 count += 1;
                 if count > FOLDERS {
-                    // At least it is told that there came to be so many.
+                    // Recording the tree reports at least that there are now too many.
                     return obeyed.note(root);
                 }
                 obeyed.note_repository(&inner);
@@ -220,16 +221,16 @@ impl Repository {
     }
 }
 
-/// What git answers, and whether that is all; nothing where it fails or takes too long.
+/// The output of git, and whether it is complete.
 pub(crate) type Answer = (String, bool);
 
-/// Git, ready to be asked about one repository.
+/// Git, prepared for queries about one repository.
 pub(crate) struct Git {
     program: PathBuf,
     directory: PathBuf,
     environment: Vec<(OsString, OsString)>,
     deadline: Instant,
-    /// Closed at the other end when nobody wants the answers any more.
+    /// The pipe whose other end is closed when the output is no longer needed.
     stop: Option<PipeReader>,
     is_stopped: AtomicBool,
     /// The repository folder that git sees.
@@ -237,8 +238,8 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// Gets ready; `environment` is the user's own, and all answers together take at most `time`, and end when the other end
-    /// of `stop` is closed. Nothing where there is no git, or no place that commands cannot change.
+    /// Prepares git; `environment` is the user's own. All queries together take at most `time`, and end when the other
+    /// end of `stop` is closed. `None` if there is no git, or no folder that commands cannot change.
     pub(crate) fn new(
         repository: &Repository,
         directory: &Path,
@@ -264,7 +265,7 @@ impl Git {
         Some(git)
     }
 
-    /// Asks two things at once, as each waits for the disk and for a program to start.
+    /// Runs two queries in parallel, since each waits for the disk and for a program to start.
     pub(crate) fn ask_both(&self, one: &[&OsStr], other: &[&OsStr]) -> [Option<Answer>; 2] {
         std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().name("git".to_owned());
@@ -278,18 +279,18 @@ impl Git {
         })
     }
 
-    /// What it answers to one question.
+    /// Runs a query and returns its output; `None` if git fails or takes too long.
     pub(crate) fn ask(&self, arguments: &[&OsStr]) -> Option<Answer> {
         let (answer, is_whole) = self.bytes(arguments)?;
         Some((String::from_utf8_lossy(&answer).into_owned(), is_whole))
     }
 
-    /// The same exactly, as names of files need not be text.
+    /// Runs a query and returns its output as bytes, since file names need not be UTF-8.
     pub(crate) fn bytes(&self, arguments: &[&OsStr]) -> Option<(Vec<u8>, bool)> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return None;
         }
-        // A look changes nothing, not even git's own notes.
+        // A query changes nothing, not even git's index.
         let quiet = ["--no-optional-locks", "--no-pager"].map(OsStr::new);
         let nowhere = File::options().write(true).open("/dev/null").ok()?.into();
         let program = Program {
@@ -298,7 +299,7 @@ impl Git {
             directory: self.directory.clone(),
             held: None,
             input: None,
-            // They quote what the repository names, which may be lines of any file, and none of it is an answer.
+            // Error messages quote the repository, possibly lines of any file, and are no part of the answer.
             errors: Some(nowhere),
             environment: self.environment.clone(),
             handed: Vec::new(),
@@ -320,7 +321,7 @@ impl Git {
         is_done.then_some((answer, is_whole))
     }
 
-    /// Whether the user has a file of settings where git looks for one.
+    /// Returns whether the user has a settings file where git looks for one.
     fn has_own_settings(&self) -> bool {
         let path = |name: &str| {
             let mut set = self.environment.iter().filter(|(_, value)| !value.is_empty());
@@ -337,7 +338,7 @@ impl Git {
         [usual, newer].iter().flatten().any(|file| file.exists())
     }
 
-    /// Takes over those settings of the user and of the repository that are data. From here on no other ones are read.
+    /// Copies the settings of the user and the repository that are plain data. From here on, git reads no others.
     fn take_over(&mut self, repository: &Repository) -> io::Result<()> {
         fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
             words.iter().map(|word| OsStr::new(*word)).collect()
@@ -365,18 +366,18 @@ impl Git {
             .flatten()
             .flat_map(|(answer, _)| values(answer))
             .collect();
-        // A branch's settings are those of the one that is checked out; there may be thousands of others.
+        // Only the current branch's settings are copied; there may be thousands of others.
         let branch = repository.branch();
         let of_branch = branch.map(|branch| ["remote", "merge"].map(|what| format!("branch.{branch}.{what}")));
         let rank = |name: &str| match &of_branch {
             _ if name.starts_with("remote.") => Some(1),
             _ if !name.starts_with("branch.") => Some(0),
             Some(names) => names.iter().any(|own| own == name).then_some(0),
-            // Which one it is, only git knows.
+            // Only git knows the current branch.
             None => Some(2),
         };
         values.retain(|(name, _)| rank(name).is_some());
-        // There is an end to what is taken over.
+        // The number of settings is limited.
         values.sort_by_key(|(name, _)| rank(name));
         let format: Vec<String> = values
             .extract_if(.., |(name, _)| name.starts_with("extensions."))
@@ -400,13 +401,13 @@ impl Git {
     }
 }
 
-/// Where the user's own settings are, if not at the usual place.
+/// The variable for the user's settings file, if it is not in the usual place.
 const GLOBAL: &str = "GIT_CONFIG_GLOBAL";
 
-/// Where git is if the environment does not say.
+/// The search path for git if the environment has none.
 pub(crate) const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Git in the first of these folders that has it; none that lies in the repository or where commands write.
+/// Finds git in the first of these folders that has it, excluding the repository and places where commands can write.
 pub(crate) fn program(folders: impl IntoIterator<Item = PathBuf>, root: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     let found = folders
         .into_iter()
@@ -415,16 +416,16 @@ pub(crate) fn program(folders: impl IntoIterator<Item = PathBuf>, root: &Path, s
     usable.next()
 }
 
-/// The folders in which git may be: none in the repository or where else commands write, none that depends on where one
-/// stands.
+/// The folders to search for git: none in the repository or where commands can write, and none relative to the working
+/// directory.
 fn search(environment: &[(OsString, OsString)], root: &Path, sandbox: &Sandbox) -> Vec<PathBuf> {
-    // The root has no links in it, nor has what is found.
+    // Both the root and these folders have links resolved.
     program_folders(environment, USUAL, sandbox)
         .filter(|folder| !folder.starts_with(root))
         .collect()
 }
 
-/// A repository folder of our own, in which the data of the real one is linked. It has no settings yet.
+/// Creates a scratch repository folder that links to the data of the real one. It has no settings yet.
 fn scratch(repository: &Repository, context: &ToolContext) -> Option<Scratch> {
     let head = text(&repository.own.join("HEAD"))?;
     let scratch = context.scratch().ok()?;
@@ -439,14 +440,14 @@ fn fill(scratch: &Scratch, repository: &Repository, head: &str) -> io::Result<()
         .iter()
         .map(|name| (repository.common.join(name), PathBuf::from(name)))
         .collect();
-    // An index may be split in two.
+    // An index may be split in two files.
     let own = entries(&repository.own).filter_map(|path| Some((path.clone(), path.file_name()?.to_owned())));
     linked.extend(
         own.filter(|(_, name)| name.as_encoded_bytes().starts_with(b"sharedindex."))
             .map(|(path, name)| (path, PathBuf::from(name))),
     );
     for (target, name) in linked {
-        // What is linked is canonical: a relative path would begin at the scratch folder.
+        // Link targets are absolute: a relative one would start at the scratch folder.
         if let Ok(target) = target.canonicalize() {
             scratch.link(&target, &name)?;
         }
@@ -459,7 +460,7 @@ fn settings(extensions: &str) -> String {
     format!("[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n{extensions}")
 }
 
-/// The environment of git: nothing of the user's that is about git, and nowhere to go.
+/// The environment for git: without the user's `GIT_*` variables, and without a way out.
 fn around(
     repository: &Repository,
     environment: &[(OsString, OsString)],
@@ -485,23 +486,23 @@ fn around(
         ("LC_ALL", OsStr::new("C")),
     ];
     around.extend(fixed.map(|(name, value)| (name.into(), value.to_owned())));
-    // Folders came from a path, so they can be one again.
+    // These folders come from a path list, so joining them cannot fail.
     around.extend(std::env::join_paths(folders).ok().map(|path| ("PATH".into(), path)));
     around
 }
 
-/// What `git config -z` lists.
+/// Parses the output of `git config -z`.
 fn values(answer: &str) -> Vec<(String, String)> {
     answer
         .split('\0')
         .filter_map(|entry| entry.split_once('\n'))
-        // A name with a line break would be refused, and everything with it.
+        // Git would refuse a name with a line break, and with it all settings.
         .filter(|(name, value)| name.len() + value.len() < POINTER as usize && !name.contains('\n'))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
 
-/// A small file of git's.
+/// Reads a small file of git.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let (file, _) = files::open(&path.canonicalize().ok()?).ok()?;
     let mut text = String::new();
@@ -509,7 +510,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// What is in a folder, as far as it is looked at.
+/// Lists a folder, up to [`ENTRIES`] entries.
 pub(crate) fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     entries.take(ENTRIES).filter_map(|entry| Some(entry.ok()?.path()))
@@ -541,7 +542,7 @@ mod tests {
         assert!(!is_gits(&base.join("bare/config")));
         std::fs::create_dir_all(base.join("bare/refs")).unwrap();
         assert!(is_gits(&base.join("bare/config")) && is_gits(&base.join("bare/hooks/update")));
-        // What a `commondir` may lead to.
+        // The target of a `commondir`.
         for inner in ["common/objects", "common/refs"] {
             std::fs::create_dir_all(base.join(inner)).unwrap();
         }
@@ -604,7 +605,7 @@ mod tests {
         );
     }
 
-    /// A desk in this folder, with a private folder in it.
+    /// A tool context for this folder, with a private folder in it.
     fn context(base: &Path) -> ToolContext {
         let mut options = crate::Options::new(base.join("work"));
         options.temporary = base.join("tmp");

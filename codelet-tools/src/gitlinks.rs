@@ -1,5 +1,5 @@
-//! The submodules of a repository, as its index names them: entries that are commits of other repositories. Git is not asked, as this is
-//! looked at around each command.
+//! The submodules that a repository's index lists: entries that are commits of other repositories. The index is read
+//! without git, since this happens before and after each command.
 
 use crate::files;
 use std::ffi::OsStr;
@@ -9,15 +9,15 @@ use std::path::{Component, Path, PathBuf};
 
 /// The largest index that is read, in bytes: some 500,000 files.
 const MOST: u64 = 64 * 1024 * 1024;
-/// Bytes of an entry before its object's name, and where its mode stands in them.
+/// Bytes of an entry before its object ID, and the offset of its mode.
 const HEAD: usize = 40;
 const MODE: usize = 24;
-/// The mode of a commit of another repository.
+/// The mode of a submodule's commit.
 const GITLINK: u32 = 0o160_000;
-/// Bytes of an object's name, by SHA-1 and by SHA-256.
+/// Bytes of an object ID, for SHA-1 and SHA-256.
 const NAMES: [usize; 2] = [20, 32];
 
-/// The submodules in this index, as paths from the root; none where there is no index, or one that is not understood.
+/// Lists the submodules in this index as paths relative to the root; empty if the index is missing or not understood.
 pub(crate) fn of(index: &Path) -> impl Iterator<Item = PathBuf> {
     let read = || {
         let (file, _) = files::open(&index.canonicalize().ok()?).ok()?;
@@ -29,7 +29,7 @@ pub(crate) fn of(index: &Path) -> impl Iterator<Item = PathBuf> {
     read().unwrap_or_default().into_iter().filter(is_below)
 }
 
-/// The same of an index whose objects have names of so many bytes; `None` where it cannot be one.
+/// Parses an index whose object IDs have this many bytes; `None` if it cannot be one.
 fn named(index: &[u8], object: usize) -> Option<Vec<PathBuf>> {
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     let version = number(4)?;
@@ -39,7 +39,7 @@ fn named(index: &[u8], object: usize) -> Option<Vec<PathBuf>> {
     let (mut at, mut name, mut found) = (12, Vec::new(), Vec::new());
     for _ in 0..number(8)? {
         let mode = number(at + MODE)?;
-        // Files, links, commits, and folders of an index that is not whole.
+        // Files, links, commits, and folders of a sparse index.
         if ![0o10, 0o12, 0o16, 0o04].contains(&(mode >> 12)) {
             return None;
         }
@@ -56,7 +56,7 @@ fn named(index: &[u8], object: usize) -> Option<Vec<PathBuf>> {
         let length = index.get(begins..)?.iter().position(|&byte| byte == 0)?;
         name.extend_from_slice(&index[begins..begins + length]);
         let end = begins + length;
-        // Before the fourth version entries are filled up to eight bytes, with one at least.
+        // Before version 4, entries are padded to a multiple of eight bytes, with at least one.
         at = if version == 4 {
             end + 1
         } else {
@@ -69,7 +69,7 @@ fn named(index: &[u8], object: usize) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// How many bytes of the name before are taken off, and where the rest of this name begins.
+/// Decodes how many bytes of the previous name are dropped, and where the rest of this name starts.
 fn kept(index: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut value = 0_usize;
     loop {
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
     use std::fs;
 
-    /// A repository with files around submodules, two of them one within the other, each with its repository in its tree.
+    /// A repository with files around submodules, one nested in another, each with its repository inside its tree.
     fn scene() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -118,12 +118,12 @@ mod tests {
             git(&base, &["update-index", "--index-version", version]);
             assert_eq!(found(), ["libs/sub", "other"].map(PathBuf::from), "{version}");
         }
-        // One with a flag that needs the third version.
+        // With a flag that needs version 3.
         git(&base, &["update-index", "--skip-worktree", "a"]);
         assert_eq!(found().len(), 2);
         let bytes = fs::read(base.join(".git/index")).unwrap();
         for end in 0..bytes.len() {
-            // A part is no index, or holds no more than the whole.
+            // A truncated index is refused, or lists no more than the whole.
             assert!(named(&bytes[..end], 20).is_none_or(|found| found.len() <= 2));
         }
         assert_eq!(of(&base.join("nowhere")).count(), 0);

@@ -1,4 +1,4 @@
-//! `Glob`: files by their names, the newest first.
+//! `Glob`: finds files by name, newest first.
 
 use crate::arguments;
 use crate::files;
@@ -47,8 +47,8 @@ impl Glob {
     }
 }
 
-/// The folder where the walk begins, and what is looked for below. Folders that a pattern names belong to the place that
-/// is judged: what the walk sees cannot lie above it.
+/// The start folder of the walk, and the pattern below it. Literal folders of the pattern become part of the path that
+/// is judged, so the walk cannot reach anything above it.
 fn asked(parameters: &Parameters, paths: &Paths) -> Result<(String, Pattern), String> {
     let pattern = arguments::text(parameters, "pattern")?;
     if pattern.starts_with('!') {
@@ -62,7 +62,7 @@ fn asked(parameters: &Parameters, paths: &Paths) -> Result<(String, Pattern), St
     let pieces: Vec<&str> = pattern.split('/').collect();
     let below = |named: &[&str]| match named {
         [] => folder.to_owned(),
-        // Beginning with a slash, or with `~`, it is a whole path.
+        // A pattern that starts with a slash or `~` is a full path.
         _ if pattern.starts_with(['/', '~']) => format!("{}/", named.join("/")),
         _ => format!("{folder}/{}", named.join("/")),
     };
@@ -83,7 +83,7 @@ fn asked(parameters: &Parameters, paths: &Paths) -> Result<(String, Pattern), St
     let folder = below(named);
     let root = paths.resolve(&folder)?.path;
     let pattern = Pattern::new(&rest.join("/"), &root).map_err(|error| format!("`pattern`: {error}"))?;
-    // Below a folder that is named, a name means the files in it.
+    // Below a literal folder, a name matches only files directly in it.
     let is_by_path = !named.is_empty() && rest.len() == 1;
     Ok((folder, if is_by_path { pattern.by_path() } else { pattern }))
 }

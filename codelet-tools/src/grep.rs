@@ -1,4 +1,4 @@
-//! `Grep`: lines that match, in files that nobody ignores.
+//! `Grep`: searches files that are not ignored for matching lines.
 
 use crate::arguments;
 use crate::files;
@@ -21,19 +21,19 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes that a compiled pattern takes at most.
+/// Largest size of a compiled pattern, in bytes.
 const COMPILED: usize = 10 * 1024 * 1024;
-/// Lines, or files, that are shown unless the call says how many.
+/// Lines, or files, shown by default.
 const LIMIT: u64 = 200;
-/// Bytes that are shown at most.
+/// Bytes of output at most.
 const BYTES: usize = 48 * 1024;
-/// Bytes of a line that are shown, around the match.
+/// Bytes shown of a line, around the match.
 const LINE: usize = 300;
-/// Lines of context at most.
+/// Context lines at most.
 const CONTEXT: u64 = 50;
 /// Longest line that is searched, in bytes.
 const HEAP: usize = 16 * 1024 * 1024;
-/// Bytes of one file that are searched.
+/// Bytes of a file that are searched.
 const SEARCHED: u64 = 1 << 30;
 
 /// The tool.
@@ -71,7 +71,7 @@ enum Mode {
     Count,
 }
 
-/// What is looked for.
+/// The search that a call asks for.
 struct Asked {
     matcher: RegexMatcher,
     searcher: Searcher,
@@ -81,7 +81,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// What a call looks for below `root`.
+    /// Parses the parameters of a call for a search below `root`.
     ///
     /// # Errors
     /// Says which parameter is wrong.
@@ -102,9 +102,9 @@ impl Asked {
             .multi_line(true)
             .crlf(true)
             .case_insensitive(arguments::flag(parameters, "ignore_case")?)
-            // While a pattern is compiled, nobody can interrupt.
+            // Compiling a pattern cannot be interrupted.
             .size_limit(COMPILED);
-        // A pattern that names the end of a line may match across lines.
+        // A pattern with a line break may match across lines.
         let is_across = pattern.contains("\\n") || pattern.contains('\n');
         if is_across {
             builder.crlf(false);
@@ -202,14 +202,14 @@ fn search(context: &ToolContext, name: &str, root: &Path, mut asked: Asked, inte
     let (mut searched, mut matched, mut troubled) = (0usize, 0usize, 0usize);
     let (mut unread, mut objection, mut binaries) = (Unread::default(), None, Binaries::default());
     if root.is_file() {
-        // Who names a file means all of it.
+        // A file that the call names is searched to the end.
         asked.searcher.set_binary_detection(BinaryDetection::none());
     }
     let walked = walk::files(root, interrupt, &mut unread, |path, unread| {
         if asked.glob.as_ref().is_some_and(|glob| !glob.matches(root, path)) {
             return true;
         }
-        // Who searches a home has not asked for the keys in it.
+        // A search in a home does not include the keys in its dot files.
         if context.owned.is_of_home(path) && !context.owned.is_of_home(root) {
             unread.file(path);
             return true;
@@ -220,7 +220,7 @@ fn search(context: &ToolContext, name: &str, root: &Path, mut asked: Asked, inte
                 if path == root {
                     objection = Some(why);
                 } else if path.symlink_metadata().is_ok_and(|there| there.is_file()) {
-                    // What has gone has nothing to find.
+                    // A file deleted meanwhile is not reported.
                     unread.file(path);
                 }
                 return true;
@@ -282,13 +282,13 @@ fn search(context: &ToolContext, name: &str, root: &Path, mut asked: Asked, inte
     Output::success(text)
 }
 
-/// What was found so far.
+/// The results so far.
 struct Found {
     out: String,
     shown: u64,
     limit: u64,
     is_full: bool,
-    /// A line holds bytes that are shown as `�` although they are valid: a NUL and its like.
+    /// True if a line contains valid bytes that are shown as `�`, such as NUL.
     has_bytes: bool,
 }
 
@@ -299,31 +299,31 @@ impl Found {
         self.shown += 1;
     }
 
-    /// Whether another one may be shown.
+    /// Returns whether another line may be shown.
     fn has_room(&mut self) -> bool {
         self.is_full |= self.shown >= self.limit || self.out.len() >= BYTES;
         !self.is_full
     }
 }
 
-/// Files of a walk in which a NUL ended the search.
+/// Files in which a NUL ended the search.
 #[derive(Default)]
 struct Binaries {
-    /// Those that begin as texts, so that something may have been meant to be found behind it.
+    /// Those that begin as text, so that there may be matches after the NUL.
     texts: usize,
     /// The first of them.
     names: Vec<String>,
-    /// Those that nobody reads as texts: pictures, programs.
+    /// Binary files, such as images and programs.
     others: usize,
 }
 
 impl Binaries {
-    /// Names that are told.
+    /// Names that are reported.
     const NAMED: usize = 3;
-    /// Bytes of a file by which it is judged.
+    /// Bytes of a file by which it is classified.
     const LOOKED_AT: usize = 8192;
 
-    /// A file with a NUL at this byte, or not far behind it.
+    /// Records a file with a NUL at, or shortly after, this byte.
     fn push(&mut self, file: &File, at: u64, name: &str) {
         let mut head = vec![0; Self::LOOKED_AT.min(usize::try_from(at).unwrap_or(usize::MAX))];
         let read = file.read_at(&mut head, 0).unwrap_or_default();
@@ -341,7 +341,7 @@ impl Binaries {
         self.texts + self.others
     }
 
-    /// How many were passed over, behind the number of those that were searched.
+    /// The number of skipped files, as a suffix to the number of files searched.
     fn skipped(&self) -> String {
         match self.others {
             0 => String::new(),
@@ -350,7 +350,7 @@ impl Binaries {
         }
     }
 
-    /// The line that is told of those that begin as texts.
+    /// The line that reports those that begin as text.
     fn note(&self) -> String {
         if self.texts == 0 {
             return String::new();
@@ -371,7 +371,7 @@ struct InFile<'a> {
     name: &'a str,
     mode: Mode,
     matches: u64,
-    /// Where a NUL ended the search.
+    /// The offset of the NUL that ended the search.
     ends_at: Option<u64>,
 }
 
@@ -401,7 +401,7 @@ impl InFile<'_> {
     }
 }
 
-/// A line, and of a long one what stands around its first match.
+/// A line; for a long one, the part around its first match.
 pub(crate) fn excerpt(matcher: &RegexMatcher, bytes: &[u8]) -> String {
     if bytes.len() <= LINE {
         return String::from_utf8_lossy(bytes).into_owned();

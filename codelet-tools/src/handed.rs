@@ -1,5 +1,4 @@
-//! What a command gets besides its input and outputs: descriptors, whose names nobody can take away or put something else
-//! in place of.
+//! Descriptors that a command gets besides the standard streams. Their names cannot be removed or replaced by anybody.
 
 use crate::files;
 use command_fds::FdMapping;
@@ -8,13 +7,13 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::{OwnedFd, RawFd};
 
-/// The numbers end here, or where the limit of open files does. Scripts use those up to 9, and shells some from 10 on and
-/// from 255 down.
+/// Upper bound of the descriptor numbers, unless the limit of open files is lower. Scripts use those up to 9, and some
+/// shells those from 10 up and from 255 down.
 const END: u64 = 200;
-/// Below these a shell has its own.
+/// A shell uses the numbers below for itself.
 const BEGIN: u64 = 12;
 
-/// The numbers under which a command gets what is handed to it.
+/// The descriptor numbers that a command gets.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbers {
     pub note: RawFd,
@@ -22,7 +21,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Those that the limit of open files has room for.
+    /// Chooses the highest numbers that the limit of open files allows.
     ///
     /// # Errors
     /// Says that there is none.
@@ -40,7 +39,7 @@ impl Numbers {
     }
 }
 
-/// Hands something on under a number.
+/// Maps a descriptor to a number in the child.
 pub(crate) fn hand(held: impl Into<OwnedFd>, number: RawFd) -> FdMapping {
     FdMapping {
         parent_fd: held.into(),
@@ -48,8 +47,8 @@ pub(crate) fn hand(held: impl Into<OwnedFd>, number: RawFd) -> FdMapping {
     }
 }
 
-/// The name by which a shell reads what was handed to it. It stands in the shell's command line, and fewer look there for processes
-/// with `self` in theirs than with `dev`.
+/// The path through which a shell reads the descriptor. It is part of the shell's command line, and fewer people search
+/// processes for `self` than for `dev`.
 pub(crate) fn name(number: RawFd) -> String {
     let folder = if cfg!(target_os = "linux") {
         "/proc/self/fd"
@@ -59,7 +58,7 @@ pub(crate) fn name(number: RawFd) -> String {
     format!("{folder}/{number}")
 }
 
-/// A script as a file without a name, which nobody can change.
+/// Writes a script to an unnamed file that cannot be changed.
 ///
 /// # Errors
 /// Says why there is no room for it.
@@ -77,7 +76,7 @@ pub(crate) fn script(line: impl AsRef<[u8]>) -> Result<OwnedFd, String> {
 fn nameless() -> io::Result<File> {
     use rustix::fs::{MemfdFlags, memfd_create};
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Some systems want it said that it is no program; before Linux 6.3 it cannot be said.
+    // Some systems require a memfd to be marked as non-executable; before Linux 6.3 the flag does not exist.
     let made = memfd_create("script", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create("script", flags))?;
     Ok(made.into())
 }
@@ -92,7 +91,7 @@ fn sealed(file: File) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// No command runs in a sandbox here, so none can know the file that has no name any more.
+/// No command runs in a sandbox on this system, so an unlinked file is good enough.
 #[cfg(not(target_os = "linux"))]
 fn nameless() -> io::Result<File> {
     tempfile::tempfile()

@@ -1,5 +1,6 @@
-//! Runs a command line beside the tools, as a hook is: it reads one text, and its output and errors are told apart. It has what a
-//! command of `Bash` has, and no more: its sandbox, without the network in any case, and its environment without keys; and it leaves nothing running.
+//! Runs a command line independently of the tools, as hooks need: it reads one text, and its stdout and stderr are kept
+//! apart. It gets what a `Bash` command gets and no more: the sandbox, never with network access, and the environment
+//! without keys; it leaves no process running.
 
 use crate::Reach;
 use crate::bash;
@@ -18,60 +19,61 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// The most of its output that is kept, in bytes, and of its errors: far more than a model is told.
+/// Bytes kept of stdout and of stderr each: far more than a model is sent.
 const MOST: usize = 256 * 1024;
-/// How long what it has left running may take to end by itself.
+/// Grace period for processes that it left running.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long the last of its errors is waited for once all that could print them has ended.
+/// Time to wait for the rest of stderr once all processes that could write it have ended.
 const LAST: Duration = Duration::from_millis(200);
-/// The folder of the project, under the name that hooks know from elsewhere, and under our own.
+/// Variables for the project's folder: the name that hooks know from Claude Code, and our own.
 const PROJECT: [&str; 2] = ["CLAUDE_PROJECT_DIR", "CODELET_PROJECT_DIR"];
 
-/// What is to be run.
+/// A command to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
     /// The command line, for a shell.
     pub line: String,
-    /// What it reads.
+    /// Its stdin.
     pub input: String,
-    /// How long it may take.
+    /// Its timeout.
     pub timeout: Duration,
-    /// It runs outside of the sandbox, as its owner's own shell would run it.
+    /// True if it runs outside the sandbox, as in its owner's own shell.
     pub is_free: bool,
 }
 
-/// How it ended.
+/// The way a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// With this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Killed(i32),
-    /// It took too long, and was ended.
+    /// It timed out and was ended.
     TimedOut,
     /// The user interrupted, and it was ended.
     Interrupted,
-    /// Nobody knows.
+    /// The status is not known.
     Unknown,
 }
 
-/// What came of it. Texts are without known keys, and with whatever else was printed.
+/// The result of a command. Known keys are removed from the texts; everything else stays as printed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// How it ended.
+    /// The way it ended.
     pub status: Status,
-    /// What it has printed, at most 256 KiB.
+    /// Its stdout, at most 256 KiB.
     pub output: String,
-    /// What it has printed as errors, at most 256 KiB.
+    /// Its stderr, at most 256 KiB.
     pub errors: String,
-    /// Whether `output` is all of it.
+    /// True if `output` is complete.
     pub is_whole: bool,
-    /// What it has changed that somebody obeys, for the user: it starts with "changed".
+    /// Files it changed that instruct other programs, as a text for the user that starts with "changed".
     pub changed: Option<String>,
 }
 
 impl Reach {
-    /// Runs it where the session began. It is ended when the user interrupts, when it takes too long, or when the future is dropped.
+    /// Runs the command in the session's directory. It is ended when the user interrupts, when it times out, or when
+    /// the future is dropped.
     ///
     /// # Errors
     /// Says why it was not run, in a fragment: there is no sandbox, or no shell.
@@ -80,12 +82,12 @@ impl Reach {
         let (answer, mut answered) = oneshot::channel();
         let context = Arc::clone(&self.0);
         let run = move || {
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = answer.send(ran(&context, command, &stopped));
         };
         let thread = std::thread::Builder::new().name("hook".to_owned());
         thread.spawn(run).map_err(|error| files::reason(&error))?;
-        // Dropped with this future, too: nobody who is not waited for goes on.
+        // Dropping this future also drops the pipe, which ends the command: nothing keeps running unwatched.
         let mut stop = Some(stop);
         let answer = tokio::select! {
             biased;
@@ -101,7 +103,7 @@ impl Reach {
 
 fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<Ended, String> {
     let (errors, printed) = io::pipe().map_err(|error| files::reason(&error))?;
-    // What can write nothing in the workspace changes nothing there.
+    // A command that cannot write in the workspace changes nothing there.
     let may_change = command.is_free || context.permission() > Permission::Read;
     let mut program = program(context, &command)?;
     program.errors = Some(printed.into());
@@ -116,7 +118,7 @@ fn ran(context: &ToolContext, command: Command, stopped: &PipeReader) -> Result<
         Unstarted::NoSandbox(missing) => format!("there is no sandbox here: {missing}"),
         Unstarted::Refused(error) => format!("the shell cannot be started: {}", files::reason(&error)),
     })?;
-    // What it has left must not go on unseen, and holds the pipes open.
+    // Its background jobs must not go on unseen, and they hold the pipes open.
     ended.family.end(PATIENCE, || {});
     let changed = may_change
         .then(|| bash::named(context, &left.look(context, true)))
@@ -148,14 +150,15 @@ fn program(context: &ToolContext, command: &Command) -> Result<Program, String> 
         (false, Permission::Plan | Permission::Read) => context.sandbox(Permission::Read),
         (false, Permission::Edit | Permission::All) => context.sandbox(Permission::Edit),
     };
-    // Nobody sees what it does, so it has none either where commands have.
+    // Nobody watches what it does, so it has no network access even where commands have it.
     let sandbox = sandbox.map(|sandbox| sandbox.with_network(false));
     let directory = context.paths.directory().to_owned();
     let held = files::hold_folder(&directory).map_err(|error| files::reason(&error))?;
     let script = Numbers::free()?.script;
     let bash = bash::bash(context);
     let line = match &bash {
-        // Read by then under a number of the shell's own, so that no program of the command gets it.
+        // The shell has read the script by then under its own descriptor; closing this one keeps it from the command's
+        // programs.
         Some(_) => format!("exec {script}<&-; {}", command.line),
         None => command.line.clone(),
     };
@@ -176,7 +179,7 @@ fn program(context: &ToolContext, command: &Command) -> Result<Program, String> 
     })
 }
 
-/// The beginning of what is printed.
+/// The beginning of a stream.
 #[derive(Default)]
 struct Kept {
     bytes: Vec<u8>,
@@ -191,7 +194,7 @@ impl Kept {
     }
 }
 
-/// Errors while they come, on a thread of their own, so that a full pipe holds nobody up.
+/// Reads stderr on its own thread, so that a full pipe blocks nothing.
 struct Errors {
     kept: Arc<Mutex<Kept>>,
     over: mpsc::Receiver<()>,
@@ -214,7 +217,7 @@ impl Errors {
     }
 
     fn finish(self) -> Vec<u8> {
-        // Ends with an error, which is what is waited for: nothing is ever sent.
+        // Returns an error when the sender is dropped, which is the event that is waited for: nothing is ever sent.
         let _ = self.over.recv_timeout(LAST);
         std::mem::take(&mut lock(&self.kept).bytes)
     }

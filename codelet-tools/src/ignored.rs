@@ -1,8 +1,8 @@
-//! What ignore files name: `.ignore`, `.gitignore` and `.git/info/exclude`.
+//! Ignore files: `.ignore`, `.gitignore` and `.git/info/exclude`.
 //!
-//! They come with the repository, so they are read as anything that a stranger has put there: regular files only, never a link, a
-//! device or a pipe, and of each and of all together no more than a bound. Git follows no link under the name `.gitignore` either. One
-//! that is passed over is told of.
+//! They come with the repository, so they are read like any untrusted file: only regular files, never links, devices or
+//! pipes, with limits for each and for all together. Git does not follow links named `.gitignore` either. Skipped files
+//! are reported.
 
 use crate::files;
 use crate::git;
@@ -12,34 +12,34 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Longest ignore file that is obeyed, and the most of all those of one walk, in bytes.
+/// Longest ignore file that is applied, and the total for one walk, in bytes.
 const LONGEST: u64 = 1024 * 1024;
 const MOST: u64 = 16 * 1024 * 1024;
-/// Lines and stars of one file, and of all those of one walk: each of them costs time to get ready, and 0.15 ms at worst.
+/// Lines and stars in one file, and in all files of one walk: each takes time to compile, up to 0.15 ms.
 const PATTERNS: usize = 10_000;
 const MOST_PATTERNS: usize = 50_000;
-/// Bytes of a pattern.
+/// Longest pattern, in bytes.
 const LONGEST_PATTERN: usize = 1_024;
 
-/// The patterns that hold in the folder where a walk is.
+/// The patterns that apply in the current folder of a walk.
 pub(crate) struct Ignored {
-    /// The folder farthest above first.
+    /// Outermost folder first.
     levels: Vec<Level>,
     bytes_left: u64,
     patterns_left: usize,
-    /// What was passed over.
+    /// Ignore files that were skipped.
     pub unheeded: Unheeded,
 }
 
-/// The patterns that begin at one folder.
+/// The patterns of one folder.
 struct Level {
     folder: PathBuf,
-    /// By rank: of those that say anything of a name, the first decides.
+    /// By priority: the first kind that matches a name decides.
     kinds: [Gitignore; 3],
 }
 
 impl Ignored {
-    /// What folders above this place say: those of its repository, and the `.ignore` files farther up.
+    /// Reads the ignore files above this folder: those of its repository, and `.ignore` files farther up.
     pub(crate) fn above(place: &Path) -> Ignored {
         let mut ignored = Ignored {
             levels: Vec::new(),
@@ -58,7 +58,7 @@ impl Ignored {
         ignored
     }
 
-    /// Goes down into a folder, in which there may be files of these names.
+    /// Enters a folder; `has` says which names exist there.
     pub(crate) fn enter(&mut self, folder: &Path, has: impl Fn(&str) -> bool) {
         let mut of = |name: &str, path: &dyn Fn() -> Option<PathBuf>| {
             let path = if has(name) { path() } else { None };
@@ -75,12 +75,12 @@ impl Ignored {
         }
     }
 
-    /// Goes up again from a folder.
+    /// Leaves a folder.
     pub(crate) fn leave(&mut self, folder: &Path) {
         self.levels.pop_if(|level| level.folder == folder);
     }
 
-    /// Whether a place is left out. One that lies in a folder which is left out is not asked about.
+    /// Returns whether a path is ignored. It is not called for paths in an ignored folder.
     pub(crate) fn names(&self, path: &Path, is_folder: bool) -> bool {
         let said = |kind: usize| {
             let levels = self.levels.iter().rev().map(|level| &level.kinds[kind]);
@@ -101,7 +101,7 @@ impl Ignored {
         };
         let mut builder = GitignoreBuilder::new(folder);
         let text = text.strip_prefix("\u{feff}").unwrap_or(&text);
-        // A line that is no pattern says nothing, as with git.
+        // Invalid patterns are skipped, as in git.
         for line in text.lines() {
             let _ = builder.add_line(None, line);
         }
@@ -111,7 +111,7 @@ impl Ignored {
         })
     }
 
-    /// The text of an ignore file, if there is one.
+    /// Reads an ignore file, if there is one.
     fn text(&mut self, path: &Path) -> Result<Option<String>, String> {
         let Ok(metadata) = path.symlink_metadata() else {
             return Ok(None);
@@ -126,7 +126,7 @@ impl Ignored {
             .read_to_end(&mut bytes)
             .map_err(|error| files::reason(&error))?;
         let text = String::from_utf8_lossy(&bytes);
-        // A star makes a pattern as dear to build as another one, and so does its length.
+        // A star costs as much to compile as a further pattern, and long patterns are costly too.
         let stars = bytes.iter().filter(|byte| **byte == b'*').count();
         let patterns = text.lines().count() + stars;
         if bytes.len() as u64 > most || patterns > PATTERNS.min(self.patterns_left) {
@@ -144,16 +144,16 @@ impl Ignored {
     }
 }
 
-/// Ignore files that were not obeyed.
+/// Ignore files that were not applied.
 #[derive(Default, Debug)]
 pub(crate) struct Unheeded {
     count: usize,
-    /// The first of them, with why.
+    /// The first of them, with reasons.
     named: Vec<(PathBuf, String)>,
 }
 
 impl Unheeded {
-    /// Names that are told.
+    /// Files that are reported by name.
     const NAMED: usize = 3;
 
     fn push(&mut self, path: &Path, why: String) {
@@ -163,7 +163,7 @@ impl Unheeded {
         }
     }
 
-    /// The line that is told of them; nothing where all were obeyed.
+    /// The note that reports them; empty if all were applied.
     pub(crate) fn note(&self, show: impl Fn(&Path) -> String) -> String {
         if self.count == 0 {
             return String::new();

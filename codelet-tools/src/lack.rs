@@ -1,7 +1,8 @@
-//! What a command in the sandbox has lacked, as far as it can be told from outside of it.
+//! Determines what a sandboxed command lacked, as far as this is possible from outside.
 //!
-//! The kernel does not report what it refuses, and a command prints what it likes. So what it printed only says where to look; that the
-//! sandbox forbids it, and that the user could do it, are facts that are looked up here. Nothing is widened by this: somebody is asked.
+//! The kernel does not report what it refuses, and a command prints what it likes. So its output only says where to
+//! look; that the sandbox forbids an access and that the user could make it are facts that are checked here. This
+//! widens nothing: the user is asked.
 
 use crate::TEMPORARY;
 use crate::ending::tail;
@@ -11,12 +12,12 @@ use codelet_agent::tool::Lack;
 use rustix::fs::{Access, FileType, access};
 use std::path::{Path, PathBuf};
 
-/// The longest name that is looked up, in bytes, and how many of a text.
+/// The longest path that is checked, in bytes, and the number of paths checked in a text.
 const LONGEST: usize = 1024;
 const MOST: usize = 20;
-/// Parts of a line that tell of a refusal; a place counts only on such a line.
+/// Parts of a line that indicate a refusal; paths count only on such a line.
 const REFUSED: [&str; 4] = ["ermission denied", "EACCES", "os error 13", "not permitted"];
-/// Parts of a text that tell of a network that is not there, or on which nobody may listen.
+/// Parts of a text that indicate that there is no network, or that listening is not allowed.
 const UNREACHED: [&str; 17] = [
     "resolve host",
     "name resolution",
@@ -29,7 +30,7 @@ const UNREACHED: [&str; 17] = [
     "ocket: permission denied",
     "ocket: Permission denied",
     "Couldn't connect to server",
-    // Also on this machine alone: Node, Go and C, Java, Python.
+    // Also for loopback only: Node, Go and C, Java, Python.
     "listen EACCES",
     "connect EACCES",
     "ind: permission denied",
@@ -37,10 +38,10 @@ const UNREACHED: [&str; 17] = [
     "Permission denied (Bind failed)",
     "urlopen error [Errno 13]",
 ];
-/// Parts of a trace of calls that tell of the same where something was refused.
+/// Parts of a stack trace that indicate the same where an access was refused.
 const LISTENS: [&str; 2] = [".bind(", ".connect("];
 
-/// What a command that has failed in this sandbox lacked; none where nothing speaks for that.
+/// Returns what a failed command lacked in this sandbox; `None` if there is no evidence.
 pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, printed: &str) -> Option<Lack> {
     if sandbox.only_looks() {
         return None;
@@ -56,13 +57,13 @@ pub(crate) fn of(context: &ToolContext, sandbox: &Sandbox, printed: &str) -> Opt
     {
         return Some(Lack::Freedom);
     }
-    // Last, as nothing but words speak for it.
+    // Last, since only the words of the output are evidence.
     let is_offered = !sandbox.has_network() && context.options.offers_network;
     let is_unreached = || has(printed, &UNREACHED) || is_refused && has(printed, &LISTENS);
     (is_offered && is_unreached()).then_some(Lack::Network)
 }
 
-/// The absolute names on a line: quoted, or up to a blank or what parts names from words.
+/// The absolute paths on a line: quoted, or up to whitespace or punctuation.
 fn places(line: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut before = ' ';
@@ -82,7 +83,7 @@ fn places(line: &str) -> Vec<PathBuf> {
             None => text.find(|c: char| c.is_whitespace() || matches!(c, ':' | ',' | ';' | ')' | ']' | '\'' | '"')),
         };
         let end = end.unwrap_or(text.len());
-        // Addresses begin with two.
+        // URLs have two slashes.
         if begins && end <= LONGEST && !text.starts_with("//") {
             found.push(PathBuf::from(&text[..end]));
         }
@@ -92,8 +93,8 @@ fn places(line: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Whether another program of this machine listens there and the user may speak to it, which the sandbox permits nobody. Where commands may
-/// have made it, in this session or an earlier one, it is no other program's.
+/// Returns whether another program of this machine listens on this socket and the user may connect to it, which the
+/// sandbox always forbids. A socket that commands may have created, in this session or an earlier one, does not count.
 fn is_socket(context: &ToolContext, place: &Path) -> bool {
     let Ok(real) = place.canonicalize() else { return false };
     let is_one = rustix::fs::stat(&real).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);

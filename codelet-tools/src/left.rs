@@ -1,4 +1,4 @@
-//! What outlasts a command: its jobs, and how what is obeyed stood after it.
+//! State that outlives a command: its jobs, and the last snapshot of the files that instruct other programs.
 
 use crate::obeyed::Obeyed;
 use crate::process_tree::{Member, ProcessTree};
@@ -6,12 +6,12 @@ use crate::tool_context::ToolContext;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What outlasts a command.
+/// State that outlives a command.
 #[derive(Default)]
 pub(crate) struct Left {
-    /// What may still run.
+    /// Families that may still run.
     families: Mutex<Vec<Arc<ProcessTree>>>,
-    /// What is obeyed, as it stood when it was last looked at; nothing before the first command in the sandbox.
+    /// The last snapshot of files that instruct other programs; `None` before the first sandboxed command.
     obeyed: Mutex<Option<Obeyed>>,
 }
 
@@ -20,7 +20,7 @@ impl Left {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The jobs of earlier commands that still run, besides those of this one. Families that are gone are forgotten.
+    /// The running jobs of earlier commands, except those of this one. Families that have ended are dropped.
     pub(crate) fn earlier(&self, own: &[Member]) -> Vec<Member> {
         let mut earlier = Vec::new();
         self.families().retain(|family| {
@@ -32,8 +32,8 @@ impl Left {
         earlier
     }
 
-    /// What is obeyed and has changed since the last look, other than by the tools that write files. Without a sandbox nothing is
-    /// new to anybody; one who was shut in before may still be at work.
+    /// Files that instruct other programs and have changed since the last snapshot, other than by the tools that write
+    /// files. Without a sandbox nothing needs checking, unless an earlier sandboxed command may still be running.
     pub(crate) fn look(&self, context: &ToolContext, is_shut_in: bool) -> Vec<PathBuf> {
         let mut last = self.obeyed.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none() && !is_shut_in {

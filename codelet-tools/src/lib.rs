@@ -1,15 +1,15 @@
 //! The tools of a coding agent: `Read Write Edit Bash Grep Glob LS Todo Note Recall`.
 //!
-//! The loop knows tools only by its traits; this crate is the edge that opens files and starts programs. Everything is
-//! bounded where it comes in: a file of 10 GB, a device, or a program that never stops printing costs no memory. What a
-//! tool answers is bounded again by the loop, which keeps the whole behind a handle.
+//! The loop knows tools only by its traits; this crate is the edge that opens files and starts programs. All input is
+//! bounded where it is read: a file of 10 GB, a device, or a program that never stops printing costs no memory. The
+//! loop bounds each tool's output again and keeps the whole under a handle.
 //!
-//! Paths are resolved through every link before they are judged, and what was judged is what is opened. Commands run in
-//! a session of their own, without keys, and, unless everything is permitted, inside a [sandbox](sandbox::Sandbox).
-//! Nothing here reads the environment of the process, its arguments, or the clock of the wall: they come in as
-//! [`Options`].
+//! Paths are resolved through all symbolic links before they are judged, and the path that was judged is the one that
+//! is opened. Commands run in their own session, without keys, and, unless everything is permitted, inside a
+//! [sandbox](sandbox::Sandbox). Nothing here reads the process's environment, its arguments, or the wall clock: they
+//! come in as [`Options`].
 //!
-//! Start with [`all`]; [`environment::World`] is the other half of what a session asks of its machine.
+//! Start with [`all`]; [`surroundings::World`] covers the rest of what a session needs from its machine.
 //!
 //! ```
 //! use codelet_tools::{Options, all};
@@ -87,54 +87,55 @@ use std::sync::Arc;
 use std::time::Duration;
 use tool_context::ToolContext;
 
-/// Folders for temporary files of all users, in which an earlier command may have put anything.
+/// Temporary folders shared by all users; an earlier command may have put anything there.
 pub const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// What the tools are to know of their session.
+/// The tools' settings for a session.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder that may be changed under [`Permission::Edit`].
     pub workspace: PathBuf,
-    /// Further folders that the user has given to the session: they may be read and changed as the workspace is.
+    /// Further folders that the user added to the session; they may be read and changed like the workspace.
     pub added: Vec<PathBuf>,
-    /// Where relative paths and commands begin; in the workspace.
+    /// The folder, in the workspace, that relative paths are resolved against and commands start in.
     pub directory: PathBuf,
-    /// What `~` stands for.
+    /// The folder that `~` expands to.
     pub home: Option<PathBuf>,
-    /// Files and folders that say what a session may do: not the workspace's, wherever they lie.
+    /// Files and folders that decide what a session may do; wherever they are, they do not count as the workspace's.
     pub settings: Vec<PathBuf>,
-    /// How far the tools may go: commands run in a sandbox unless it is [`Permission::All`].
+    /// The session's permission; commands run in a sandbox unless it is [`Permission::All`].
     pub permission: Permission,
-    /// Values that are shown nowhere and given to no command: keys.
+    /// Secret values, such as keys, that are never shown nor passed to a command.
     pub secrets: secrets::SecretSource,
-    /// The environment that commands get, less what holds a [secret](secrets::is_secret) by its name or its value.
+    /// The environment of commands, from which variables with a [secret](secrets::is_secret) name or value are removed.
     pub env: Vec<(OsString, OsString)>,
-    /// Names of variables that commands get although they look like a secret.
+    /// Names of variables that are passed to commands although they look like a secret.
     pub env_allowed: Vec<String>,
-    /// Where temporary files go; commands in a sandbox may write there.
+    /// The folder for temporary files; sandboxed commands may write there.
     pub temporary: PathBuf,
-    /// Folders of the user's, the best one first, for files that need a name for a while and that no command is to change. The
-    /// first is taken in which none can.
+    /// Folders of the user, in order of preference, for short-lived named files that no command may change. The first
+    /// one that commands cannot write to is used.
     pub private: Vec<PathBuf>,
-    /// More folders that commands in a sandbox may write to, such as a package manager's cache.
+    /// More folders that sandboxed commands may write to, such as a package manager's cache.
     pub writable: Vec<PathBuf>,
-    /// A folder of the user's for what build tools and package managers keep while they run in the sandbox, apart from what they keep
-    /// elsewhere; each workspace has its own in it.
+    /// A folder of the user for the caches of build tools and package managers that run in the sandbox, separate from
+    /// their usual caches; each workspace has its own subfolder.
     pub caches: Option<PathBuf>,
-    /// Whether commands under [`Permission::Edit`] reach the network.
+    /// True if commands under [`Permission::Edit`] have network access.
     pub has_network: bool,
-    /// Whether somebody may be asked to give it to a command that has failed without.
+    /// True if the user may be asked to grant network access to a command that failed without it.
     pub offers_network: bool,
-    /// Whether the model takes pictures.
+    /// True if the model accepts images.
     pub sees_images: bool,
-    /// How long a command may take where the call does not say.
+    /// The timeout of a command whose call sets none.
     pub bash_timeout: Duration,
-    /// How long a command may take at most.
+    /// The longest timeout of a command.
     pub bash_longest: Duration,
 }
 
 impl Options {
-    /// The usual ones for this workspace: commands get no environment at all, two minutes, and at most half an hour.
+    /// The defaults for this workspace: commands get an empty environment, a timeout of two minutes, and at most half
+    /// an hour.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         let workspace = workspace.into();
         Options {
@@ -160,73 +161,75 @@ impl Options {
     }
 }
 
-/// The environment that a program of the user's may have: what the session was started with, less what holds a secret by
-/// its name or its value, and is not allowed by its name.
+/// Returns the environment for a program of the user: the session's own, without variables that hold a secret by name
+/// or value, unless their name is allowed.
 pub fn environment(options: &Options) -> Vec<(OsString, OsString)> {
     let secrets = options.secrets.now();
     let kept = secrets.environment(&options.env, &options.env_allowed);
     kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// All tools of a session, in the order in which the model is told of them. They share what they have seen of files and
-/// where the shell stands; what they start is ended when the last of them is dropped.
+/// Returns all tools of a session in the order in which the model sees them. They share the record of files seen and
+/// the shell's working directory; dropping the last of them ends the processes that they started.
 pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
     all_with_reach(options).0
 }
 
-/// How far the tools of a session may go, and for whom they work; both can change while they are used.
+/// The permission of a session's tools and the model that they work for; both can change while the tools are in use.
 #[derive(Clone)]
 pub struct Reach(Arc<ToolContext>);
 
 impl Reach {
-    /// They may go as far as this from now on: commands that begin afterwards run in a sandbox, or without one.
+    /// Sets the permission; it decides whether commands started from now on run in a sandbox.
     pub fn permit(&self, permission: Permission) {
         self.0.permit(permission);
     }
 
-    /// How far they may go now.
+    /// The current permission.
     pub fn permission(&self) -> Permission {
         self.0.permission()
     }
 
-    /// Another model is asked from now on, which takes pictures or does not.
+    /// Sets whether the model that is asked from now on accepts images.
     pub fn show_images(&self, sees_images: bool) {
         self.0.show_images(sees_images);
     }
 
-    /// Whether the model that is asked now takes pictures.
+    /// Returns whether the current model accepts images.
     pub fn sees_images(&self) -> bool {
         self.0.sees_images()
     }
 
-    /// A tool of another crate that keeps to what these do: it shows no secret, answers within bounds, and says which parameters nobody
-    /// reads.
+    /// Wraps a tool of another crate so that it follows the rules of these tools: it reveals no secret, bounds its
+    /// output, and reports parameters that the tool does not read.
     pub fn guarded(&self, tool: Box<dyn Tool>) -> Arc<dyn Tool> {
         Arc::new(tool_context::Discreet::new(tool, &self.0))
     }
 
-    /// `PATH` without the folders that commands in the sandbox can put programs into.
+    /// Returns `PATH` without the folders into which sandboxed commands can write programs.
     pub fn search_path(&self) -> OsString {
         self.0.safe_path()
     }
 
-    /// The session's tools anew, for a model that takes pictures or does not. They may go exactly as far as the session's, now and
-    /// whenever that changes; what they have seen of files and where their shell stands is their own.
+    /// Creates another set of the session's tools, for a model that does or does not accept images. They share the
+    /// session's permission, now and when it changes; their record of files seen and their shell's working directory
+    /// are separate.
     pub fn tools_anew(&self, sees_images: bool) -> Vec<Arc<dyn Tool>> {
         tools_at(&Arc::new(self.0.another(sees_images)))
     }
 
-    /// What the tools, also those that are made [anew](Self::tools_anew), change in files from here on. Copies of what was there before are
-    /// kept in memory, up to 64 MiB of them; those of files of more than 10 MiB never.
+    /// Starts recording the changes that the tools, including those from [`tools_anew`](Self::tools_anew), make to
+    /// files. Copies of the earlier contents are kept in memory, up to 64 MiB in all; files larger than 10 MiB are
+    /// never copied.
     pub fn journal(&self) -> Arc<dyn journal::Journal> {
         self.0.copies.keep();
         Arc::new(self.clone())
     }
 
-    /// A folder for files that need a name for a while and that no command in the sandbox can change.
+    /// Creates a folder for short-lived named files that no sandboxed command can change.
     ///
     /// # Errors
-    /// Says why there is no place for it.
+    /// Says why none can be created.
     pub fn scratch(&self) -> Result<scratch::Scratch, String> {
         self.0.scratch()
     }
@@ -264,7 +267,7 @@ impl journal::Journal for Reach {
     }
 }
 
-/// [`all`], and what says how far they may go.
+/// Returns the tools of [`all`] together with the [`Reach`] that controls their permission.
 pub fn all_with_reach(options: &Options) -> (Vec<Arc<dyn Tool>>, Reach) {
     let context = Arc::new(ToolContext::new(options.clone()));
     (tools_at(&context), Reach(context))
@@ -291,12 +294,13 @@ fn tools_at(context: &Arc<ToolContext>) -> Vec<Arc<dyn Tool>> {
 
 pub use files::open_plainly;
 
-/// The files below a folder by their paths from there, at most so many, past what ignore files name.
+/// Lists the files below a folder by their relative paths, at most `most` of them, skipping those that ignore files
+/// name.
 pub fn files(root: &Path, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     walk::files(root, &Interrupt::new(), &mut walk::Unread::default(), |path, _| {
         let path = path.strip_prefix(root).unwrap_or(path);
-        // As the tools read them: a name that would break a line stands in quotes.
+        // As the tools spell them: a name that would break a line is quoted.
         found.push(spelling::spell(path.as_os_str()));
         found.len() < most
     });

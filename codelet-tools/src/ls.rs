@@ -1,4 +1,4 @@
-//! `LS`: what is in a folder, and what of it is ignored.
+//! `LS`: lists a folder, and which of its entries are ignored.
 
 use crate::arguments;
 use crate::files;
@@ -20,7 +20,7 @@ use std::fs::DirEntry;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Entries that are looked at, and shown.
+/// Entries examined, and shown.
 const ENTRIES: usize = 20_000;
 const SHOWN: usize = 300;
 /// Ignored entries that are named.
@@ -142,7 +142,7 @@ fn list(path: &Path, interrupt: &Interrupt, show: impl Fn(&Path) -> String) -> R
     Ok(text)
 }
 
-/// `folder/`, `file (12 bytes)`, `link -> target`. A name with signs that would break the list is shown with escapes.
+/// `folder/`, `file (12 bytes)`, `link -> target`. Characters that would break the list are escaped.
 fn shown(entry: &DirEntry) -> String {
     let name = entry.file_name();
     let name = spelling::spell(&name);

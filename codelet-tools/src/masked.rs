@@ -1,5 +1,5 @@
-//! Hidden values in a file that is changed. Whoever changes it has seen a mask in place of each; what a mask stands for is
-//! kept, or put back, and never replaced by the mask.
+//! Edits of files with hidden values. The model has seen a mask instead of each value; the value behind a mask is kept
+//! or restored, and never overwritten by the mask.
 
 use crate::replace::{self, Refusal, Replaced};
 use crate::secrets::{MASK, Secrets};
@@ -7,27 +7,27 @@ use memchr::memmem;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What stands in a text where a mask is shown: a hidden value, or nothing but the mask itself.
+/// The text behind a mask: a hidden value, or `None` if the file contains the mask itself.
 type Value<'a> = Option<&'a str>;
 
-/// A file with hidden values in it.
+/// A file that contains hidden values.
 pub(crate) struct Masked<'a> {
     bytes: &'a [u8],
-    /// Where the values are, and which.
+    /// The values and their positions.
     values: Vec<(Range<usize>, &'a str)>,
 }
 
-/// Why nothing was replaced.
+/// Reasons why nothing was replaced.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Unmade {
-    /// The text is not there, or in several places.
+    /// The text is missing, or occurs several times.
     Refused(Refusal),
-    /// Nobody knows what the mask in this line of the new text stands for.
+    /// The value behind the mask in this line of the new text is not known.
     Unknown(usize),
 }
 
 impl<'a> Masked<'a> {
-    /// The file, if there is a hidden value in it.
+    /// Returns the file if it contains a hidden value.
     pub(crate) fn of(bytes: &'a [u8], secrets: &'a Secrets) -> Option<Self> {
         let mut values: Vec<(Range<usize>, &str)> = Vec::new();
         for value in secrets.values() {
@@ -60,10 +60,11 @@ impl<'a> Masked<'a> {
         shown
     }
 
-    /// A new text for all of the file, with values where it has masks.
+    /// Restores the values in a new text for the whole file.
     ///
     /// # Errors
-    /// The line, from 1, with a mask that may stand for this or that: no line of the file is shown alike, or several are.
+    /// The line, from 1, with an ambiguous mask: no line of the file is shown like this, or several with different
+    /// values are.
     pub(crate) fn restore(&self, new: &str) -> Result<String, usize> {
         let Some(sign) = self.unused(1, &[new]).pop() else {
             return Err(1);
@@ -84,10 +85,11 @@ impl<'a> Masked<'a> {
         Ok(filled(new, &paired))
     }
 
-    /// As [`replace::replace`], with both texts as the file is shown. What lies in a hidden value is no occurrence.
+    /// Works like [`replace::replace`] with texts that contain masks as shown. Text inside a hidden value does not
+    /// count as an occurrence.
     ///
     /// # Errors
-    /// When nothing can be replaced.
+    /// If nothing can be replaced.
     pub(crate) fn replace(&self, old: &str, new: &str, all: bool) -> Result<Replaced, Unmade> {
         let [sign, open] = self.unused(2, &[old, new])[..] else {
             return Err(Unmade::Refused(Refusal::NotFound));
@@ -96,7 +98,7 @@ impl<'a> Masked<'a> {
         let marked = self.with(sign.encode_utf8(&mut [0; 4]));
         let done = replace::replace(&marked, &signed(old, sign), &signed(new, open), all);
         let (done, is_literal) = match done {
-            // The file itself may say what the mask says.
+            // The file may contain the mask literally.
             Err(Refusal::NotFound) if old.contains(MASK) => (replace::replace(&marked, old, new, all), true),
             done => (done, false),
         };
@@ -118,7 +120,7 @@ impl<'a> Masked<'a> {
         let kept = at.iter().zip(&self.values).filter(|(at, _)| is_kept(at));
         let mut kept = kept.map(|(_, (_, value))| Some(*value));
         let mut put = put.into_iter();
-        // Each sign in what came of it, with what stands there in truth.
+        // Pairs each sign in the result with the text behind it.
         let mut signs: Vec<(usize, Value<'_>)> = Vec::new();
         signs.extend(
             find(&done.bytes, sign)
@@ -139,9 +141,9 @@ impl<'a> Masked<'a> {
         })
     }
 
-    /// Characters that nobody uses, of one length.
+    /// Unused characters of equal length in bytes.
     fn unused(&self, count: usize, texts: &[&str]) -> Vec<char> {
-        // Hardly anybody uses one of them; who uses all of these is refused.
+        // Private-use characters are rare; a file that uses all of these cannot be edited.
         let private = '\u{f0000}'..='\u{f00ff}';
         let is_unused =
             |sign: &char| !texts.iter().any(|text| text.contains(*sign)) && find(self.bytes, *sign).is_empty();
@@ -153,21 +155,21 @@ fn find(bytes: &[u8], sign: char) -> Vec<usize> {
     memmem::find_iter(bytes, sign.encode_utf8(&mut [0; 4])).collect()
 }
 
-/// The text with something in place of each sign.
+/// Replaces each sign in the text.
 fn spelled<'a>(bytes: &[u8], signs: &[(usize, Value<'a>)], spell: impl Fn(Value<'a>) -> &'a str) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     let mut from = 0;
     for (at, value) in signs {
         text.extend_from_slice(&bytes[from..*at]);
         text.extend_from_slice(spell(*value).as_bytes());
-        // All signs are of four bytes.
+        // All signs have four bytes.
         from = at + 4;
     }
     text.extend_from_slice(&bytes[from..]);
     text
 }
 
-/// The masks of a line in which a sign stands for each hidden value: whether it is one.
+/// The masks in a line whose hidden values are replaced by a sign: true for a hidden value, false for a literal mask.
 fn masks(line: &str, sign: char) -> impl Iterator<Item = bool> {
     let hidden = line.match_indices(sign).map(|(at, _)| (at, true));
     let literal = line.match_indices(MASK).map(|(at, _)| (at, false));
@@ -176,9 +178,9 @@ fn masks(line: &str, sign: char) -> impl Iterator<Item = bool> {
     all.into_iter().map(|(_, is_hidden)| is_hidden)
 }
 
-/// What the masks of a new text stand for that takes the place of an old one with these values.
+/// The values behind the masks of a new text that replaces an old one with these values.
 fn renewed<'a>(old: &str, values: &[&'a str], new: &str) -> Result<Vec<Value<'a>>, usize> {
-    // One that is there before and after is the same, whatever stands around it.
+    // A single mask before and after is the same value, whatever surrounds it.
     if let ([value], 1) = (values, new.matches(MASK).count()) {
         return Ok(vec![Some(value)]);
     }
@@ -195,8 +197,8 @@ fn renewed<'a>(old: &str, values: &[&'a str], new: &str) -> Result<Vec<Value<'a>
     paired(&lines, new)
 }
 
-/// What the masks of a new text stand for: what stood in the line that was shown alike; where there are several such lines
-/// and they differ, as many in the same order. Says in which line nobody knows it.
+/// The values behind the masks of a new text: those of the line that was shown the same. If several such lines differ,
+/// their number and order must match. The error is the line whose values are unknown.
 fn paired<'a>(old: &[(String, Vec<Value<'a>>)], new: &str) -> Result<Vec<Value<'a>>, usize> {
     let mut known: HashMap<&str, Vec<&[Value<'a>]>> = HashMap::new();
     for (line, values) in old.iter().filter(|(_, values)| !values.is_empty()) {
@@ -224,7 +226,7 @@ fn paired<'a>(old: &[(String, Vec<Value<'a>>)], new: &str) -> Result<Vec<Value<'
     Ok(paired)
 }
 
-/// A text with values in place of its masks.
+/// Replaces the masks in a text by values.
 fn filled(text: &str, values: &[Value<'_>]) -> String {
     let mut pieces = text.split(MASK);
     let mut filled = pieces.next().unwrap_or_default().to_owned();
@@ -253,7 +255,7 @@ mod tests {
         shown.replace("<1>", ONE).replace("<2>", TWO)
     }
 
-    /// What a file holds after a new text for all of it.
+    /// The contents of a file after it is overwritten with a new text.
     fn written(old: &str, new: &str) -> Result<String, usize> {
         let (old, secrets) = (file(old), secrets());
         let masked = Masked::of(old.as_bytes(), &secrets).unwrap();
@@ -284,9 +286,9 @@ mod tests {
             written("[<1>, <2>]\n", "[[secret], [secret]]\n"),
             Ok("[<1>, <2>]\n".to_owned())
         );
-        // Who leaves it out wants it gone.
+        // A line that is omitted is deleted.
         assert_eq!(written(old, "PORT=1\n"), Ok("PORT=1\n".to_owned()));
-        // Twice the same is the same; and a mask that was in the file is only a mask.
+        // Duplicates with the same value are not ambiguous; and a mask in the file is only a mask.
         assert_eq!(written("a <1>\na <1>\n", "a [secret]\n"), Ok("a <1>\n".to_owned()));
         assert_eq!(
             written("a <1>\nb [secret]\n", "b [secret]\n"),
@@ -341,7 +343,7 @@ mod tests {
             ),
             ("a <1>;\nb <2>;\n", "[secret];", "[secret],", true, "a <1>,\nb <2>,\n"),
             ("A=<1>\n", "A=[secret]", "A=", false, "A=\n"),
-            // What lies in a value is no occurrence, and a mask in the file only a mask.
+            // Text inside a value is no occurrence, and a mask in the file is only a mask.
             ("n=0123456789\nA=<1>\n", "0123456789", "7", false, "n=7\nA=<1>\n"),
             ("secret\nA=<1>\n", "secret", "open", true, "open\nA=<1>\n"),
             (
@@ -375,7 +377,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is written as it was shown is what stood there; and no change of other lines costs a value.
+        /// Writing a file as it was shown restores it, and changes to other lines lose no value.
         #[test]
         fn a_file_goes_there_and_back(
             lines in prop::collection::vec("[ab]{0,2}(<1>|<2>|\\[secret\\])?[ab]{0,2}", 1..8),

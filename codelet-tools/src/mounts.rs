@@ -1,18 +1,18 @@
-//! The further names that a folder has where a part of a file system is mounted in several places.
+//! Other paths of a folder, if a part of a file system is mounted in several places.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists the mounts that this process sees; elsewhere than on Linux there is no such file, and nothing is known.
+/// The kernel's list of the mounts that this process sees; only Linux has it, so elsewhere no other paths are known.
 const LIST: &str = "/proc/self/mountinfo";
 
-/// The other names of what is at a path without links.
+/// The other paths of a path without links.
 pub(crate) fn other_names(path: &Path) -> Vec<PathBuf> {
     names_in(&std::fs::read(LIST).unwrap_or_default(), path)
 }
 
-/// One mount: the folder `root` of a device's file system stands at `point`.
+/// A mount: the folder `root` of a device's file system is mounted at `point`.
 struct Mount {
     device: Vec<u8>,
     root: PathBuf,
@@ -21,7 +21,7 @@ struct Mount {
 
 fn names_in(list: &[u8], path: &Path) -> Vec<PathBuf> {
     let mounts: Vec<Mount> = list.split(|byte| *byte == b'\n').filter_map(mount).collect();
-    // Of several at one point the last one shows.
+    // If several are mounted at one point, the last one is visible.
     let holds = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     let Some(own) = holds.max_by_key(|mount| mount.point.components().count()) else {
         return Vec::new();
@@ -37,7 +37,7 @@ fn names_in(list: &[u8], path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A line such as `36 35 98:0 /root /point rw,noatime …`, in which blanks and the like stand as `\040`.
+/// Parses a line such as `36 35 98:0 /root /point rw,noatime …`, in which blanks and the like are escaped as `\040`.
 fn mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
     let device = fields.next()?.to_owned();

@@ -1,27 +1,27 @@
-//! Why a text was not found in a file: where it almost is, and what differs.
+//! Explains why a text was not found in a file: the nearest place, and the difference.
 
 use crate::text::shorten;
 use codelet_text::unseen::Unseen;
 use std::collections::{HashMap, HashSet};
 
-/// Lines of a file, and of the text, that are looked at.
+/// Lines of the file, and of the text, that are examined.
 const FILE_LINES: usize = 200_000;
 const TEXT_LINES: usize = 400;
-/// Comparisons of lines, and bytes of lines compared letter by letter, that one search may take.
+/// Limits for one search on line comparisons, and on the bytes compared letter by letter.
 const COMPARISONS: usize = 2_000_000;
 const COMPARED_BYTES: usize = 2_000_000;
-/// Bytes of a line that take part in the comparison letter by letter.
+/// Bytes of a line that are compared letter by letter.
 const LETTERS: usize = 200;
-/// Bytes of a line, and lines, that the answer shows.
+/// Bytes of a line, and lines, that are shown.
 const LINE: usize = 200;
 const LINES: usize = 12;
-/// How alike lines have to be to be called near.
+/// Minimum similarity of lines that count as near.
 const ALIKE: f64 = 0.5;
 
-/// A way to look at a line in which it may match although it differs.
+/// A normalisation under which lines may match although they differ.
 type Key = fn(&str) -> String;
 
-/// What to tell somebody who asked for a text that is not there. Takes time in proportion to the file, whatever it holds.
+/// The explanation for a text that was not found. Takes linear time in the size of the file, whatever it contains.
 pub(crate) fn explain(text: &str, old: &str) -> String {
     const NOT_FOUND: &str = "old_string was not found";
     let is_there = |wanted: &str| !wanted.trim().is_empty() && text.contains(wanted);
@@ -76,7 +76,8 @@ pub(crate) fn explain(text: &str, old: &str) -> String {
     }
 }
 
-/// Why a text is not found that one sees in the file: what is shown and is not there, or is missing at its end.
+/// Explains why a text is not found although it seems visible: it contains characters that are shown but not in the
+/// file, or its end is missing.
 fn within(text: &str, old: &str) -> Option<String> {
     let text = text.replace("\r\n", "\n");
     let old = old.replace("\r\n", "\n");
@@ -124,12 +125,12 @@ fn unescaped(old: &str) -> Option<String> {
     (plain != old).then_some(plain)
 }
 
-/// Without white space.
+/// Removes whitespace.
 fn squashed(line: &str) -> String {
     line.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Without white space, and with the signs of a keyboard.
+/// Removes whitespace and invisible characters, and replaces typographic characters by ASCII ones.
 fn plain(line: &str) -> String {
     line.chars()
         .filter(|c| !c.is_whitespace() && Unseen::of(*c).is_none())
@@ -146,8 +147,8 @@ fn folded(line: &str) -> String {
     plain(line).to_lowercase()
 }
 
-/// The first line from which on all wanted lines stand, but for what the key ignores. The first may end, and the last
-/// begin, a line of the file.
+/// The first line at which all wanted lines match under the key. The first wanted line may match the end, and the last
+/// the beginning, of a line of the file.
 fn same_but(file: &[&str], wanted: &[&str], key: Key) -> Option<usize> {
     let wanted: Vec<String> = wanted.iter().map(|line| key(line)).collect();
     let file: Vec<String> = file.iter().map(|line| key(line)).collect();
@@ -169,11 +170,11 @@ fn same_but(file: &[&str], wanted: &[&str], key: Key) -> Option<usize> {
     })
 }
 
-/// The place where most of the wanted lines are, in any order, or the line most like the longest one; and how many lines
-/// are alike there.
+/// The place with the most wanted lines, in any order, or the line most similar to the longest one; with the number of
+/// equal lines there.
 fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let keys: Vec<String> = wanted.iter().map(|line| squashed(line)).collect();
-    // A brace on a line of its own says nothing about a place.
+    // A brace on its own line does not identify a place.
     let telling: HashSet<&str> = keys.iter().map(String::as_str).filter(|key| key.len() > 2).collect();
     let hits: Vec<usize> = file
         .iter()
@@ -193,7 +194,7 @@ fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
         }
     }
     if let Some((hit, count)) = best {
-        // The window may begin before the first line that is alike.
+        // The window may start before the first equal line.
         let key = squashed(file[hit]);
         let offset = keys.iter().position(|other| *other == key).unwrap_or_default();
         return Some((hit.saturating_sub(offset), count));
@@ -241,12 +242,12 @@ fn letters(line: &str) -> Vec<char> {
     line.chars().take(LETTERS).collect()
 }
 
-/// The first line that differs, seen from both sides.
+/// The first line that differs, as in the file and as wanted.
 fn first_difference(file: &[&str], wanted: &[&str], at: usize) -> String {
     let found = wanted.iter().enumerate().find_map(|(index, yours)| {
         let line = file.get(index).copied();
         let is_same = line.is_some_and(|line| match index {
-            // It may begin or end within a line.
+            // The text may start or end inside a line.
             0 if wanted.len() == 1 => line.contains(yours),
             0 => line.ends_with(yours),
             _ if index + 1 == wanted.len() => line.starts_with(yours),

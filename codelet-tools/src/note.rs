@@ -1,4 +1,4 @@
-//! `Note`: a line that stays. The conversation keeps it, and tells it at the head of every summary.
+//! `Note`: a permanent line. The conversation keeps it and repeats it at the head of every summary.
 
 use crate::tool_context::spec;
 use codelet_agent::model::ToolSpec;
@@ -9,7 +9,7 @@ use codelet_context::tokens::{Tokens, estimate_bytes};
 use futures_util::future::{self, BoxFuture};
 use serde_json::json;
 
-/// The most that a note's text may weigh, in estimated tokens.
+/// Longest note, in estimated tokens.
 const MOST: Tokens = 60;
 
 /// The tool.

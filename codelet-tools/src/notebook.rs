@@ -1,13 +1,13 @@
-//! Notebooks as text: their cells, with what they have printed.
+//! Notebooks as text: their cells with their outputs.
 
 use crate::text::{self, counted};
 use codelet_text::printed::Cleaner;
 use serde_json::Value;
 
-/// Bytes of one output that are shown, of its beginning and of its end.
+/// Bytes of an output that are shown, of its beginning and its end.
 const HEAD: usize = 6 * 1024;
 const TAIL: usize = 2 * 1024;
-/// Kinds of data that are text, the most readable first: of one output in several kinds the first is shown.
+/// Text formats, the most readable first: an output in several formats is shown in the first of these.
 const KINDS: [&str; 6] = [
     "text/plain",
     "text/markdown",
@@ -17,20 +17,20 @@ const KINDS: [&str; 6] = [
     "text/html",
 ];
 
-/// A notebook for a reader.
+/// A notebook in readable form.
 pub(crate) struct Notebook {
     pub text: String,
-    /// What it is, in a few words.
+    /// A short description.
     pub what: String,
 }
 
 impl Notebook {
-    /// Of a file's bytes; nothing where they are no notebook.
+    /// Parses a file's bytes; `None` if they are not a notebook.
     pub(crate) fn of(bytes: &[u8]) -> Option<Notebook> {
         let notebook: Value = serde_json::from_slice(text::unmarked(bytes)).ok()?;
         let cells: Vec<&Value> = match notebook["cells"].as_array() {
             Some(cells) => cells.iter().collect(),
-            // Before format 4 they stood in sheets.
+            // Before format 4, cells were in worksheets.
             None => notebook["worksheets"]
                 .as_array()?
                 .iter()
@@ -64,7 +64,7 @@ fn shown(number: usize, cell: &Value) -> String {
     out
 }
 
-/// Appends a text, with a line end.
+/// Appends a text with a line end.
 fn push(out: &mut String, text: &str) {
     out.push_str(text);
     if !text.is_empty() && !text.ends_with('\n') {
@@ -72,7 +72,7 @@ fn push(out: &mut String, text: &str) {
     }
 }
 
-/// What an output says, without codes for a terminal, and which pictures it has beside.
+/// The text of an output without terminal codes, and the kinds of images that accompany it.
 fn printed(output: &Value) -> String {
     let mut out = String::new();
     let traceback = output["traceback"].as_array();
@@ -98,7 +98,7 @@ fn printed(output: &Value) -> String {
     out
 }
 
-/// A text that may be written as one or line by line; data that is none is written as JSON.
+/// A text stored as one string or line by line; other data as JSON.
 fn joined(text: &Value) -> Option<String> {
     match text {
         Value::Null => None,

@@ -1,4 +1,4 @@
-//! Files of a workspace that somebody obeys, as they stood: so that the user is told which of them a command has changed.
+//! Snapshots of a workspace's files that other programs obey, so that the user is told which of them a command changed.
 
 use crate::committed;
 use crate::files::{self, Stamp};
@@ -12,21 +12,22 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Files that are obeyed, as they stood: what is there, and what it leads to where it is a link.
+/// A snapshot of obeyed files: each file, and its target if it is a link.
 #[derive(Default)]
 pub(crate) struct Obeyed(BTreeMap<PathBuf, Stood>);
 
-/// How a file stood.
+/// The state of a file.
 #[derive(PartialEq, Eq)]
 struct Stood {
     stamp: Stamp,
     target: Option<Stamp>,
-    /// A hash of the first [`READ`] bytes: what is written through a mapping need not change any time.
+    /// A hash of the first [`READ`] bytes: writing through a memory mapping need not change any time stamp.
     text: Option<u64>,
 }
 
 impl Obeyed {
-    /// What is obeyed in a workspace: what git obeys of its repository, and what gives orders.
+    /// Takes a snapshot of a workspace: the files of its repository that git obeys, and those that instruct other
+    /// programs.
     pub(crate) fn of(root: &Path) -> Obeyed {
         let mut obeyed = Obeyed::default();
         obeyed.note_orders(root);
@@ -36,12 +37,12 @@ impl Obeyed {
         obeyed
     }
 
-    /// The same of several folders.
+    /// Takes a snapshot of several folders.
     pub(crate) fn of_all<'a>(roots: impl Iterator<Item = &'a PathBuf>) -> Obeyed {
         Obeyed(roots.flat_map(|root| Obeyed::of(root).0).collect())
     }
 
-    /// Those that were put there, changed or taken away since.
+    /// Files that were added, changed or removed since.
     pub(crate) fn changed(&self, since: &Obeyed) -> Vec<PathBuf> {
         let is_new = |(path, stood): &(&PathBuf, &_)| since.0.get(*path) != Some(*stood);
         let is_gone = |(path, _): &(&PathBuf, &_)| !self.0.contains_key(*path);
@@ -51,18 +52,18 @@ impl Obeyed {
             .collect()
     }
 
-    /// Notes what git obeys in a repository's folder.
+    /// Records the files in a repository's folder that git obeys.
     pub(crate) fn note_repository(&mut self, folder: &Path) {
         self.note(folder.join("config"));
         self.note(folder.join("config.worktree"));
-        // A rebase or a row of picks that waits is no news; one that will run something is.
+        // A rebase or cherry-pick in progress does not matter; one that will run a program does.
         for (steps, starts) in WAITING {
             let steps = folder.join(steps);
             if beginning(&steps).is_some_and(|text| text.split(|byte| *byte == b'\n').any(starts)) {
                 self.note(steps);
             }
         }
-        // A template's samples are not run.
+        // Sample hooks are not run.
         let hooks = self.within(&folder.join("hooks"), |path| {
             path.extension() != Some(OsStr::new("sample"))
         });
@@ -71,24 +72,24 @@ impl Obeyed {
         }
     }
 
-    /// Notes what leads from a submodule's tree to its repository, and from there to its settings. Git goes that way whenever somebody looks
-    /// at the whole.
+    /// Records the files that lead from a submodule's tree to its repository, and from there to its settings. Git
+    /// follows them on any status of the whole repository.
     pub(crate) fn note_submodule(&mut self, folder: &Path) {
         self.note(folder.join(COMMON));
         let dot = committed::tree_of(folder).map(|tree| tree.join(".git"));
-        // A repository that lies in its tree is one of its own.
+        // A `.git` folder in the tree is a repository by itself.
         if let Some(dot) = dot.filter(|dot| !dot.is_dir()) {
             self.note(dot);
         }
     }
 
-    /// Notes what the further working trees of a repository have of their own; where submodules of theirs may be.
+    /// Records the files of a repository's further working trees; returns the folders where their submodules may be.
     pub(crate) fn note_trees(&mut self, common: &Path) -> Vec<PathBuf> {
         let trees = self.within(&common.join("worktrees"), |path| path.is_dir());
         for tree in &trees {
             self.note_repository(tree);
             let leads = text(&tree.join("commondir")).and_then(|leads| tree.join(leads.trim()).canonicalize().ok());
-            // With a new tree comes a new file; one that leads elsewhere leads to other settings.
+            // A new tree always has a new file; only one that leads to another repository uses other settings.
             if leads != common.canonicalize().ok() {
                 self.note(tree.join("commondir"));
             }
@@ -96,10 +97,10 @@ impl Obeyed {
         trees.into_iter().map(|tree| tree.join("modules")).collect()
     }
 
-    /// Notes what stands at a path, if anything does.
+    /// Records the state of a path, if it exists.
     pub(crate) fn note(&mut self, path: PathBuf) {
         if let Ok(metadata) = path.symlink_metadata() {
-            // A folder changes with each file that is put into it.
+            // A folder changes with each file added to it.
             let target = path.metadata().ok().filter(|target| !target.is_dir());
             let stood = Stood {
                 stamp: Stamp::of(&metadata),
@@ -110,7 +111,7 @@ impl Obeyed {
         }
     }
 
-    /// What is in a folder. If that is more than is looked at, the folder itself is noted: somebody may hide things in it.
+    /// Lists a folder. If it has too many entries, records the folder itself: files could be hidden in it.
     pub(crate) fn within(&mut self, folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let mut count = 0;
         let all = entries(folder).inspect(|_| count += 1);
@@ -121,8 +122,8 @@ impl Obeyed {
         meant
     }
 
-    /// Notes what gives orders in a workspace: by its name at the top or in a folder there whose name begins with a dot, and all
-    /// that is below.
+    /// Records the files that instruct other programs: by name, at the top of a workspace or in a dot folder there, and
+    /// those below them, [`DEEPEST`] levels deep.
     fn note_orders(&mut self, root: &Path) {
         let is_order = |path: &Path| {
             let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
@@ -158,14 +159,14 @@ impl Obeyed {
     }
 }
 
-/// So many entries of a workspace's top are looked at.
+/// Entries examined at the top of a workspace.
 const TOP: usize = 20_000;
-/// What an editor writes whenever somebody looks at another file.
+/// Editors write this file whenever another file is viewed.
 const WRITTEN_BY_ITSELF: &str = ".idea/workspace.xml";
-/// How deep folders with orders are looked into.
+/// Depth to which folders with instructions are searched.
 const DEEPEST: usize = 4;
 
-/// So many bytes of a file are compared.
+/// Bytes of a file that are compared.
 const READ: u64 = 1 << 20;
 
 /// The first bytes of a regular file.
@@ -182,10 +183,10 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Whether a line has git start a program.
+/// Tests whether a line makes git start a program.
 type Starts = fn(&[u8]) -> bool;
 
-/// Where git keeps what it is still to do, and which lines there have it start a program.
+/// Files with git's pending steps, and a test for lines there that make it start a program.
 const WAITING: [(&str, Starts); 4] = [
     ("rebase-merge/git-rebase-todo", runs),
     ("sequencer/todo", runs),
@@ -197,7 +198,7 @@ const WAITING: [(&str, Starts); 4] = [
     }),
 ];
 
-/// Whether git merges in this way itself; for another name it starts a program of it.
+/// Returns whether git implements this merge strategy itself; for any other name it starts a program.
 fn is_gits_strategy(name: &[u8]) -> bool {
     matches!(
         name.trim_ascii(),
@@ -205,7 +206,7 @@ fn is_gits_strategy(name: &[u8]) -> bool {
     )
 }
 
-/// Whether a step of a rebase starts a program.
+/// Returns whether a rebase step starts a program.
 fn runs(step: &[u8]) -> bool {
     let word = step.split(u8::is_ascii_whitespace).find(|word| !word.is_empty());
     matches!(word, Some(b"exec" | b"x"))
@@ -254,7 +255,7 @@ mod tests {
         }
         std::fs::write(git.join("modules/one/hooks/update"), "evil\n").unwrap();
         assert_eq!(changed(), [git.join("modules/one/hooks/update")]);
-        // A rebase that waits is no news; one that would run something is.
+        // A rebase in progress is not reported; one that would run a program is.
         std::fs::create_dir(git.join("rebase-merge")).unwrap();
         let steps = git.join("rebase-merge/git-rebase-todo");
         std::fs::write(&steps, "pick 1234567 One\n").unwrap();
@@ -276,7 +277,7 @@ mod tests {
             std::fs::write(&file, evil).unwrap();
             assert_eq!(changed(), [file]);
         }
-        // What is hidden is told, too.
+        // Hidden files are reported, too.
         std::fs::write(git.join("modules/libs/HEAD"), "").unwrap();
         assert!(changed().contains(&git.join("modules/libs/far/two/config")));
         for number in 0..ENTRIES {
@@ -285,7 +286,8 @@ mod tests {
         assert!(changed().contains(&git.join("hooks")));
     }
 
-    /// `git status` of the whole looks into each submodule, and so runs what the settings there name.
+    /// `git status` of the whole repository enters each submodule, and so runs the programs that the settings there
+    /// name.
     #[test]
     fn what_leads_to_a_submodules_repository_is_watched() {
         let folder = tempfile::tempdir().unwrap();
@@ -327,7 +329,7 @@ mod tests {
         let before = Obeyed::of(&base);
         std::fs::write(&orders, "Be evil.").unwrap();
         let mut now = Obeyed::of(&base);
-        // As it is with what is written through a mapping of pages that were written before.
+        // As after writing through a mapping of pages that were already dirty.
         let times = now.0.get_mut(&orders).unwrap();
         times.stamp = before.0[&orders].stamp;
         times.target = before.0[&orders].target;

@@ -1,5 +1,5 @@
-//! What the user's own programs get that run outside of the sandbox: nothing that a command in it could have changed decides what is
-//! started.
+//! Programs of the user that run outside the sandbox: nothing that a sandboxed command could have changed decides what
+//! is started.
 
 use crate::owned::on_the_way;
 use crate::sandbox::Sandbox;
@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Variables by which interpreters, linkers and browsers' launchers are told what else to run.
+/// Variables that make interpreters, linkers and browser launchers run other code.
 const STARTS_CODE: [&str; 22] = [
     "BASH_ENV",
     "BROWSER",
@@ -37,10 +37,10 @@ const STARTS_CODE: [&str; 22] = [
     "RUBYOPT",
 ];
 
-/// Where such programs start, and what they are told.
+/// The search path and environment of such programs.
 pub struct Outside {
     context: ToolContext,
-    /// The one in which a command may write the most.
+    /// The sandbox with the most writable folders.
     sandbox: Sandbox,
     /// Folders in which earlier commands may have left anything.
     open: Vec<PathBuf>,
@@ -48,7 +48,7 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Of a session with these options.
+    /// Creates the environment for a session with these options.
     pub fn new(options: &Options) -> Self {
         Outside::beside(options, TEMPORARY.map(PathBuf::from).into())
     }
@@ -69,7 +69,7 @@ impl Outside {
         });
         let mut path = outside.context.safe_path();
         if path.is_empty() {
-            // With none at all, programs are looked for where one starts.
+            // Without `PATH`, programs would be searched in the working directory.
             path = PATH.into();
         }
         environment.push(("PATH".into(), path));
@@ -77,16 +77,17 @@ impl Outside {
         outside
     }
 
-    /// The session's environment without secrets, without folders of `PATH` that commands can put programs into, and without variables
-    /// that start code which commands can change.
+    /// The session's environment without secrets, without `PATH` folders into which commands can write programs, and
+    /// without variables that load code which commands can change.
     pub fn environment(&self) -> &[(OsString, OsString)] {
         &self.environment
     }
 
-    /// The program of this name, as that `PATH` has it; what has a `/` in it is a path already, and what is not found is left as it is.
+    /// Finds a program in that `PATH`. A name with a `/` is a path already, and a name that is not found is returned as
+    /// it is.
     ///
     /// # Errors
-    /// Where it is found only by links that lead to where commands write.
+    /// If it is found only through links that lead to places where commands can write.
     pub fn program(&self, name: &str) -> Result<PathBuf, String> {
         let mut changeable = None;
         if !name.contains('/') {
@@ -110,14 +111,14 @@ impl Outside {
         }
     }
 
-    /// An empty folder of this name, which stays: no command in the sandbox can put anything there.
+    /// Returns an empty, permanent folder of this name, in which no sandboxed command can put anything.
     ///
     /// # Errors
     /// Says why there is no place for it.
     pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
         self.context.within_private(|private| {
             let folder = private.join(name);
-            // Without one of its own, `npx` takes packages from folders further up.
+            // Without its own `node_modules`, `npx` uses packages from parent folders.
             for folder in [&folder, &folder.join("node_modules")] {
                 match std::fs::create_dir(folder) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -129,7 +130,8 @@ impl Outside {
         })
     }
 
-    /// Whether a command in the sandbox, of this session or an earlier one, can have changed what is there, or a link on the way.
+    /// Returns whether a sandboxed command, of this session or an earlier one, can have changed this path or a link on
+    /// the way.
     fn is_changeable(&self, path: &Path) -> bool {
         let mut places = on_the_way(path);
         places.extend(path.canonicalize());
@@ -138,10 +140,10 @@ impl Outside {
         places.iter().any(|place| self.sandbox.writes(place) || is_open(place))
     }
 
-    /// Whether a path for which that holds stands in the value of a variable.
+    /// Returns whether the value of a variable contains such a path.
     fn names_changeable(&self, value: &OsStr) -> bool {
         let bytes = value.as_bytes();
-        // In lists, in options such as `--require=…` and `-javaagent:…`, in quotes; paths may have spaces in them.
+        // In lists, in options such as `--require=…` and `-javaagent:…`, in quotes; paths may contain spaces.
         let part = |separators: &'static [u8]| bytes.split(|byte| separators.contains(byte));
         part(b":=,;'\"").chain(part(b" \t\n:=,;'\"")).any(|part| {
             let part = part.trim_ascii();
@@ -160,7 +162,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    /// Options of a session in a folder `work`, whose programs are in the folders `bin` and `work/bin` beside; `cache` is the user's.
+    /// Options of a session in a folder `work`, with programs in the folders `bin` and `work/bin`; `cache` belongs to
+    /// the user.
     fn options(folder: &Path) -> Options {
         for inner in ["work/bin", "bin", "cache"] {
             std::fs::create_dir_all(folder.join(inner)).unwrap();
@@ -178,7 +181,7 @@ mod tests {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// What programs get in a session with these options; the tests themselves are in a folder that is open to earlier commands.
+    /// The outside environment for these options; the tests' own folder counts as open to earlier commands.
     fn outside(options: &Options) -> Outside {
         Outside::beside(options, vec![PathBuf::from("/tmp/earlier")])
     }

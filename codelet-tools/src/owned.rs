@@ -1,5 +1,5 @@
-//! What lies in the workspace and is not the workspace's: git's own files, Codelet's settings, and where the workspace is
-//! the user's home, or holds it, the files there that shells and other programs obey.
+//! Files in the workspace that do not belong to it: git's own files, Codelet's settings and, if the workspace is or
+//! contains the user's home, the files there that shells and other programs obey.
 
 use crate::committed::Committed;
 use crate::git;
@@ -12,26 +12,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Files and folders among which the other names of a file are looked for.
+/// Files and folders that are searched for a file's other names.
 const LOOKED_AT: usize = 200_000;
 
-/// Says of each place whose it is.
+/// Decides to whom a path belongs.
 pub(crate) struct Owned {
     root: PathBuf,
-    /// Folders that may be changed as the workspace is.
+    /// Folders that may be changed like the workspace.
     added: Vec<PathBuf>,
-    /// Codelet's settings, by every name that leads there.
+    /// Codelet's settings, by every path that leads there.
     settings: Vec<PathBuf>,
-    /// The home, if the workspace holds it.
+    /// The home, if the workspace contains it.
     home: Option<PathBuf>,
-    /// What is kept of such a home beside its dot files: what they lead to, where they are links, and where its programs are.
+    /// Further protected paths of such a home: the targets of dot files that are links, and its program folders.
     dotted: Vec<PathBuf>,
-    /// Where commits of the workspace are kept, if not in it.
+    /// The location of the workspace's commits, if outside it.
     pub committed: Committed,
 }
 
 impl Owned {
-    /// In this workspace, which is named without links.
+    /// Creates the rules for this workspace, whose path has no links.
     pub(crate) fn new(root: &Path, home: Option<&Path>, settings: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let home = home.map(real);
@@ -51,14 +51,14 @@ impl Owned {
         }
     }
 
-    /// These folders, which are named without links, may be changed as the workspace is, with the same exceptions.
+    /// Lets these folders, whose paths have no links, be changed like the workspace, with the same exceptions.
     pub(crate) fn with(mut self, added: &[PathBuf]) -> Self {
         self.added = added.to_vec();
         self
     }
 
-    /// The folders of this `PATH` that lie in a home which is the workspace, or lies in it, are kept as its dot files are, also those that
-    /// are not there yet: whatever is put there runs by its name.
+    /// Protects the folders of this `PATH` that are in a home inside the workspace like its dot files, even if they do
+    /// not exist yet: any program put there can be run by name.
     pub(crate) fn keeping_programs(mut self, path: &OsStr) -> Self {
         if let Some(home) = &self.home {
             let folders = std::env::split_paths(path).filter_map(|folder| as_it_would_be(&folder));
@@ -68,18 +68,18 @@ impl Owned {
         self
     }
 
-    /// The workspace, and the folders that were added to it.
+    /// The workspace and the folders that were added to it.
     fn roots(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.root).chain(&self.added)
     }
 
-    /// Whose a resolved place is; `None` where it is the workspace's, or the user's like any other.
+    /// Returns the owner of a resolved path; `None` if it belongs to the workspace, or is an ordinary file of the user.
     pub(crate) fn owner(&self, path: &Path) -> Option<Owner> {
         self.by_name(path).or_else(|| self.by_another_name(path, LOOKED_AT))
     }
 
-    /// Whose a file is by one of its other names (hard links): what is written in place is written under all of them. Only
-    /// where something may be kept they are looked for; a name elsewhere, as in the store of a package manager, says nothing.
+    /// Finds the owner of a file by its other hard links, since writing in place changes it under all names. Searches
+    /// only places that may hold protected files; a name elsewhere, as in a package manager's store, does not matter.
     fn by_another_name(&self, path: &Path, most: usize) -> Option<Owner> {
         let file = path.symlink_metadata().ok().filter(|file| file.is_file())?;
         let mut others = file.nlink().saturating_sub(1);
@@ -98,7 +98,7 @@ impl Owned {
             }
             let Ok(found) = place.symlink_metadata() else { continue };
             if found.is_dir() {
-                // Folder by folder, from the top: most of what is kept lies there.
+                // Breadth first: most protected files are near the top.
                 let entries = place.read_dir().into_iter().flatten().flatten();
                 waiting.extend(entries.take(most).map(|entry| entry.path()));
             } else if (found.dev(), found.ino()) == (file.dev(), file.ino()) && place != path {
@@ -114,13 +114,13 @@ impl Owned {
         None
     }
 
-    /// Whether the workspace holds the user's home.
+    /// Returns whether the workspace contains the user's home.
     pub(crate) fn holds_home(&self) -> bool {
         self.home.is_some()
     }
 
-    /// Whether a resolved place is, or lies in, what begins with a dot in such a home, or is what that leads to. A repository there is
-    /// the workspace's.
+    /// Returns whether a resolved path is in a dot file or dot folder of such a home, or in the target of one. A
+    /// repository there belongs to the workspace.
     pub(crate) fn is_of_home(&self, path: &Path) -> bool {
         let below = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let first = below.and_then(|below| below.iter().next());
@@ -140,11 +140,11 @@ impl Owned {
         }
     }
 
-    /// Who obeys what stands at a place, by its name, or by the name of a link that leads there.
+    /// Finds who obeys the file at a path, by its name or by that of a link that leads there.
     fn obeyed(&self, path: &Path) -> Option<Owner> {
         let below = |path: &Path| path::below(self.roots(), path).to_string_lossy().into_owned();
         orders::obeys(&below(path)).or_else(|| {
-            // Links farther down are not looked for.
+            // Links deeper down are not searched.
             let top: Vec<PathBuf> = self.roots().flat_map(|root| git::entries(root)).collect();
             let is_dotted = |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
             let folders = top.iter().filter(is_dotted).filter(|path| !path.is_symlink());
@@ -158,14 +158,15 @@ impl Owned {
         })
     }
 
-    /// Whether something of the workspace is kept from commands.
+    /// Returns whether part of the workspace is protected from commands.
     pub(crate) fn parts_workspace(&self) -> bool {
         self.is_parted(&self.root)
     }
 
-    /// What commands may write to of the workspace: all of it, or where something in it is kept from them, what lies beside
-    /// that. The kernel's rules only permit, so a folder in which something is kept is not permitted itself. And where commits
-    /// of it are kept: that was found out when the session began, before any command could say otherwise.
+    /// The parts of the workspace that commands may write to: all of it or, if something in it is protected, everything
+    /// beside that. The kernel's rules only permit, so a folder that contains something protected is not permitted
+    /// itself. Includes the place where commits are stored, as determined at the start of the session, before any
+    /// command could change it.
     pub(crate) fn writable(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for folder in self.committed.writable.iter().chain(self.roots()) {
@@ -174,14 +175,14 @@ impl Owned {
         found
     }
 
-    /// The same of another folder that commands may write to.
+    /// The writable parts of another folder.
     pub(crate) fn writable_of(&self, folder: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
         self.collect(folder, &mut found);
         found
     }
 
-    /// What is kept from commands wherever it lies.
+    /// Paths that are protected wherever they are.
     fn kept(&self) -> impl Iterator<Item = &PathBuf> {
         self.settings.iter().chain(&self.dotted)
     }
@@ -201,7 +202,7 @@ impl Owned {
         }
         let is_home = self.home.as_deref() == Some(path);
         for entry in path.read_dir().into_iter().flatten().flatten() {
-            // A link would permit what it leads to. What git obeys is watched, as in every repository.
+            // A link would permit its target. Files that git obeys are watched instead, as in every repository.
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             let name = entry.file_name();
             let is_kept = is_home && name.as_bytes().starts_with(b".") && name != ".git";
@@ -212,17 +213,17 @@ impl Owned {
     }
 }
 
-/// The name without links that a folder has, or would have if it were made.
+/// The resolved path of a folder, or the one that it would have if created.
 fn as_it_would_be(folder: &Path) -> Option<PathBuf> {
     let mut above = folder.ancestors();
     let (there, real) = above.find_map(|above| Some((above, above.canonicalize().ok()?)))?;
     Some(real.join(folder.strip_prefix(there).ok()?))
 }
 
-/// Every name on the way to a place, link by link: those of the links, and what they lead to, whether or not it is there now.
-/// Whoever can change one of them decides what is found in the end.
+/// All paths on the way to a place: those of links and of their targets, whether or not they exist. Anyone who can
+/// change one of them decides where the path leads.
 pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
-    /// Links that are followed, as many as the kernel follows.
+    /// Links that are followed, as in the kernel.
     const LINKS: usize = 40;
     let mut names = Vec::new();
     let mut waiting = pieces(path);
@@ -251,7 +252,7 @@ pub(crate) fn on_the_way(path: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// What the dot files of a home lead to, and those of its folders in which programs look for settings.
+/// The targets of a home's dot files, and of the links in its folders where programs look for settings.
 pub(crate) fn dotted_targets(home: &Path) -> Vec<PathBuf> {
     let is_dotted = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
     let dotted: Vec<PathBuf> = git::entries(home).filter(is_dotted).collect();
@@ -290,7 +291,7 @@ mod tests {
         let writable = owned.writable();
         assert!(writable.contains(&home.join("rust/src")) && !writable.iter().any(|folder| none.starts_with(folder)));
         assert!(writable.contains(&home.join("go/src")) && !writable.iter().any(|folder| bin.starts_with(folder)));
-        // In a workspace within a home it is the workspace's own.
+        // In a workspace inside the home, the folder belongs to the workspace.
         let go = home.join("go");
         assert_eq!(
             Owned::new(&go, Some(&home), &[])
@@ -336,7 +337,7 @@ mod tests {
             assert_eq!(owned.owner(&home.join(name)), owner, "{name}");
         }
         assert_eq!(names(owned.writable(), &home), [".git", "notes", "todo.txt"]);
-        // The same from above.
+        // The same for a workspace above the home.
         let above = home.parent().unwrap();
         let owned = Owned::new(above, Some(&home), &settings);
         assert_eq!(owned.owner(&home.join(".bashrc")), Some(Owner::Home));
@@ -354,10 +355,10 @@ mod tests {
         }
         let writable = |settings: &Path| names(Owned::new(&work, None, &[settings.to_owned()]).writable(), &work);
         assert_eq!(writable(&base.join("none")), [""]);
-        // Nothing stands there now, and a command could put something there.
+        // Nothing exists there now, and a command could create it.
         symlink("../../dotfiles/codelet", config.join("codelet")).unwrap();
         assert_eq!(writable(&config.join("codelet")), ["conf", "src"]);
-        // Through a link in the workspace, which a command could lead elsewhere.
+        // Through a link in the workspace, which a command could redirect.
         symlink(base.join("real"), work.join("conf/codelet")).unwrap();
         std::fs::remove_file(config.join("codelet")).unwrap();
         symlink(work.join("conf/codelet"), config.join("codelet")).unwrap();
@@ -403,7 +404,7 @@ mod tests {
         ] {
             assert_eq!(owned.owner(&notes.join(name)), owner, "{name}");
         }
-        // A workspace is not kept from itself by where it lies.
+        // The location of a workspace does not protect it from itself.
         let inner = notes.join(".claude/plugin");
         std::fs::create_dir_all(&inner).unwrap();
         let owned = Owned::new(&inner, Some(&home), &[]);
@@ -432,10 +433,10 @@ mod tests {
             let owned = Owned::new(&notes, Some(&home), &[home.join(".config/codelet")]);
             assert_eq!(owned.owner(&notes.join(another)), owner, "{name}");
         }
-        // In a home that is the workspace, dot files are kept by such names as by links.
+        // In a home that is the workspace, hard links of dot files are protected like links.
         let owned = Owned::new(&home, Some(&home), &[]);
         assert_eq!(owned.owner(&notes.join("g")), Some(Owner::Home));
-        // Whoever cannot look through all of it asks.
+        // If the search is incomplete, the user is asked.
         let owned = Owned::new(&notes, Some(&home), &[]);
         assert!(owned.by_another_name(&notes.join("sub/e.js"), 1).is_some());
     }

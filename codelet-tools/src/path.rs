@@ -1,4 +1,4 @@
-//! Names of files as a model writes them, resolved through every link before anybody judges them.
+//! File names as a model writes them, resolved through all links before they are judged.
 
 use codelet_agent::spelling;
 use icu_normalizer::ComposingNormalizerBorrowed;
@@ -9,40 +9,40 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Links on the way to one file (as the kernel counts them on Linux).
+/// Links followed on the way to a file (as on Linux).
 const LINKS: usize = 40;
-/// Longest name that is looked at, in bytes (as `PATH_MAX` on Linux).
+/// Longest name that is accepted, in bytes (`PATH_MAX` on Linux).
 const LONGEST: usize = 4096;
-/// Names of a folder among which one is looked for that reads alike.
+/// Entries of a folder that are searched for a lookalike.
 const ENTRIES: usize = 20_000;
-/// Names that are remembered between being judged and being used.
+/// Names that are remembered between the permission check and their use.
 const REMEMBERED: usize = 1024;
 
-/// Where a name leads.
+/// The place that a name leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     /// Absolute, without links, `.` or `..`.
     pub path: PathBuf,
-    /// Whether that is the workspace, a folder that was added to it, or in one of them.
+    /// True if that is in the workspace, or in a folder that was added to it.
     pub is_inside: bool,
 }
 
 /// Resolves names against a workspace.
 pub(crate) struct Paths {
     root: PathBuf,
-    /// Folders that may be used as the workspace is.
+    /// Folders that may be used like the workspace.
     added: Vec<PathBuf>,
     directory: PathBuf,
     home: Option<PathBuf>,
-    /// Whether a place outside may be used that was not judged.
+    /// True if places outside may be used without a permission check.
     is_free: Arc<AtomicBool>,
     judged: Mutex<VecDeque<(String, Place)>>,
 }
 
 impl Paths {
-    /// Names without a slash in front are relative to `directory`.
+    /// Relative names are resolved against `directory`.
     pub(crate) fn new(root: &Path, directory: &Path, home: Option<&Path>, is_free: bool) -> Self {
-        // What is not there yet has no links in it.
+        // A path that does not exist yet has no links in it.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Paths {
             root: real(root),
@@ -54,7 +54,8 @@ impl Paths {
         }
     }
 
-    /// The same places, also where links were turned since, with nothing judged yet. What is free here is free there.
+    /// Creates another one with the same folders, even if links have changed since, and with no names judged yet. Both
+    /// share `is_free`.
     pub(crate) fn another(&self) -> Self {
         Paths {
             root: self.root.clone(),
@@ -66,23 +67,23 @@ impl Paths {
         }
     }
 
-    /// These folders, which are named without links, may be used as the workspace is.
+    /// Lets these folders, whose paths have no links, be used like the workspace.
     pub(crate) fn with(mut self, added: &[PathBuf]) -> Self {
         self.added = added.to_vec();
         self
     }
 
-    /// The workspace, and the folders that were added to it.
+    /// The workspace and the folders that were added to it.
     pub(crate) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.root).chain(&self.added)
     }
 
-    /// A path from the workspace on, or from the folder on that was added and holds it.
+    /// The path relative to the workspace, or to the added folder that contains it.
     pub(crate) fn below<'a>(&self, path: &'a Path) -> &'a Path {
         below(self.roots(), path)
     }
 
-    /// Whether a place outside may be used that was not judged, from now on.
+    /// Sets whether places outside may be used without a permission check.
     pub(crate) fn free(&self, is_free: bool) {
         self.is_free.store(is_free, Ordering::Relaxed);
     }
@@ -92,12 +93,12 @@ impl Paths {
         &self.root
     }
 
-    /// Where relative names begin.
+    /// The folder that relative names are resolved against.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// A path as it is shown: relative to the directory where it lies in it.
+    /// The path for display: relative if it is in the directory.
     pub(crate) fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.directory) {
             Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
@@ -106,10 +107,10 @@ impl Paths {
         }
     }
 
-    /// Resolves a name and remembers where it led, so that [`judged`](Self::judged) uses the very place that was judged.
+    /// Resolves a name and remembers the result, so that [`judged`](Self::judged) uses the very place that was judged.
     ///
     /// # Errors
-    /// When the name leads nowhere.
+    /// If the name cannot be resolved.
     pub(crate) fn judge(&self, name: &str) -> Result<Place, String> {
         let place = self.resolve(name)?;
         let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,10 +121,10 @@ impl Paths {
         Ok(place)
     }
 
-    /// The place that was judged under this name. A link that was turned in the meantime changes nothing.
+    /// Returns the place that was judged under this name. A link that has changed meanwhile makes no difference.
     ///
     /// # Errors
-    /// When the name leads nowhere, or led to several places while it was judged.
+    /// If the name cannot be resolved, or led to several places while it was judged.
     pub(crate) fn judged(&self, name: &str) -> Result<Place, String> {
         let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = judged.iter().filter(|(other, _)| other == name).map(|(_, place)| place);
@@ -145,17 +146,19 @@ impl Paths {
         }
     }
 
-    /// Where a name leads, through all links. What does not exist lies in what exists of the folders above it.
+    /// Resolves a name through all links. A path that does not exist is resolved from the last of its folders that
+    /// does.
     ///
     /// # Errors
-    /// When links lead in a circle, or a folder on the way may not be looked into.
+    /// If links form a loop, or a folder on the way cannot be read.
     pub(crate) fn resolve(&self, name: &str) -> Result<Place, String> {
         let (path, _) = self.real(&self.expand(name)?)?;
         let is_inside = self.roots().any(|root| path.starts_with(root));
         Ok(Place { path, is_inside })
     }
 
-    /// The path that a name was taken for, with its unusual spaces escaped, where that is not what it says.
+    /// Returns the existing path that was used instead of a lookalike name, with unusual spaces escaped; `None` if the
+    /// name matched exactly.
     pub(crate) fn alike(&self, name: &str) -> Option<String> {
         let (path, is_alike) = self.real(&self.expand(name).ok()?).ok()?;
         let shown = path.strip_prefix(&self.directory).unwrap_or(&path);
@@ -170,7 +173,7 @@ impl Paths {
             return Err("this is not a valid path".to_owned());
         }
         if let Some(name) = spelling::read(name) {
-            // A byte of zero ends a name early for the system.
+            // The system ends a name at a NUL byte.
             return match name.as_encoded_bytes().contains(&0) || name.is_empty() {
                 true => Err("this is not a valid path".to_owned()),
                 false => Ok(self.directory.join(name)),
@@ -186,7 +189,7 @@ impl Paths {
         }
     }
 
-    /// The place, and whether a name on the way was taken for the one that [reads alike](lookalike).
+    /// Resolves a path; also returns whether a component was replaced by one that [reads alike](lookalike).
     fn real(&self, path: &Path) -> Result<(PathBuf, bool), String> {
         let mut open: Vec<OsString> = pieces(path);
         let mut real = PathBuf::from("/");
@@ -194,7 +197,7 @@ impl Paths {
         let mut is_alike = false;
         while let Some(piece) = open.pop() {
             if piece == ".." {
-                // What stands before it has no links left, so its parent is the folder above.
+                // The path so far has no links, so its parent is the folder above.
                 real.pop();
                 continue;
             }
@@ -230,15 +233,14 @@ impl Paths {
     }
 }
 
-/// A path from the first of these folders on that holds it; else the whole path.
+/// The path relative to the first of these folders that contains it, or else the whole path.
 pub(crate) fn below(roots: impl IntoIterator<Item = impl AsRef<Path>>, path: &Path) -> &Path {
     let mut found = roots.into_iter().filter_map(|root| path.strip_prefix(root).ok());
     found.next().unwrap_or(path)
 }
 
-/// The one name in a folder that a reader cannot tell from this one: its spaces do not break (U+00A0, U+202F), its quotes are curly,
-/// or its accents are written as signs of their own, and it is the same besides. Files of macOS have such names, and models
-/// write others.
+/// Finds the only name in a folder that looks the same: one that differs only in non-breaking spaces (U+00A0, U+202F),
+/// curly quotes, or decomposed accents. Files of macOS have such names, and models write others.
 fn lookalike(folder: &Path, name: &OsStr) -> Option<OsString> {
     let read = |name: &OsStr| name.to_str().filter(|name| !is_plain(name)).map(legible);
     let wanted = read(name)?;
@@ -249,13 +251,13 @@ fn lookalike(folder: &Path, name: &OsStr) -> Option<OsString> {
     alike.next().is_none().then_some(found)
 }
 
-/// Whether a name can be written in one way only.
+/// Returns whether a name has no lookalikes.
 fn is_plain(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii() && !matches!(byte, b' ' | b'\''))
 }
 
-/// A name in the signs of a keyboard, as far as they read alike.
+/// Replaces the characters of a name by the keyboard characters that look the same.
 fn legible(name: &str) -> String {
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(name);
     let signs = composed.chars().map(|c| match c {
@@ -266,7 +268,7 @@ fn legible(name: &str) -> String {
     signs.collect()
 }
 
-/// The pieces of a path, the last one first.
+/// The components of a path, last one first.
 pub(crate) fn pieces(path: &Path) -> Vec<OsString> {
     let mut pieces: Vec<OsString> = path
         .components()
@@ -293,7 +295,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// A workspace with links in every direction, beside a folder that is none of its business.
+    /// A workspace with links in every direction, beside an unrelated folder.
     fn maze() -> (tempfile::TempDir, Paths) {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -324,7 +326,7 @@ mod tests {
             ("..", "work", true),
             ("../..", "", false),
             ("out/secret", "other/secret", false),
-            // The parent of what a link leads to, not of the link.
+            // The parent of the link's target, not of the link.
             ("out/../work/a", "work/a", true),
             ("../abs/deep/..", "other", false),
             ("../dangling", "other/new", false),
@@ -358,7 +360,7 @@ mod tests {
         fs::remove_file(root.join("a/in")).unwrap();
         symlink("../../other", root.join("a/in")).unwrap();
         assert_eq!(paths.judged("in").unwrap(), judged);
-        // Not judged again: outside is out of bounds.
+        // Not judged again: the place outside is refused.
         assert!(paths.judged("in").unwrap_err().contains("outside the workspace"));
     }
 
@@ -401,7 +403,7 @@ mod tests {
                 true,
             ),
             ("to it", "a/caf\u{e9}.md", true),
-            // What is there is meant, and nothing is guessed between two.
+            // An exact match wins, and there is no guess between two.
             ("two x", "a/two x", false),
             ("two\u{a0}x", "a/two\u{a0}x", false),
             ("one y z", "a/one y z", false),
@@ -419,7 +421,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever a name is made of, it is inside exactly if the kernel would say so.
+        /// A name of any components is inside exactly if the kernel resolves it inside.
         #[test]
         fn no_name_escapes(names in prop::collection::vec(prop::sample::select(vec![
             "a", "b", "in", "out", "..", ".", "file", "abs", "top", "dangling", "deep", "new", "secret", "loop1", "~", "work", "other",
@@ -428,7 +430,7 @@ mod tests {
             let name = names.join("/");
             let Ok(place) = paths.resolve(&name) else { return Ok(()) };
             prop_assert_eq!(place.is_inside, place.path.starts_with(paths.root()));
-            // The kernel's answer, where it has one.
+            // The kernel's answer, if it has one.
             let asked = match name.strip_prefix('~') {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => folder.path().join("home").join(rest.trim_start_matches('/')),
                 _ => paths.directory().join(&name),

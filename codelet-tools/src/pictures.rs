@@ -1,4 +1,4 @@
-//! Pictures: how large a file of one may be, how it is sent, and those that a prompt mentions.
+//! Images: size limits, their encoding for a request, and those that a prompt mentions.
 
 use crate::files;
 use crate::text::counted;
@@ -12,19 +12,18 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest picture, in bytes of its file: base64 makes four bytes of three.
+/// Largest image file, in bytes: base64 turns three bytes into four.
 pub(crate) const LARGEST: u64 = (PICTURE / 4 * 3) as u64;
-/// The most pictures of one prompt, and the most bytes of them together: what vendors take in one request, with room for
-/// the conversation.
+/// Images in one prompt, and their total size in bytes: the providers' limits for a request, with room for the
+/// conversation.
 const MOST: usize = 20;
 const ALTOGETHER: u64 = 9_000_000;
-/// Endings by which people know a picture: somebody who mentions such a file wants it to be seen. The last ones are of
-/// forms that no model takes.
+/// File extensions of images: a prompt that mentions such a file wants it to be seen. No model accepts the last ones.
 const ENDINGS: [&str; 11] = [
     "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "heic", "heif", "avif",
 ];
 
-/// The picture as it is sent.
+/// The image as it is sent.
 pub(crate) fn image(bytes: &[u8], media_type: &str) -> Image {
     Image {
         media_type: Arc::from(media_type),
@@ -34,7 +33,7 @@ pub(crate) fn image(bytes: &[u8], media_type: &str) -> Image {
     }
 }
 
-/// Why a picture of this size is not sent; `None` where it is.
+/// Explains why an image of this size is not sent; `None` if it is.
 pub(crate) fn too_large(size: u64) -> Option<String> {
     (size > LARGEST).then(|| {
         format!(
@@ -51,30 +50,30 @@ fn too_many() -> String {
     )
 }
 
-/// The pictures that a prompt mentions.
+/// The images that a prompt mentions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mentioned {
-    /// Those that can be sent, in the order of the prompt, each once.
+    /// Those that can be sent, in the order of the prompt, without duplicates.
     pub pictures: Vec<Picture>,
-    /// Why others cannot be, a fragment each that begins with the file.
+    /// The reasons why others cannot be sent, each a fragment that begins with the file.
     pub troubles: Vec<String>,
 }
 
-/// A picture that a prompt mentions.
+/// An image that a prompt mentions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
-    /// The file as it is written in the prompt.
+    /// The file's name as written in the prompt.
     pub name: String,
     /// Its size, in bytes.
     pub bytes: u64,
-    /// The picture.
+    /// The image.
     pub image: Image,
 }
 
-/// The pictures of a prompt that came as base64. What each is, its bytes say.
+/// Decodes the images of a prompt from base64. The format is detected from the bytes.
 ///
 /// # Errors
-/// When one cannot be sent, or there are too many.
+/// If one cannot be sent, or there are too many.
 pub fn from_base64<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Vec<Image>, String> {
     let (mut images, mut altogether) = (Vec::new(), 0);
     for data in all {
@@ -96,8 +95,8 @@ pub fn from_base64<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Vec<Ima
     Ok(images)
 }
 
-/// Looks for the pictures that a prompt mentions behind an `@`: relative names begin at `directory`, `~` at `home`. What
-/// a file is, its bytes say. Files that are no pictures, and names that nobody would take for one, stay words.
+/// Finds the images that a prompt mentions with an `@`: relative names are resolved against `directory`, `~` is `home`.
+/// The format is detected from the bytes. Files that are not images, and names that do not look like one, stay text.
 pub fn mentioned(prompt: &str, directory: &Path, home: Option<&Path>) -> Mentioned {
     let mut looked = Looked {
         found: Mentioned::default(),
@@ -115,7 +114,7 @@ pub fn mentioned(prompt: &str, directory: &Path, home: Option<&Path>) -> Mention
 
 struct Looked {
     found: Mentioned,
-    /// Files that were looked at, by their true names.
+    /// The resolved paths of files already examined.
     seen: Vec<PathBuf>,
     bytes: u64,
 }
@@ -165,7 +164,7 @@ impl Looked {
                 .read_to_end(&mut bytes)
                 .map_err(|error| files::reason(&error))?;
         }
-        // A file may have grown since it was opened.
+        // The file may have grown since it was opened.
         let size = metadata.len().max(bytes.len() as u64);
         if let Some(why) = too_large(size) {
             return Err(format!(
@@ -189,7 +188,7 @@ impl Looked {
     }
 }
 
-/// The file as it is written, without what belongs to the sentence.
+/// The file's name as written, without punctuation of the sentence.
 fn shown(mention: Mention<'_>) -> String {
     let path = mention.paths().last().unwrap_or_default();
     codelet_agent::spelling::spell(path.as_os_str())

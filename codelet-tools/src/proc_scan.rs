@@ -5,16 +5,15 @@ use rustix::process;
 use std::fs::File;
 use std::io::Read;
 
-/// Longest environment that is searched for the mark, in bytes (the most that Linux lets a program start with is
-/// larger, but the mark stands first).
+/// Bytes of an environment that are searched for the mark (Linux allows larger ones, but the mark comes first).
 const ENVIRONMENT: u64 = 256 * 1024;
 
-/// The number of this process.
+/// The PID of this process.
 pub(crate) fn own() -> i32 {
     process::getpid().as_raw_nonzero().get()
 }
 
-/// A process as it is listed, alive or dead and not yet waited for.
+/// A process as listed, alive or a zombie.
 pub(crate) struct Process {
     pub pid: i32,
     pub name: String,
@@ -22,18 +21,18 @@ pub(crate) struct Process {
     pub parent: i32,
     pub group: i32,
     pub session: i32,
-    /// In ticks since the machine started.
+    /// In clock ticks since boot.
     pub started: u64,
 }
 
-/// The children of this process, adopted ones too; `None` where that is not certain.
+/// The children of this process, including adopted ones; `None` if the list is not reliable.
 pub(crate) fn children() -> Option<Vec<i32>> {
-    // A thread that ends hands its children to another, which may have been looked at already.
+    // A thread that exits hands its children to another one, which may have been read already.
     let once = children_listed()?;
     children_listed().filter(|again| *again == once)
 }
 
-/// The children as listed, thread by thread; `None` where the kernel lists none.
+/// The children as listed, thread by thread; `None` if the kernel provides no list.
 pub(crate) fn children_listed() -> Option<Vec<i32>> {
     let mut children = Vec::new();
     for thread in std::fs::read_dir("/proc/self/task").ok()? {
@@ -46,7 +45,7 @@ pub(crate) fn children_listed() -> Option<Vec<i32>> {
     Some(children)
 }
 
-/// All that are.
+/// All processes.
 pub(crate) fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -57,9 +56,9 @@ pub(crate) fn processes() -> Vec<Process> {
         .collect()
 }
 
-/// The one with this number, if there is one.
+/// Reads the process with this PID, if it exists.
 pub(crate) fn read_process(pid: i32) -> Option<Process> {
-    // The name is in brackets and may contain anything, brackets too, and half a character.
+    // The name is in parentheses and may contain anything, including parentheses and invalid UTF-8.
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (head, tail) = stat.rsplit_once(')')?;
@@ -78,7 +77,7 @@ pub(crate) fn read_process(pid: i32) -> Option<Process> {
     })
 }
 
-/// A name that says nothing but itself, on one line.
+/// Replaces control and invisible characters in a name, so that it stays on one line.
 fn seen(name: &str) -> String {
     let plain = |c: char| {
         if c.is_control() || unseen::hides(c) {
@@ -90,17 +89,17 @@ fn seen(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Whether it is this very program: a child that is about to become another.
+/// Returns whether it runs this very program: a child that has not called exec yet.
 pub(crate) fn is_copy_of_self(pid: i32) -> bool {
     let program = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     program(pid).is_some_and(|other| program(own()) == Some(other))
 }
 
-/// What it was started with, as far as it may be known.
+/// The environment with which it was started, as far as it is readable.
 pub(crate) fn environment(pid: i32) -> Vec<u8> {
     let mut environment = Vec::new();
     if let Ok(file) = File::open(format!("/proc/{pid}/environ")) {
-        // A process of somebody else is no descendant.
+        // A process of another user is not a descendant.
         let _ = file.take(ENVIRONMENT).read_to_end(&mut environment);
     }
     environment

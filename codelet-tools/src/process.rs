@@ -1,5 +1,5 @@
-//! Runs a program in a session of its own until it ends, takes too long, or is interrupted. All of its output comes
-//! through one pipe, in the order in which it was printed.
+//! Runs a program in its own session until it exits, times out, or is interrupted. All of its output comes through one
+//! pipe, in the order in which it was written.
 
 use crate::process_tree::{Adoption, MARK, Member, ProcessTree};
 use crate::reaper;
@@ -16,42 +16,42 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that are taken out of the pipe at once.
+/// Bytes read from the pipe at once.
 const PIECE: usize = 64 * 1024;
-/// Time between two looks at what else has happened while the program runs: somebody wants to see what it printed so far, or
-/// waits for an orphan to be gone.
+/// Interval between checks while the program runs, for displaying output so far and reaping orphans that a command
+/// waits for.
 const TICK: Duration = Duration::from_millis(50);
-/// After the program has ended, what it left in the background may still be about to print: so long a silence, and so
-/// long a time in all, is waited for.
+/// After the program exits, its background jobs may be about to print: the output is read until it has been silent for
+/// `SILENCE`, for `AFTERWARDS` at most.
 const SILENCE: Duration = Duration::from_millis(30);
 const AFTERWARDS: Duration = Duration::from_millis(300);
-/// How long programs may take to end by themselves when their time is over, and when the user interrupts.
+/// Grace period between SIGTERM and SIGKILL after a timeout, and after the user interrupts.
 const PATIENCE: Duration = Duration::from_secs(2);
 const IMPATIENCE: Duration = Duration::from_millis(25);
 
-/// What to run.
+/// A program to run.
 pub(crate) struct Program {
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub directory: PathBuf,
-    /// That folder itself, where it must be no other that has taken its name.
+    /// A descriptor of that folder, if it must not be another one that has taken its name.
     pub held: Option<OwnedFd>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it reads as its input; nothing where there is none.
+    /// Its stdin; empty if `None`.
     pub input: Option<OwnedFd>,
-    /// Where its errors go; else to its output.
+    /// Its stderr; the same pipe as stdout if `None`.
     pub errors: Option<OwnedFd>,
-    /// Descriptors that it gets besides its input and outputs. It gets no others.
+    /// Descriptors that it gets besides the standard streams. It gets no others.
     pub handed: Vec<FdMapping>,
     pub sandbox: Option<Sandbox>,
     pub timeout: Duration,
 }
 
-/// Why a program was not started.
+/// Reasons why a program was not started.
 #[derive(Debug)]
 pub(crate) enum Unstarted {
-    /// The sandbox in which it was to run cannot be entered; what is missing.
+    /// The sandbox in which it was to run cannot be set up; says what is missing.
     NoSandbox(String),
     /// The system refused.
     Refused(io::Error),
@@ -63,14 +63,14 @@ impl From<io::Error> for Unstarted {
     }
 }
 
-/// How it ended.
+/// The way a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
-    /// With this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Killed(i32),
-    /// This process was started so that it does not learn of its children.
+    /// This process ignores SIGCHLD (inherited from its parent), so the status is lost.
     Unknown,
     TimedOut,
     Interrupted,
@@ -80,22 +80,22 @@ pub(crate) enum End {
 pub(crate) struct Ended {
     pub end: End,
     pub elapsed: Duration,
-    /// What it left running.
+    /// Processes that it left running.
     pub left: Vec<Member>,
     pub family: Arc<ProcessTree>,
-    /// How well it was shut in.
+    /// The isolation that the sandbox achieved.
     pub sandboxing: Option<Sandboxing>,
-    /// Where it was when it was last seen, which is not always where it ended.
+    /// The last working directory observed, not always the final one.
     pub seen_in: Option<PathBuf>,
-    /// The pipe, if somebody still holds the other end.
+    /// The pipe, if another process still holds the other end.
     pub open: Option<PipeReader>,
 }
 
-/// Runs a program; its output goes to `sink`, which is also called with nothing from time to time. It is interrupted when
-/// the other end of `stop` is closed.
+/// Runs a program. Its output goes to `sink`, which is also called with no bytes from time to time. Closing the other
+/// end of `stop` interrupts the program.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub(crate) fn run(
     program: Program,
     stop: Option<&PipeReader>,
@@ -123,7 +123,7 @@ pub(crate) fn run(
     };
     let pipe = (&mut output, &mut is_open, &mut buffer[..]);
     let watched = watch(pid, deadline, pipe, stop, sink, &mut see);
-    // A command that cannot be watched is not left to itself.
+    // A command that cannot be watched is ended.
     let end = watched.unwrap_or(Some(End::Interrupted));
     if let Some(end) = end {
         see();
@@ -159,8 +159,8 @@ pub(crate) fn run(
     })
 }
 
-/// Passes the output on until the program has ended and been silent for a moment, and calls `see` from time to time. Says why
-/// it has to be ended, if so.
+/// Passes the output on until the program has exited and been silent for a moment, and calls `see` from time to time.
+/// Returns a reason to end the program, if there is one.
 fn watch(
     pid: Pid,
     deadline: Instant,
@@ -214,7 +214,7 @@ fn watch(
     }
 }
 
-/// Starts it. Restrictions hold for a thread and what it starts, so it is started by a thread that then ends.
+/// Starts the program. Restrictions apply to a thread and its children, so a thread of its own starts it and then ends.
 fn start(mut program: Program, mark: String, output: PipeWriter) -> Result<(Pid, Option<Sandboxing>), Unstarted> {
     hand_on_nothing();
     let sandbox = program.sandbox.take();
@@ -232,7 +232,7 @@ fn start(mut program: Program, mark: String, output: PipeWriter) -> Result<(Pid,
         .unwrap_or_else(|_| Err(io::Error::other("the thread that starts commands failed").into()))
 }
 
-/// A descriptor that can be read from as soon as the process has ended. The process stays to be waited for.
+/// Returns a descriptor that becomes readable when the process exits. The process still has to be waited for.
 #[cfg(target_os = "linux")]
 fn exit_of(pid: Pid) -> io::Result<OwnedFd> {
     match rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
@@ -292,7 +292,7 @@ fn wait_for(
     })
 }
 
-/// Takes what is in the pipe, at most a bound of it; whether more may come.
+/// Reads what is in the pipe, up to a limit; returns whether more may come.
 fn drained(output: &mut PipeReader, buffer: &mut [u8], sink: &mut dyn FnMut(&[u8])) -> bool {
     for _ in 0..64 {
         match output.read(buffer) {

@@ -1,8 +1,8 @@
-//! Everything that a command has started, also what has left its session, and how to end it.
+//! All processes that a command has started, including those that left its session, and how to end them.
 //!
-//! It takes this process to end them: where this one is killed itself, they go on. The kernel's signal for a parent's death
-//! comes when the thread ends that has started a program, which a thread of commands always does at once (the
-//! [sandbox](crate::sandbox) holds for a thread), and it is not handed on to what the program starts.
+//! Only this process can end them: if it is killed itself, they go on. The kernel's parent-death signal is sent when
+//! the *thread* that started a program ends, which here happens at once (the [sandbox](crate::sandbox) applies to a
+//! thread), and the program's own children do not inherit it.
 
 use crate::process::Unstarted;
 use crate::reaper;
@@ -14,21 +14,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
-/// The variable by which a command's descendants are known; its value is different for each call. Give it, with any value,
-/// to a program that is started in a session of its own while a command runs, and it is left alone when the command ends.
+/// The environment variable that marks a command's descendants; its value is different for each call. Set it, to any
+/// value, for a program that is started in its own session while a command runs, and the program survives the end of
+/// the command.
 pub const MARK: &str = "CODELET_CALL";
 
-/// Time between two looks at who is still there.
+/// Interval between checks for remaining processes.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The families that somebody still holds, for the end of the process.
+/// The families that are still referenced, for the end of the process.
 static LIVE: Mutex<Vec<Weak<ProcessTree>>> = Mutex::new(Vec::new());
 
-/// All are being ended: their list is held for good, and none begins.
+/// True once all families are being ended: their list stays locked, and no command can start.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Ends what all commands have started, at once and without asking. For a process that is about to end, whoever still
-/// waits for a command: nothing can be started afterwards, and a thread that tries to waits for ever.
+/// Kills everything that all commands have started, without a grace period, even if a caller still waits for a command.
+/// Call it only just before the process exits: nothing can be started afterwards, and a thread that tries to blocks
+/// forever.
 pub fn end_all() {
     let live = live(40, LOOK);
     let Some(live) = live else { return };
@@ -36,12 +38,12 @@ pub fn end_all() {
     for family in live.iter().filter_map(Weak::upgrade) {
         family.kill(&mut || {});
     }
-    // Never given back, or a thread that still runs could start the next command.
+    // Never unlocked, or a thread that still runs could start the next command.
     std::mem::forget(live);
 }
 
-/// The families, once no command is being started. What takes longer to start than so many looks hangs in the kernel, and
-/// would hold up who asks too.
+/// Locks the list of families once no command is being started, and gives up after `looks` attempts: a start that takes
+/// longer hangs in the kernel and would block the caller too.
 fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<ProcessTree>>>> {
     (0..looks).find_map(|_| match LIVE.try_lock() {
         Ok(live) => Some(live),
@@ -53,8 +55,8 @@ fn live(looks: usize, pause: Duration) -> Option<MutexGuard<'static, Vec<Weak<Pr
     })
 }
 
-/// The leaders of all commands that somebody holds, and when they started; `None` while one is still being started after so
-/// many looks, a millisecond apart, and where all are being ended.
+/// Returns the leaders of all commands that are still referenced, with their start times. `None` if a command is still
+/// being started after `looks` attempts, a millisecond apart, or if all are being ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn leaders(looks: usize) -> Option<Vec<(i32, u64)>> {
     let live = match ENDING.load(Ordering::Relaxed) {
@@ -71,16 +73,16 @@ pub(crate) fn leaders(looks: usize) -> Option<Vec<(i32, u64)>> {
 /// A command and its descendants.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
-    /// The shell; leader of a session of its own.
+    /// The shell, which leads its own session.
     pub(crate) leader: Pid,
     #[cfg(target_os = "linux")]
     mark: Vec<u8>,
-    /// When the leader started; nobody of the family is older.
+    /// The leader's start time; no member is older.
     #[cfg(target_os = "linux")]
     since: u64,
 }
 
-/// One process that is still there.
+/// A process that still exists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Member {
     pub pid: i32,
@@ -90,15 +92,15 @@ pub(crate) struct Member {
 }
 
 impl ProcessTree {
-    /// Starts a command's leader with this mark, and knows the family from its first moment on.
+    /// Starts a command's leader with this mark and registers the family from its first moment.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub(crate) fn begin(
         mark: &str,
         start: impl FnOnce() -> Result<(Pid, Option<Sandboxing>), Unstarted>,
     ) -> Result<(Arc<ProcessTree>, Option<Sandboxing>), Unstarted> {
-        // Held while it starts: who ends all finds it, or it has not begun.
+        // Locked during the start: `end_all` either finds the command or comes before it.
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
         let (leader, sandboxing) = start()?;
         reaper::mark(leader);
@@ -108,7 +110,7 @@ impl ProcessTree {
         Ok((family, sandboxing))
     }
 
-    /// All who are still there once the leader has ended and was waited for; those who have ended too are forgotten.
+    /// Returns the remaining processes after the leader has been waited for, and reaps those that have ended.
     pub(crate) fn left(&self) -> Vec<Member> {
         if self.is_gone() {
             return Vec::new();
@@ -117,9 +119,9 @@ impl ProcessTree {
         self.members()
     }
 
-    /// Sends a signal to all who are there. Says how many it found besides the leader's group.
+    /// Sends a signal to all members. Returns how many it found besides the leader's group.
     fn signal(&self, signal: Signal) -> usize {
-        // In one go, so that none of the group can start another in between.
+        // The whole group at once, so that none of it can start another process in between.
         let _ = rustix::process::kill_process_group(self.leader, signal);
         let members = self.members();
         for member in &members {
@@ -128,12 +130,12 @@ impl ProcessTree {
         members.len()
     }
 
-    /// Ends all of them: asks, waits as long as `patience` for them to go, and then does not ask. Calls `meanwhile` all
-    /// the time, so that nobody is kept from going by output that nobody reads.
+    /// Ends all members: sends SIGTERM, waits up to `patience`, then sends SIGKILL. Calls `meanwhile` throughout, so
+    /// that no process is blocked by output that is not read.
     pub(crate) fn end(&self, patience: Duration, mut meanwhile: impl FnMut()) {
         let asked = std::time::Instant::now();
         let mut there = self.signal(Signal::TERM);
-        // Who is stopped cannot hear the question.
+        // A stopped process does not handle SIGTERM.
         self.signal(Signal::CONT);
         while there > 0 && asked.elapsed() < patience {
             meanwhile();
@@ -143,9 +145,9 @@ impl ProcessTree {
         self.kill(&mut meanwhile);
     }
 
-    /// Ends all of them without asking, and those that they started in between.
+    /// Kills all members and whatever they start meanwhile.
     fn kill(&self, meanwhile: &mut dyn FnMut()) {
-        /// Looks after the last signal. What does not go by then hangs in the kernel.
+        /// Attempts, after which a process that is still there hangs in the kernel.
         const LOOKS: usize = 12;
         for _ in 0..LOOKS {
             if self.signal(Signal::KILL) == 0 {
@@ -159,17 +161,17 @@ impl ProcessTree {
 
 #[cfg(not(target_os = "linux"))]
 impl ProcessTree {
-    /// Of a leader that was just started.
+    /// The family of a leader that was just started.
     fn of(leader: Pid, _mark: &str) -> ProcessTree {
         ProcessTree { leader }
     }
 
-    /// Nobody says.
+    /// Not available on this system.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         None
     }
 
-    /// The look at its group costs nothing.
+    /// Checking the group is cheap, so there is no shortcut.
     fn is_gone(&self) -> bool {
         false
     }
@@ -191,7 +193,7 @@ impl Member {
     fn signal(&self, _signal: Signal) {}
 }
 
-/// Nothing can be adopted on this system.
+/// This system has no child subreaper.
 #[cfg(not(target_os = "linux"))]
 pub(crate) struct Adoption;
 
@@ -216,14 +218,14 @@ mod linux {
     use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
-    /// How often a process without an environment is looked at again, and after what time.
+    /// Retries for a process without an environment, and the pause between them.
     const LOOKS_AGAIN: usize = 3;
-    /// How many milliseconds a command may take to be started on a machine that has no time for it.
+    /// Milliseconds that starting a command may take on an overloaded machine.
     const STARTING: usize = 1_000;
     const PAUSE: Duration = Duration::from_millis(3);
 
     impl ProcessTree {
-        /// Of a leader that was just started with this mark, and not waited for.
+        /// The family of a leader that was just started with this mark and not waited for.
         pub(super) fn of(leader: Pid, mark: &str) -> ProcessTree {
             let process = read_process(leader.as_raw_nonzero().get());
             ProcessTree {
@@ -233,14 +235,14 @@ mod linux {
             }
         }
 
-        /// Where the leader is now.
+        /// The leader's current working directory.
         pub(crate) fn directory(&self) -> Option<PathBuf> {
             std::fs::read_link(format!("/proc/{}/cwd", self.leader.as_raw_nonzero())).ok()
         }
 
-        /// Whether nobody is left for certain, which is cheaper to see than who is: that takes a look at every process of
-        /// the machine. Whoever loses its parent while this process adopts becomes its child, so everybody left is one that
-        /// came since, or descends from one.
+        /// Returns whether certainly no member is left, which is cheaper than listing them (that reads every process of
+        /// the machine). While this process is a subreaper, a process that loses its parent becomes its child, so every
+        /// remaining member is a child started since, or descends from one.
         pub(super) fn is_gone(&self) -> bool {
             if !matches!(process::child_subreaper(), Ok(Some(_))) {
                 return false;
@@ -249,7 +251,7 @@ mod linux {
             if process::waitid(WaitId::All, look).is_err_and(|error| error == Errno::CHILD) {
                 return true;
             }
-            // In this order: a command that is listed has been entered, or is being started.
+            // In this order: a command whose leader is listed as a child is registered, or being started.
             let (Some(children), Some(leaders)) = (children(), super::leaders(20)) else {
                 return false;
             };
@@ -259,21 +261,21 @@ mod linux {
                     let is_leader = leader.is_some_and(|(_, since)| *since == process.started);
                     process.started < self.since || (is_leader && pid != self.leader.as_raw_nonzero().get())
                 };
-                // Somebody else's server, an earlier command's job, a command that runs beside this one. Who is gone meanwhile
-                // may have left somebody.
+                // Another server, an earlier command's job, or a concurrent command. A process that has exited
+                // meanwhile may have left children.
                 read_process(pid).as_ref().is_some_and(is_others)
             })
         }
 
-        /// All who are still there: in the session, with the mark, children of those, and orphans that came to this
-        /// process since.
+        /// All remaining processes: those in the session, those with the mark, their children, and orphans reparented
+        /// to this process since.
         pub(crate) fn members(&self) -> Vec<Member> {
             let leader = self.leader.as_raw_nonzero().get();
             let all = processes();
             let myself = all.iter().find(|process| process.pid == own());
             let own = myself.map_or((own(), 0), |process| (process.pid, process.session));
-            // Who leads a command that runs beside this one is nobody's orphan, though its environment may be empty for longer than anybody
-            // looks: each that is among the processes is on the list as soon as it is started.
+            // The leader of a concurrent command is not an orphan, though its environment may be empty for longer than
+            // the retries: any leader among the processes is registered as soon as it has started.
             let others: HashSet<(i32, u64)> = super::leaders(STARTING).unwrap_or_default().into_iter().collect();
             let mut found: HashSet<i32> = HashSet::new();
             let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
@@ -310,7 +312,7 @@ mod linux {
         fn has_mark(&self, process: &Process, (own, session): (i32, i32)) -> bool {
             let may_be_orphan = process.parent == own && process.session != session;
             let mut environment = environment(process.pid);
-            // A process has no environment for a moment while it becomes another program, and when it ends.
+            // A process has no environment for a moment during exec and when it exits.
             for _ in 0..LOOKS_AGAIN {
                 if !may_be_orphan || !environment.is_empty() {
                     break;
@@ -334,7 +336,7 @@ mod linux {
             if marks.peek().is_some() {
                 return marks.any(|mark| mark == self.mark);
             }
-            // Whoever has thrown the mark away, left the session and lost its parent came here as an orphan.
+            // A process that dropped the mark, left the session and lost its parent was reparented to this one.
             may_be_orphan && !is_copy_of_self(process.pid)
         }
     }
@@ -342,18 +344,19 @@ mod linux {
     impl Member {
         pub(super) fn signal(&self, signal: Signal) {
             let Some(pid) = Pid::from_raw(self.pid) else { return };
-            // Held by a descriptor, the number cannot come to mean another process.
+            // A pidfd, so that the PID cannot come to mean another process.
             let Ok(held) = process::pidfd_open(pid, PidfdFlags::empty()) else {
                 return;
             };
             if read_process(self.pid).is_some_and(|now| now.started == self.started) {
-                // It may be gone; that is what is wanted.
+                // It may have exited, which is what is wanted.
                 let _ = process::pidfd_send_signal(held, signal);
             }
         }
     }
 
-    /// While it is held, processes that lose their parent become children of this one, so that they are found.
+    /// While it is held, processes that lose their parent become children of this one (child subreaper), so that they
+    /// are found.
     pub(crate) struct Adoption(());
 
     static HELD: Mutex<usize> = Mutex::new(0);
@@ -362,7 +365,7 @@ mod linux {
         pub(crate) fn begin() -> Self {
             let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
             if *held == 0 {
-                // Without it, who threw away the mark is not found; all others are.
+                // Without it, only processes that dropped the mark are missed.
                 let _ = process::set_child_subreaper(Some(process::getpid()));
             }
             *held += 1;
@@ -410,7 +413,7 @@ mod tests {
     fn that_nobody_is_left_is_certain_beside_older_children_and_not_beside_a_job() {
         let _adoption = Adoption::begin();
         let mut older = Command::new("sleep").arg("1000").spawn().unwrap();
-        // The clock of processes is coarse, and other tests have children too.
+        // The clock of process start times is coarse, and other tests have children too.
         let began = Instant::now();
         while !ended("true").family.is_gone() {
             assert!(began.elapsed() < Duration::from_secs(60), "it is never certain");

@@ -1,4 +1,4 @@
-//! `Read`: a part of a text file with line numbers, the cells of a notebook, or a picture.
+//! `Read`: part of a text file with line numbers, the cells of a notebook, or an image.
 
 use crate::arguments;
 use crate::files::{self, LARGEST, Stamp};
@@ -22,13 +22,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// Lines that are shown unless the call says how many.
+/// Lines shown by default.
 const LINES: u64 = 2_000;
-/// Bytes that are shown at most, line numbers included.
+/// Bytes shown at most, including line numbers.
 const BYTES: usize = 48 * 1024;
-/// Bytes of one line that are shown.
+/// Bytes of a line that are shown.
 const LINE: usize = 2_000;
-/// Bytes of a large file that are looked at to find the lines asked for: about a second.
+/// Bytes of a large file that are scanned for the requested lines: about a second.
 const SCANNED: u64 = 1 << 30;
 
 /// The tool.
@@ -180,7 +180,7 @@ fn picture(context: &ToolContext, bytes: &[u8], size: u64, media_type: &str) -> 
     })
 }
 
-/// A part of a file that is too large to hold.
+/// Part of a file that is too large for memory.
 fn large<'a>(
     mut file: File,
     head: &[u8],
@@ -206,27 +206,27 @@ fn large<'a>(
 
 /// Some lines of a file.
 struct Page<'a> {
-    /// What is cut off with the end of a line where it may begin there.
+    /// If a line is cut inside a secret, the part before the cut is removed.
     secrets: &'a Secrets,
     from: u64,
     limit: u64,
     shown: String,
-    /// Lines that were shown.
+    /// Lines shown.
     lines: u64,
-    /// Lines that were skipped before.
+    /// Lines skipped before them.
     skipped: u64,
-    /// Something follows.
+    /// True if something follows.
     has_more: bool,
-    /// Lines in the whole file, where that is known.
+    /// Lines in the whole file, if known.
     total: Option<u64>,
     ends_crlf: u64,
-    /// Carriage returns that end no line, in what was shown.
+    /// Carriage returns in the shown text that end no line.
     returns: usize,
     encoding: Encoding,
     is_lossy: bool,
-    /// What the file is, where that is not what is shown.
+    /// Describes the file if it is shown in another form.
     remark: Option<String>,
-    /// Why the rest was not looked at.
+    /// The reason why the rest was not read.
     trouble: Option<String>,
 }
 
@@ -294,7 +294,7 @@ impl<'a> Page<'a> {
             self.is_lossy |= matches!(text, std::borrow::Cow::Owned(_));
             self.shown.push_str(&text);
         } else {
-            // The cut may fall into a character.
+            // The cut may be inside a character.
             let text = String::from_utf8_lossy(line);
             let text = text.trim_end_matches('\u{fffd}');
             self.shown.push_str(&text[..text.len() - self.secrets.begun(text)]);
@@ -304,7 +304,7 @@ impl<'a> Page<'a> {
         self.shown.push('\n');
     }
 
-    /// The lines, and in brackets what else there is to know.
+    /// The lines, followed by notes in brackets.
     fn show(mut self, size: u64) -> Result<String, String> {
         let trouble = self.trouble.take().map(|trouble| format!(" ({trouble})"));
         let trouble = trouble.unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Git itself, with all settings of a repository: for what the user has agreed to, and for questions whose answers start no program.
+//! Git with all settings of a repository: for actions that the user has approved, and for queries that start no
+//! program.
 
 use crate::bash;
 use crate::files;
@@ -14,17 +15,18 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long git may take: hooks run tests.
+/// Timeout: hooks run tests.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
-/// How long it may take over a question, which starts nothing: a pipe in place of one of git's files would be waited for.
+/// Timeout of a query, which starts nothing: a pipe in place of one of git's files would block it.
 const ASKED: Duration = Duration::from_secs(10);
-/// How long what hooks have left running may take to end by itself.
+/// Grace period for processes that hooks left running.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Bytes of what git prints that are kept.
+/// Bytes of git's output that are kept.
 const PRINTED: usize = 256 * 1024;
-/// Lines of it that are told where it failed, the last ones: there a hook says why.
+/// Last lines of the output that are shown on failure: there a hook says why it failed.
 const TOLD: usize = 30;
-/// Switched off: a program that lists changed files, and git's own clearing up, which would go on behind it.
+/// Switches off the file system monitor, which is a program, and git's own maintenance, which would go on in the
+/// background.
 const QUIET: [&str; 7] = [
     "--no-pager",
     "-c",
@@ -34,7 +36,7 @@ const QUIET: [&str; 7] = [
     "-c",
     "gc.auto=0",
 ];
-/// What a git around this session has said of another repository does not hold in this one.
+/// Variables set by an outer git for another repository, which do not apply to this one.
 const ELSEWHERE: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -47,7 +49,8 @@ const ELSEWHERE: [&str; 9] = [
     "GIT_LITERAL_PATHSPECS",
 ];
 
-/// What a repository lacks is not fetched unasked: its settings could name a program for that, and none is stronger than these.
+/// Missing objects are not fetched: the repository's settings could name a program for that, and these variables
+/// override them.
 const NO_LAZY_FETCH: (&str, &str) = ("GIT_NO_LAZY_FETCH", "1");
 const NO_FETCH: (&str, &str) = ("GIT_ALLOW_PROTOCOL", "none");
 
@@ -55,24 +58,24 @@ const NO_FETCH: (&str, &str) = ("GIT_ALLOW_PROTOCOL", "none");
 pub(crate) struct RealGit<'a> {
     pub context: &'a ToolContext,
     pub root: &'a Path,
-    /// Whether what it starts may fetch: hooks that the user has agreed to.
+    /// True if programs that it starts may fetch: hooks that the user has approved.
     pub fetches: bool,
-    /// Closed at the other end when nobody waits for it any more.
+    /// The pipe whose other end is closed when nobody waits for git any more.
     pub stop: Option<&'a PipeReader>,
 }
 
-/// What came of it.
+/// The result of a run.
 pub(crate) struct Ran {
     pub end: End,
-    /// What it has printed, without secrets.
+    /// The output, without secrets.
     pub output: String,
 }
 
 impl Ran {
-    /// What it has printed.
+    /// Returns the output.
     ///
     /// # Errors
-    /// Where it has failed: these words, and the end of what it has printed.
+    /// If git failed: these words, and the end of the output.
     pub(crate) fn succeeded(self, else_told: &str) -> Result<String, String> {
         let output = self.output.trim_end();
         let lines: Vec<&str> = output.lines().collect();
@@ -92,7 +95,7 @@ impl Ran {
 }
 
 impl RealGit<'_> {
-    /// Asks git what starts no program and changes nothing.
+    /// Runs a query that starts no program and changes nothing.
     pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Ran, String> {
         let arguments = arguments.iter().map(OsString::from).collect();
         let offline = RealGit {
@@ -102,7 +105,7 @@ impl RealGit<'_> {
         offline.start(arguments, None, Vec::new(), Some(Sandbox::new([])), ASKED)
     }
 
-    /// Runs git, with this as its input, and where there are pathspecs with a file of them.
+    /// Runs git with this stdin and, if there are pathspecs, with a file of them.
     pub(crate) fn run(
         &self,
         arguments: &[&str],
@@ -123,7 +126,7 @@ impl RealGit<'_> {
         self.start(arguments, input, handed, sandbox, LONGEST)
     }
 
-    /// Runs git on these bytes.
+    /// Runs git with these bytes as stdin.
     pub(crate) fn fed(&self, arguments: &[&str], input: &[u8], sandbox: Option<Sandbox>) -> Result<Ran, String> {
         let arguments = arguments.iter().map(OsString::from).collect();
         self.start(arguments, Some(handed::script(input)?), Vec::new(), sandbox, LONGEST)
@@ -173,7 +176,7 @@ impl RealGit<'_> {
             }
             Unstarted::Refused(error) => format!("Git cannot be started: {}.", files::reason(&error)),
         })?;
-        // What a hook has left must not go on unseen.
+        // A hook's background processes must not go on unseen.
         ended.family.end(PATIENCE, || {});
         let printed = String::from_utf8_lossy(&printed);
         Ok(Ran {

@@ -1,7 +1,7 @@
-//! Orphans of commands, which this process [adopts](crate::process_tree::Adoption) while a command runs. Once they are dead it is
-//! this process's to bury them: who is dead and not buried looks alive to a command that waits for it to be gone.
+//! Orphans of commands, which this process [adopts](crate::family::Adoption) while a command runs. Once they exit, this
+//! process must reap them: a zombie looks alive to a command that waits for it to be gone.
 //!
-//! Whom this process has started itself (a server, an editor) is waited for by whoever started it, and is not touched.
+//! Children that this process started directly (a server, an editor) are waited for by their owner and not touched.
 
 #[cfg(not(target_os = "linux"))]
 use rustix::process::Pid;
@@ -9,7 +9,7 @@ use rustix::process::Pid;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{bury, look, mark};
 
-/// Nobody is adopted on this system.
+/// This system has no adoption.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn mark(_leader: Pid) {}
 
@@ -26,14 +26,14 @@ mod linux {
     use rustix::process::{Pid, Resource, Rlimit, WaitId, WaitIdOptions, getrlimit, prlimit, waitid};
     use std::sync::{LazyLock, Mutex};
 
-    /// The limit that commands of this process have, and whatever they start. It says who descends from them also of the
-    /// dead, of whom nothing else does, and the kernel has had no use for it since Linux 2.4.
+    /// The resource limit that marks this process's commands and all their descendants. Unlike anything else it can
+    /// still be read from zombies, and the kernel has not used it since Linux 2.4.
     const MARK: Resource = Resource::Locks;
-    /// Its line among the limits of a process.
+    /// Its line in `/proc/PID/limits`.
     const LINE: &str = "Max file locks";
-    /// A number that nobody else thinks of.
+    /// A random value that no other program would set.
     static NUMBER: LazyLock<u64> = LazyLock::new(|| fastrand::u64(1 << 40..1 << 60));
-    /// Held by who buries: until then, the number of a dead one cannot come to mean another.
+    /// Held while reaping: until then, the PID of a zombie cannot be reused.
     static BURIES: Mutex<()> = Mutex::new(());
 
     /// Marks a command that was just started.
@@ -43,17 +43,17 @@ mod linux {
                 current: Some(*NUMBER),
                 maximum: None,
             };
-            // Without it, those that have left the session and lost their parent stay until this process ends.
+            // Without it, those that left the session and lost their parent stay zombies until this process ends.
             let _ = prlimit(Some(leader), MARK, limit);
         }
     }
 
-    /// Buries who is dead, where it is cheap to see who is; to be called often.
+    /// Reaps dead orphans where finding them is cheap; meant to be called often.
     pub(crate) fn look() {
         bury_of(proc_scan::children_listed, 1);
     }
 
-    /// Buries who is dead.
+    /// Reaps dead orphans.
     pub(crate) fn bury() {
         let all = || proc_scan::processes().into_iter().map(|process| process.pid).collect();
         bury_of(|| Some(proc_scan::children_listed().unwrap_or_else(all)), 20);
@@ -83,8 +83,9 @@ mod linux {
         }
     }
 
-    /// Whether a child of this process cannot have been started by it, or is one of its commands. Whom it has started is in
-    /// its session, or leads one; only a descendant has another's, and only commands have the mark.
+    /// Returns whether a child of this process is an orphan or one of its commands, so that no other part of this
+    /// process started it. A direct child is in this process's session or leads its own; only a descendant is in
+    /// another one, and only commands have the mark.
     fn is_adopted(child: &Process, session: i32) -> bool {
         child.session != session && (child.session != child.pid || is_marked(child.pid))
     }

@@ -1,4 +1,4 @@
-//! `Recall`: what was removed from the conversation, byte for byte.
+//! `Recall`: returns text that was removed from the conversation, byte for byte.
 
 use crate::arguments;
 use crate::removed;
@@ -13,10 +13,10 @@ use futures_util::future::{self, BoxFuture};
 use serde_json::json;
 use std::ops::Range;
 
-/// Bytes that are given back where no range is asked for, and at most.
+/// Bytes returned by default, and at most.
 const USUAL: usize = 20_000;
 const MOST: usize = 48 * 1024;
-/// Handles that are named where one is unknown.
+/// Handles that are suggested for an unknown one.
 const NAMED: usize = 5;
 
 const NOTHING: &str = "nothing was removed from this conversation yet";
@@ -42,7 +42,7 @@ impl Recall {
     }
 }
 
-/// A part of a text; ends are exclusive.
+/// A part of a text; the end is exclusive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Part {
     /// Counted from 0.
@@ -76,13 +76,13 @@ fn part(parameters: &Parameters) -> Result<Option<Part>, String> {
     }
     match unit {
         "bytes" | "byte" => Ok(Some(Part::Bytes(from..to))),
-        // Lines are counted from 1, and the last one belongs to the range.
+        // In the parameter, lines are counted from 1, and the last one is included.
         "lines" | "line" => Ok(Some(Part::Lines(from.saturating_sub(1)..to))),
         _ => Err(wrong()),
     }
 }
 
-/// The handle, also where it was copied with what stands around it; `None` where all is searched.
+/// The handle, even if it was copied with surrounding text; `None` for a search of everything.
 fn handle(parameters: &Parameters) -> Result<Option<&str>, String> {
     let text = match sought(parameters)? {
         Some(_) => arguments::optional_text(parameters, "handle")?.unwrap_or_default(),
@@ -94,7 +94,7 @@ fn handle(parameters: &Parameters) -> Result<Option<&str>, String> {
     Ok(Some(last).filter(|handle| !handle.is_empty() || sought(parameters) == Ok(None)))
 }
 
-/// What is searched for. A model that fills in every parameter may leave it empty.
+/// The search pattern. A model that fills in every parameter may leave it empty.
 fn sought(parameters: &Parameters) -> Result<Option<&str>, String> {
     let pattern = arguments::optional_text(parameters, "search")?;
     Ok(pattern.filter(|pattern| !pattern.trim().is_empty()))
@@ -152,7 +152,7 @@ fn answer(archive: &Archive, parameters: &Parameters) -> Result<Output, String> 
 fn recall(handle: &str, removed: &Removed, part: Option<Part>) -> Output {
     let text = removed.body.as_str();
     let asked = match part {
-        // The very same text: where it is removed once more, it keeps its handle.
+        // The same text object: if it is removed again, it keeps its handle.
         None if text.len() <= USUAL => return Output::success(removed.body.clone()),
         None => 0..USUAL,
         Some(Part::Bytes(range)) => range.start..range.end.min(range.start.saturating_add(MOST)),
@@ -172,7 +172,7 @@ fn recall(handle: &str, removed: &Removed, part: Option<Part>) -> Output {
     let mut end = text
         .floor_char_boundary(asked.end.min(text.len()))
         .max(text.ceil_char_boundary(start + 1));
-    // Whole lines, unless one takes most of the room.
+    // Whole lines, unless one line takes up most of the room.
     if end < text.len()
         && let Some(at) = text[start..end].rfind('\n')
         && at + 1 > (end - start) / 2
@@ -213,7 +213,7 @@ fn unknown(archive: &Archive, handle: &str) -> String {
     if archive.is_empty() {
         return NOTHING.to_owned();
     }
-    // What is far longer than a handle is near to none.
+    // A text far longer than a handle resembles none.
     let asked = &handle[..handle.ceil_char_boundary(40)];
     let mut near: Vec<(usize, &str)> = archive
         .iter()

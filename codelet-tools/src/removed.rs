@@ -1,5 +1,5 @@
-//! Searching what was removed from the conversation. A summary names the handles of what it quotes; the rest of what left
-//! the window has a handle, too, and nobody could ask for it who does not know in which words it speaks.
+//! Search in the text that was removed from the conversation. A summary names the handles of the texts that it quotes;
+//! other removed texts have a handle too, and a search finds them by their words.
 
 use crate::grep::excerpt;
 use crate::text::{count_lines, counted};
@@ -9,14 +9,14 @@ use codelet_text::short::grouped;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-/// Lines that are shown of one text, and of all.
+/// Lines that are shown of one text, and in all.
 const LINES_OF_ONE: usize = 5;
 const LINES: usize = 60;
-/// Texts that are named.
+/// Texts that are listed.
 const TEXTS: usize = 30;
 
-/// A matcher for what was asked, in any case of letters: a regular expression, or the very words. `error[E0308]` is both,
-/// and who writes it wants the words.
+/// Builds a case-insensitive matcher: a regular expression or the literal words. `error[E0308]` is valid as both, and
+/// the words are meant.
 pub(crate) fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
     if pattern.trim().is_empty() {
         return Err("`search` is empty".to_owned());
@@ -33,8 +33,8 @@ pub(crate) fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
         .map_err(|error| format!("`search` cannot be looked for: {error}"))
 }
 
-/// Where in what was removed something stands: the newest first, each text with its handle and its first lines of that
-/// kind. With a handle, in that text alone, and more of its lines.
+/// Searches all removed texts, newest first, and lists each match with its handle and first matching lines; or searches
+/// one text and shows more of its lines.
 pub(crate) fn search(archive: &Archive, matcher: &RegexMatcher, within: Option<(&str, &Removed)>) -> Output {
     let all: Vec<(&str, &Removed)> = match within {
         Some(one) => vec![one],
@@ -48,7 +48,7 @@ pub(crate) fn search(archive: &Archive, matcher: &RegexMatcher, within: Option<(
     let (mut texts, mut lines) = (0, 0);
     for (handle, removed) in &all {
         let text = removed.body.as_str();
-        // One look at the whole, before it is taken line by line.
+        // The whole text first, before searching it line by line.
         if !matches!(matcher.is_match(text.as_bytes()), Ok(true)) {
             continue;
         }

@@ -1,25 +1,25 @@
-//! Replacing a text in a file byte for byte, whatever its lines end in.
+//! Replaces a text in a file byte for byte, with either kind of line ending.
 
 use crate::files::LARGEST;
 use memchr::memmem;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A text after the change.
+/// The result of a replacement.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// All of it.
+    /// The whole new text.
     pub bytes: Vec<u8>,
-    /// What to show of it, where that is not `bytes`.
+    /// The text to show, if it differs from `bytes`.
     pub shown: Option<Vec<u8>>,
-    /// What is new, as ranges of what is shown.
+    /// The new ranges, in the text that is shown.
     pub places: Vec<Range<usize>>,
-    /// What it took the place of, as ranges of the text before.
+    /// The ranges that were replaced, in the old text.
     pub changed: Vec<Range<usize>>,
 }
 
 impl Replaced {
-    /// The same of a file that is not written as it is shown.
+    /// Changes the bytes for a file that is not written as it is shown.
     pub(crate) fn written(self, write: impl FnOnce(&[u8]) -> Vec<u8>) -> Replaced {
         Replaced {
             bytes: write(&self.bytes),
@@ -29,23 +29,23 @@ impl Replaced {
     }
 }
 
-/// Why nothing was replaced.
+/// Reasons why nothing was replaced.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// It does not occur.
+    /// The text does not occur.
     NotFound,
-    /// It occurs in these lines.
+    /// The text occurs in these lines.
     Several(Vec<usize>),
-    /// It occurs so often that the file would become larger than one may be.
+    /// It occurs so often that the file would exceed the size limit.
     TooLarge(usize),
 }
 
-/// Replaces the one occurrence, or all of them. Texts given with `\n` also match lines that end in `\r\n`, and what is
-/// put in their place ends its lines as they do: each as the one in its place, where there are as many. Where no line ends
-/// in `\r\n`, none does afterwards, unless nothing else is to change.
+/// Replaces the only occurrence, or all of them. A `\n` in the texts also matches `\r\n`, and the replacement uses the
+/// line endings that it replaces: one by one if their number is the same. If no line ends in `\r\n`, none does
+/// afterwards, unless line endings are all that changes.
 pub(crate) fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, Refusal> {
     if old.contains('\r') {
-        // Somebody who names carriage returns means them; if there are none, `\r\n` was said for a line's end.
+        // Carriage returns are taken literally; if there are none in the file, `\r\n` stands for any line ending.
         let exact = Lines {
             text: Cow::Borrowed(bytes),
             ends: Vec::new(),
@@ -63,10 +63,10 @@ pub(crate) fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<R
     lines.replace(bytes, &plain_old, &plain_new, all)
 }
 
-/// A text in which each line ends in `\n`.
+/// A text whose lines all end in `\n`.
 struct Lines<'a> {
     text: Cow<'a, [u8]>,
-    /// Where in `text` the ends stand that are `\r\n` in the file.
+    /// Positions in `text` of line ends that are `\r\n` in the file.
     ends: Vec<usize>,
 }
 
@@ -93,14 +93,14 @@ impl Lines<'_> {
         }
     }
 
-    /// A position in the text as one in the file.
+    /// Converts a position in the text to one in the file.
     fn in_file(&self, at: usize) -> usize {
         at + self.ends.partition_point(|&end| end < at)
     }
 
     fn replace(&self, bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced, Refusal> {
         let found = self.find(old.as_bytes(), all)?;
-        // What is the same at both ends of the texts stays as it stands in the file.
+        // A common prefix and suffix stay as they are in the file.
         let (head, tail) = common(old.as_bytes(), new.as_bytes());
         let middle = &new[head..new.len() - tail];
         let most = bytes.len().saturating_add(middle.len().saturating_mul(found.len()));
@@ -128,7 +128,7 @@ impl Lines<'_> {
         Ok(done)
     }
 
-    /// Appends what is put in the place of this range, which lies in what was found.
+    /// Appends the replacement of this range, which is part of a match.
     fn put(&self, bytes: &mut Vec<u8>, new: &str, range: Range<usize>, whole: &Range<usize>) {
         let is_crlf = |at: usize| self.ends.binary_search(&at).is_ok();
         let stood = memchr::memchr_iter(b'\n', &self.text[range.clone()]);
@@ -159,7 +159,7 @@ impl Lines<'_> {
             };
         }
         let first = finder.find(&self.text).ok_or(Refusal::NotFound)?;
-        // An occurrence that overlaps the first is another one.
+        // An overlapping occurrence counts as another one.
         match finder.find(&self.text[first + 1..]) {
             None => Ok(vec![first]),
             Some(next) => {
@@ -182,7 +182,8 @@ impl Lines<'_> {
         numbers
     }
 
-    /// Whether lines end in `\r\n` here: most in the range, or where it has none the next one, or the last one before.
+    /// Returns whether lines end in `\r\n` here: most of those in the range or, if it has none, the next one, or else
+    /// the last one before it.
     fn ends_crlf(&self, range: &Range<usize>) -> bool {
         let crlf = self.crlf_in(range);
         let ends = memchr::memchr_iter(b'\n', &self.text[range.clone()]).count();
@@ -205,7 +206,7 @@ impl Lines<'_> {
     }
 }
 
-/// How many bytes two texts have in common at their beginning, and then at their end; both fall between characters.
+/// The length in bytes of the common prefix and then of the common suffix; both end at character boundaries.
 fn common(old: &[u8], new: &[u8]) -> (usize, usize) {
     let is_inner = |byte: u8| byte & 0xc0 == 0x80;
     let mut head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
@@ -220,7 +221,7 @@ fn common(old: &[u8], new: &[u8]) -> (usize, usize) {
     while tail > 0 && is_inner(new[new.len() - tail]) {
         tail -= 1;
     }
-    // An end of line stays in one piece.
+    // A `\r\n` is not split.
     if tail > 0 && new[new.len() - tail] == b'\n' && new[..new.len() - tail].last() == Some(&b'\r') {
         tail -= 1;
     }
@@ -247,7 +248,7 @@ mod tests {
         check("b\r\n", "b", "b\nc", "b\r\nc\r\n");
         check("a\nb\n", "a", "x\r\ny", "x\ny\nb\n");
         check("a", "a", "x\r\ny\r\n", "x\ny\n");
-        // Each line of a mixed file as it was; new ones as most around them.
+        // Each line of a mixed file keeps its ending; new lines take that of the majority.
         check(
             "a\r\nb\r\nc\r\nd\ne\n",
             "b\nc\nd\ne",
@@ -305,7 +306,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever lines end in, only what lies between the matched texts changes.
+        /// With any line endings, only the text between the unchanged parts changes.
         #[test]
         fn an_edit_changes_only_what_it_names(
             lines in prop::collection::vec(("[ab ä€]{0,3}", prop::sample::select(vec!["\n", "\r\n"])), 1..8),
@@ -325,12 +326,12 @@ mod tests {
                 Ok(done) => {
                     prop_assert_eq!(plain.matches(old).count(), 1);
                     prop_assert_eq!(normal(&done.bytes), plain.replacen(old, &new, 1));
-                    // In the file itself: the same before and behind.
+                    // In the file itself: the text before and after is unchanged.
                     let lines = Lines::of(text.as_bytes());
                     let (before, behind) = (lines.in_file(start), lines.in_file(end));
                     prop_assert_eq!(&done.bytes[..before], &text.as_bytes()[..before]);
                     prop_assert!(done.bytes.ends_with(&text.as_bytes()[behind..]));
-                    // A text of one kind stays of that kind.
+                    // A text with uniform line endings keeps them.
                     if !text.replace("\r\n", "").contains('\n') {
                         prop_assert!(!String::from_utf8_lossy(&done.bytes).replace("\r\n", "").contains('\n'));
                     }

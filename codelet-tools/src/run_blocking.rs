@@ -1,13 +1,13 @@
-//! Work that may block, done apart from the loop, which goes on as soon as the user interrupts.
+//! Blocking work on other threads; the loop goes on as soon as the user interrupts.
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::tool::Output;
 use std::io::{self, Read};
 use std::time::Duration;
 
-/// How long interrupted work may take to notice. With what the loop itself needs it stays under a tenth of a second.
+/// Time for interrupted work to notice. Together with the loop's own work, this stays under a tenth of a second.
 const NOTICE: Duration = Duration::from_millis(50);
-/// The answer to a call that was interrupted.
+/// The output of an interrupted call.
 pub(crate) const INTERRUPTED: &str = "interrupted by the user";
 
 /// Does the work on a thread where it may block. Work that does not notice the interrupt in time is left to itself.
@@ -27,26 +27,26 @@ pub(crate) async fn run_blocking(
             Err(_) => return Output::failure(INTERRUPTED),
         },
     };
-    // A panic is the loop's to answer, as that of any tool.
+    // The loop answers panics, as for any tool.
     done.unwrap_or_else(|error| match error.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
         Err(_) => Output::failure(INTERRUPTED),
     })
 }
 
-/// Does work to its end on a thread where it may block.
+/// Runs blocking work to its end on a thread.
 pub(crate) async fn blocking<T: Send + Default + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The process ends.
+            // The runtime is shutting down.
             Err(_) => T::default(),
         },
     }
 }
 
-/// A source that ends with an error once the user interrupts, or after so many bytes.
+/// A reader that fails once the user interrupts, and ends after a number of bytes.
 pub(crate) struct Watched<R> {
     source: R,
     interrupt: Interrupt,

@@ -1,31 +1,33 @@
-//! The sandbox for commands: they write in the workspace and in temporary folders, use no terminal, and reach no network and no
-//! socket of another program.
+//! The sandbox for commands: they write only in the workspace and in temporary folders, and reach no terminal, no
+//! network and no socket of another program.
 //!
-//! On Linux it is made of Landlock (files, signals) and a seccomp filter (sockets, limits and priorities of other processes, the kernel's keys). Both restrict the calling *thread* and
-//! whatever it starts, so a thread of its own enters it and starts the command. Of the privileges of a superuser (as one
-//! usually is in a container) only those over files and own processes are left. So no command reads the memory or the
-//! environment of a process outside, where keys are.
+//! On Linux it consists of Landlock (files, signals) and a seccomp filter (sockets, limits and priorities of other
+//! processes, the kernel's keys). Both restrict the calling *thread* and its children, so a thread of its own enters
+//! the sandbox and starts the command. Of root's capabilities (containers often run as root), only those over files and
+//! own processes are kept. So no command can read the memory or environment of a process outside, where keys are.
 //!
-//! A terminal of the user's shows a question that a command draws on it like one of ours, takes its escape sequences for
-//! ours, and gives it what is typed. No rule tells the user's terminals from one that a command makes for itself, so there is
-//! none of those either.
+//! A user's terminal shows a question drawn by a command like one of ours, interprets its escape sequences, and gives
+//! it what is typed. No rule can tell the user's terminals from pseudo-terminals that a command creates, so those are
+//! not available either.
 //!
-//! A socket with a name leads to whoever listens there: Docker, D-Bus and tmux run commands for it, outside. Since Linux 7.1
-//! Landlock refuses those that a command has not made itself. A filter sees no names, so on older kernels nothing is connected to
-//! any, and there are no datagrams, which need no connection; a pair of sockets is as good as a pipe, and stays.
+//! A named socket leads to its listener: Docker, D-Bus and tmux run commands for their clients, outside the sandbox.
+//! Since Linux 7.1, Landlock refuses connections to sockets that the command has not created itself. A seccomp filter
+//! sees no names, so on older kernels Unix sockets cannot connect at all, and there are no datagram sockets, which need
+//! no connection; a socket pair is equivalent to a pipe and stays available.
 //!
-//! Commands that only look, about which nobody is asked, have a stricter one, of a list of files and calls that are permitted.
+//! Read-only commands, which run without a prompt, have a stricter sandbox: a list of permitted files and system calls.
 //!
-//! What the other one leaves open: reading files, those with keys too, if the user may read them (what a command prints is shown without
-//! known keys, and it cannot send anything); modes, owners, times and attributes of the user's files, wherever they are, for
-//! which Landlock has no right, and which a filter cannot refuse without breaking builds; memory that programs share by name (`/dev/shm`), which many need among their own
-//! processes; what programs outside read of the files that it may write (a named pipe is one); the settings and hooks of the workspace's own repository, since committing writes beside them (a change of
-//! them is told to the user when the command ends, or, if a job did it that a command left, at the next one; what the last
-//! job of a session changes is not told).
+//! The other sandbox leaves these open: reading any file that the user may read, including those with keys (known keys
+//! are removed from a command's output, and it cannot send anything); modes, owners, times and attributes of the user's
+//! files anywhere, for which Landlock has no right and which a filter cannot refuse without breaking builds; shared
+//! memory by name (`/dev/shm`), which many programs need among their own processes; whatever outside programs read from
+//! the files that it may write (including named pipes); the settings and hooks of the workspace's own repository, since
+//! committing writes beside them (the user is told of changes when the command ends or, if a background job made them,
+//! at the next command; changes by the last job of a session are not reported).
 //!
-//! What git starts because of other files is not watched either: hooks in a folder that `core.hooksPath` names, settings in
-//! a file that `include.path` names, repositories elsewhere in the workspace, and programs of the workspace that settings or
-//! hooks call. They are the workspace's, like a build script.
+//! Programs that git starts because of other files are not watched either: hooks in a folder that `core.hooksPath`
+//! names, settings in a file that `include.path` names, repositories elsewhere in the workspace, and programs of the
+//! workspace that settings or hooks call. They belong to the workspace, like a build script.
 
 #[cfg(target_os = "linux")]
 mod readers;
@@ -33,49 +35,50 @@ mod readers;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// What a command may write to.
+/// The files that a command may access.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    /// Folders and files, with all below them, by names without links: where a command has put a link since, it permits
-    /// nothing.
+    /// Writable folders and files, including everything below them, by paths without links: a path that has become a
+    /// link since permits nothing.
     writable: Vec<PathBuf>,
-    /// Where a command only looks, what it may look at besides the system's programs; else it reads all that the user may.
+    /// For read-only commands, the files readable besides the system's programs; `None` if all files of the user are
+    /// readable.
     looks_at: Option<LookedAt>,
-    /// Other machines can be reached, and servers of this one.
+    /// True if other machines, and servers on this one, can be reached.
     has_network: bool,
 }
 
-/// What a command that only looks may see, by names without links.
+/// Files that a read-only command may access, by paths without links.
 #[derive(Clone, Debug)]
 struct LookedAt {
-    /// Folders whose names are listed, with all below them.
+    /// Folders whose entries may be listed, including those below.
     folders: Vec<PathBuf>,
-    /// Folders and files that are read, with all below them.
+    /// Folders and files that may be read, including everything below.
     files: Vec<PathBuf>,
 }
 
-/// How much of the sandbox this machine can hold.
+/// The isolation that this machine supports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sandboxing {
     /// All of it.
     Full,
-    /// All that this kernel knows; the text says what a newer one would not leave open.
+    /// All that this kernel supports; the text says what a newer one would also block.
     Partial(String),
-    /// Not enough to be called one, so no command runs in it; the text says what is missing.
+    /// Not enough for a sandbox, so no command runs in it; the text says what is missing.
     None(String),
 }
 
-/// Where devices are.
+/// The folder of devices.
 const DEVICES: &str = "/dev";
-/// The devices that keep nothing and show nobody anything, and the folder of shared memory.
+/// Devices that store and display nothing, and the folder of shared memory.
 const HARMLESS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "shm"];
 
 fn harmless(name: &str) -> PathBuf {
     Path::new(DEVICES).join(name)
 }
 
-/// The system's programs and what they load. What stands in it is nobody's secret, and a command changes none of it. Not all of `/usr`: in
-/// `/usr/src`, `/usr/home` and the like people work.
+/// The system's programs and what they load. Their contents are not secret, and no command can change them. Not all of
+/// `/usr`: people work in `/usr/src`, `/usr/home` and the like.
 const PROGRAMS: [&str; 22] = [
     "/bin",
     "/sbin",
@@ -100,9 +103,9 @@ const PROGRAMS: [&str; 22] = [
     "/gnu/store",
     "/run/current-system/sw",
 ];
-/// What those read: time zones, languages, kinds of files.
+/// Data that those programs read: time zones, locales, file types.
 const SHARED: [&str; 2] = ["/usr/share", "/usr/local/share"];
-/// What programs of the system ask of it: who is who, which libraries there are, the time zone, kinds of files.
+/// Files about the system that programs read: users and groups, libraries, the time zone, file types.
 #[cfg(target_os = "linux")]
 const FACTS: [&str; 8] = [
     "/etc/magic",
@@ -115,15 +118,15 @@ const FACTS: [&str; 8] = [
     "/etc/localtime",
 ];
 
-/// Whether a program lies, without links, where only the system's are.
+/// Returns whether a program, with links resolved, is in one of the system's folders.
 pub(crate) fn is_program_of_the_system(program: &Path) -> bool {
     let real = program.is_absolute().then(|| program.canonicalize().ok()).flatten();
     real.is_some_and(|real| PROGRAMS.iter().any(|folder| real.starts_with(folder)))
 }
 
-/// Whether whoever only looks reads what is in this place, which is named without links, because it lies among the system's files.
+/// Returns whether read-only commands may read this path, which has no links, because it is among the system's files.
 pub(crate) fn is_open_to_all(place: &Path) -> bool {
-    // The system's folders stay where they are, and each command that looks asks.
+    // Cached: the system's folders do not move, and every read-only command checks them.
     static REAL: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
         let folders = PROGRAMS.iter().chain(&SHARED).map(Path::new);
         folders.filter_map(|folder| folder.canonicalize().ok()).collect()
@@ -131,8 +134,8 @@ pub(crate) fn is_open_to_all(place: &Path) -> bool {
     REAL.iter().any(|folder| place.starts_with(folder))
 }
 
-/// Everything but the devices. Rules only permit, so what lies beside them is named; where that cannot be listed, all can be
-/// read.
+/// Everything but the devices. Landlock rules only permit, so the folders beside `/dev` are listed; if that fails,
+/// everything is readable.
 #[cfg(target_os = "linux")]
 fn readable() -> Vec<PathBuf> {
     let Ok(top) = std::fs::read_dir("/") else {
@@ -143,7 +146,7 @@ fn readable() -> Vec<PathBuf> {
 }
 
 impl Sandbox {
-    /// A sandbox in which these folders, and the harmless devices, can be written to.
+    /// Creates a sandbox in which these folders and the harmless devices are writable.
     pub fn new(writable: impl IntoIterator<Item = PathBuf>) -> Self {
         Sandbox {
             writable: writable.into_iter().collect(),
@@ -152,8 +155,8 @@ impl Sandbox {
         }
     }
 
-    /// A sandbox for commands that only look: nothing is written or changed, only these folders are listed, only these files and the
-    /// system's programs are read, and of what can be started by its name only those.
+    /// Creates a sandbox for read-only commands: nothing can be written or changed, only these folders can be listed,
+    /// only these files and the system's programs can be read, and only those programs can be started by path.
     pub(crate) fn looking_at(folders: Vec<PathBuf>, files: Vec<PathBuf>) -> Self {
         Sandbox {
             looks_at: Some(LookedAt { folders, files }),
@@ -161,34 +164,34 @@ impl Sandbox {
         }
     }
 
-    /// The same one, from which the network can be reached where that is said. Sockets with names stay out of reach.
+    /// Returns the same sandbox with or without network access. Named sockets stay out of reach.
     pub fn with_network(self, has_network: bool) -> Self {
         Sandbox { has_network, ..self }
     }
 
-    /// Whether nothing can be written in it.
+    /// Returns whether nothing can be written in it.
     pub(crate) fn only_looks(&self) -> bool {
         self.looks_at.is_some()
     }
 
-    /// Whether the network can be reached from it.
+    /// Returns whether it has network access.
     pub(crate) fn has_network(&self) -> bool {
         self.has_network
     }
 
-    /// Whether what is in a place, which is named without links, can be changed from within.
+    /// Returns whether this path, which has no links, can be changed from within.
     pub(crate) fn writes(&self, place: &Path) -> bool {
         let devices = HARMLESS.map(harmless);
         let mut writable = self.writable.iter().chain(&devices);
         writable.any(|writable| place.starts_with(writable))
     }
 
-    /// Whether that holds for something below it.
+    /// Returns whether something below this path can be changed from within.
     pub(crate) fn writes_below(&self, place: &Path) -> bool {
         self.writable.iter().any(|writable| writable.starts_with(place))
     }
 
-    /// What this machine can do. Tried on a thread of its own, so nothing is restricted afterwards.
+    /// Tests which isolation this machine supports, on a separate thread, so nothing stays restricted.
     pub fn probe() -> Sandboxing {
         let tried = std::thread::Builder::new()
             .name("sandbox-probe".to_owned())
@@ -200,15 +203,15 @@ impl Sandbox {
         }
     }
 
-    /// Restricts the calling thread, and whatever it starts, for good. Where a part of that cannot be had, nothing is to be
-    /// started from there: what only an older kernel leaves open is the one thing that is put up with.
+    /// Restricts the calling thread and its children, permanently. If a part of the sandbox fails, nothing may be
+    /// started from the thread; the only gaps tolerated are those of an older kernel.
     #[cfg(target_os = "linux")]
     pub(crate) fn enter(&self) -> Sandboxing {
         let entered = || -> Result<Option<&'static str>, String> {
             let held = linux::restrict_files(self)?;
             linux::restrict_privileges()
                 .map_err(|error| format!("a superuser's privileges cannot be given up here ({error})"))?;
-            // Last, as it may refuse what the others need.
+            // Last, as the filter may refuse calls that the other steps need.
             linux::restrict_calls(self, held.names)
                 .map_err(|error| format!("system calls cannot be filtered here ({error})"))?;
             Ok(held.gap)
@@ -220,24 +223,24 @@ impl Sandbox {
         }
     }
 
-    /// Other systems have nothing like it that needs no privileges.
+    /// Other systems offer nothing comparable without privileges.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn enter(&self) -> Sandboxing {
         Sandboxing::None("the sandbox works on Linux only".to_owned())
     }
 }
 
-/// Sees to it that programs which are started from here on get no descriptor but their input and their outputs, and those that
-/// are handed to them on purpose: what this process has inherited itself (a log of a wrapper's, a socket) would lead a
-/// command out of its sandbox.
+/// Sets close-on-exec for all descriptors except the standard streams, so that children get only those that are handed
+/// to them on purpose: an inherited descriptor of this process (a wrapper's log, a socket) would lead a command out of
+/// its sandbox.
 pub fn hand_on_nothing() {
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
-/// Keeps other processes of the same user, which no sandbox may shut in, from reading this one's memory and environment,
-/// where keys are. Nothing of it can be dumped or traced from here on.
+/// Keeps other processes of the same user, which may be outside any sandbox, from reading this one's memory and
+/// environment, where keys are. From now on it cannot be dumped or traced.
 pub fn conceal_process() {
-    // Where it cannot be done, everything goes on as it would have without.
+    // If this fails, everything works as before.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
@@ -261,23 +264,24 @@ mod linux {
     use std::path::PathBuf;
     use std::sync::OnceLock;
 
-    /// The newest rules that are asked for, where the kernel knows them (Linux 7.1).
+    /// The newest Landlock rules requested, as far as the kernel supports them (Linux 7.1).
     const NEWEST: ABI = ABI::V9;
 
-    /// The bits of a socket's type that are no flags.
+    /// The bits of a socket type without its flags.
     pub(super) const KIND: u64 = 0xf;
 
-    /// What the kernel holds of the rules for files.
+    /// The file rules that the kernel enforces.
     pub(super) struct Held {
-        /// What it cannot, where that is a gap.
+        /// The gap that this kernel leaves, if any.
         pub gap: Option<&'static str>,
-        /// The names of sockets are among the rules.
+        /// True if the rules cover named sockets.
         pub names: bool,
     }
 
     pub(super) fn restrict_files(sandbox: &Sandbox) -> Result<Held, String> {
         let all = AccessFs::from_write(NEWEST);
-        // Nowhere: tmux listens in the folder for temporary files. A command's own sockets need no permission.
+        // Not even in writable folders: tmux listens in the temporary folder. A command's own sockets need no
+        // permission.
         let changes = all & !AccessFs::ResolveUnix;
         let restricted = || {
             let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
@@ -292,7 +296,7 @@ mod linux {
                     .add_rules(path_beneath_rules(readable(), AccessFs::ReadFile))?
                     .restrict_self();
             };
-            // Shared memory is others' too.
+            // Without shared memory, which other programs use too.
             let devices = HARMLESS.map(harmless).into_iter().filter(|device| !device.is_dir());
             ruleset
                 .handle_access(all | read | AccessFs::Execute)?
@@ -324,8 +328,8 @@ mod linux {
         Ok(Held { gap, names })
     }
 
-    /// Rules that permit this, as far as it can be done to a file. What is gone permits nothing; nor does what has become a link, which
-    /// may lead anywhere.
+    /// Rules that grant this access, reduced to what applies to the file's type. A path that is gone, or has become a
+    /// link, which may lead anywhere, grants nothing.
     fn rules(
         paths: &[PathBuf],
         access: BitFlags<AccessFs>,
@@ -341,8 +345,8 @@ mod linux {
         })
     }
 
-    /// Of the privileges of a superuser, those over files and own processes. With the others a process reads the
-    /// environment of any process, loads programs into the kernel, or writes to disks past all files.
+    /// Keeps only root's capabilities over files and own processes. With the others, a process could read any process's
+    /// environment, load kernel modules, or write to raw disks.
     pub(super) fn restrict_privileges() -> Result<(), String> {
         let kept = CapabilitySet::CHOWN
             | CapabilitySet::DAC_OVERRIDE
@@ -356,14 +360,15 @@ mod linux {
             if (had.permitted | had.inheritable).difference(kept).is_empty() {
                 return Ok(());
             }
-            // With this, no program that is started gets what the thread has not. Landlock and the filter set it too.
+            // With this, a program that is started gains no privileges that the thread lacks. Landlock and seccomp set
+            // it too.
             set_no_new_privs(true)?;
             set_capabilities(
                 None,
                 CapabilitySets {
                     effective: had.effective & kept,
                     permitted: had.permitted & kept,
-                    // None of them is ambient then either.
+                    // This also clears the ambient set.
                     inheritable: CapabilitySet::empty(),
                 },
             )
@@ -371,9 +376,9 @@ mod linux {
         restricted().map_err(|error| error.to_string())
     }
 
-    /// Of whoever only looks, to [what that needs](readers).
+    /// Installs the system-call filter; read-only commands get [their own list](readers).
     pub(super) fn restrict_calls(sandbox: &Sandbox, has_names: bool) -> Result<(), String> {
-        /// Each is the same for every command of its kind, and takes longer to work out than to enter.
+        /// Cached: each kind of command has the same filters, and building them takes longer than installing them.
         static LOOKING: OnceLock<Filters> = OnceLock::new();
         static WORKING: [[OnceLock<Filters>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
         let has_network = sandbox.has_network;
@@ -388,7 +393,7 @@ mod linux {
         Ok(())
     }
 
-    /// Filters that hold together, or why there are none.
+    /// Filters that apply together, or the reason why there are none.
     type Filters = Result<Vec<BpfProgram>, String>;
 
     fn told(error: BackendError) -> String {
@@ -400,8 +405,9 @@ mod linux {
         arch.map_err(|_| "no filter for this processor".to_owned())
     }
 
-    /// No sockets but those between processes of this machine, and no other way to make one. Where the names of those are
-    /// [not ruled](Held::names), only such as reach none. Neither limits and priorities of other processes, nor the kernel's keys.
+    /// Refuses all sockets but Unix sockets, and other ways to create them. If [Landlock does not cover named
+    /// sockets](Held::names), also refuses those Unix sockets that could reach one. Refuses limits and priorities of
+    /// other processes, and the kernel's keys.
     fn filter(arch: TargetArch, has_names: bool, has_network: bool) -> Result<BpfProgram, BackendError> {
         let when = |argument, is, value: libc::c_int| -> Result<SeccompRule, BackendError> {
             let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value as u64)?;
@@ -410,11 +416,11 @@ mod linux {
         let mut refused_sockets = vec![when(0, SeccompCmpOp::Ne, libc::AF_UNIX)?];
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
         if !has_names {
-            // Those of a pair, too, can be sent from to any name. A raw one is made one for datagrams by the kernel.
+            // Even a socket of a datagram pair can send to any name. The kernel turns raw ones into datagram sockets.
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
                 refused_sockets.push(when(1, SeccompCmpOp::MaskedEq(KIND), kind)?);
             }
-            // Who reaches the network connects to it; then there is no socket that could reach a name.
+            // Network access needs `connect`; in that case no Unix socket that could reach a name can be created.
             if !has_network {
                 rules.insert(libc::SYS_connect, Vec::new());
             }
@@ -435,13 +441,13 @@ mod linux {
             libc::SYS_io_uring_enter,
             libc::SYS_io_uring_register,
         ] {
-            // It makes sockets without the call that is filtered.
+            // It can create sockets without the filtered call.
             rules.insert(call, Vec::new());
         }
-        // A limit of another process ends it: no more memory, files or time. One's own are set under the number 0.
+        // A limit on another process (memory, files, CPU time) could end it. The process's own limits use PID 0.
         rules.insert(libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]);
-        // A job could bring the session, and whatever else the user runs, to a halt with them. One's own stand under the
-        // number 0, and so do those of a program that is about to become another one (`nice`, `taskset`, `ionice`).
+        // A job could stall the session and the user's other programs with these. A process's own settings use PID 0,
+        // also before exec (`nice`, `taskset`, `ionice`).
         for call in [
             libc::SYS_sched_setaffinity,
             libc::SYS_sched_setattr,
@@ -450,7 +456,7 @@ mod linux {
         ] {
             rules.insert(call, vec![when(0, SeccompCmpOp::Ne, 0)?]);
         }
-        /// Not among the constants of the library.
+        /// Missing from the `libc` crate.
         const IOPRIO_WHO_USER: libc::c_int = 3;
         for (call, of_user) in [
             (libc::SYS_setpriority, libc::PRIO_USER as libc::c_int),
@@ -461,31 +467,33 @@ mod linux {
                 vec![when(1, SeccompCmpOp::Ne, 0)?, when(0, SeccompCmpOp::Eq, of_user)?],
             );
         }
-        // In a namespace of its own a command may mount; to make an overlay the kernel empties a folder that nobody was asked about.
+        // A command in its own user namespace may mount; to create an overlay, the kernel empties a folder that no rule
+        // was checked for.
         for call in MOUNTS {
             rules.insert(call, Vec::new());
         }
         let on_folders = refused_on_folders()?;
         rules.insert(libc::SYS_ioctl, on_folders.clone());
         for call in [libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key] {
-            // The user's keyring belongs to all sessions of that user.
+            // All sessions of a user share the user keyring.
             rules.insert(call, Vec::new());
         }
         #[cfg(target_arch = "x86_64")]
         {
-            /// Marks calls of the x32 interface, which have numbers of their own.
+            /// Marks calls of the x32 ABI, which has its own call numbers.
             const X32: i64 = 0x4000_0000;
             let doubled: Vec<(i64, Vec<SeccompRule>)> =
                 rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
             rules.extend(doubled);
-            // Which has a number of its own there.
+            // `ioctl` has a different number there.
             rules.insert(514 | X32, on_folders);
         }
         let refused = SeccompAction::Errno(libc::EACCES as u32);
         SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
     }
 
-    /// Calls that mount. (The numbers of newer ones are the same for all processors; `open_tree_attr` is no constant of the library yet.)
+    /// Calls that mount. (The numbers of newer ones are the same on all architectures; `open_tree_attr` is missing from
+    /// the `libc` crate.)
     const MOUNTS: [libc::c_long; 10] = [
         libc::SYS_mount,
         libc::SYS_umount2,
@@ -499,20 +507,20 @@ mod linux {
         467,
     ];
 
-    /// What a descriptor of a folder or file that was opened to be read is enough for, past all rules for files: of btrfs and
-    /// bcachefs, to make, copy and delete whole trees by their names in any folder; of OCFS2, to copy a file to a name; to make a
-    /// file unchangeable for good, and a folder one that needs a key. Copies of what is in a file, for which the other one has to be
-    /// open for writing, stay (`cp --reflink`).
+    /// Requests that need only a descriptor opened for reading and bypass all file rules: on btrfs and bcachefs,
+    /// creating, copying and deleting whole trees by name in any folder; on OCFS2, copying a file to a name; making a
+    /// file immutable for good, or a folder encrypted. Requests that copy file contents stay (`cp --reflink`), since
+    /// the target must be open for writing.
     fn refused_on_folders() -> Result<Vec<SeccompRule>, BackendError> {
-        /// The bits that say which file systems or devices a request is for, and those with its number there.
+        /// The bits for the file system or device that a request belongs to, and those that also include its number.
         const KIND: u64 = 0xff00;
         const REQUEST: u64 = 0xffff;
         const BTRFS: u64 = 0x94;
         const BCACHEFS: u64 = 0xbc;
-        /// `FICLONE`, `FICLONERANGE`, `FIDEDUPERANGE`: of the kind of btrfs, and known to others.
+        /// `FICLONE`, `FICLONERANGE`, `FIDEDUPERANGE`: numbered as btrfs requests, and supported by other file systems.
         const COPIES: [u64; 3] = [0x4004_9409, 0x4020_940d, 0xc018_9436];
-        /// `OCFS2_IOC_REFLINK`; `FS_IOC_SET_ENCRYPTION_POLICY`, `FS_IOC_ADD_ENCRYPTION_KEY`, `FS_IOC_REMOVE_ENCRYPTION_KEY`,
-        /// `FS_IOC_ENABLE_VERITY`.
+        /// `OCFS2_IOC_REFLINK`; `FS_IOC_SET_ENCRYPTION_POLICY`, `FS_IOC_ADD_ENCRYPTION_KEY`,
+        /// `FS_IOC_REMOVE_ENCRYPTION_KEY`, `FS_IOC_ENABLE_VERITY`.
         const OTHERS: [u64; 5] = [0x6f04, 0x6613, 0x6617, 0x6618, 0x6685];
         let is = |op, value| SeccompCondition::new(1, SeccompCmpArgLen::Dword, op, value);
         let mut of_btrfs = vec![is(SeccompCmpOp::MaskedEq(KIND), BTRFS << 8)?];
@@ -538,7 +546,7 @@ mod linux {
         #[test]
         #[allow(clippy::print_stdout)]
         fn what_makes_or_copies_by_a_folder_that_is_only_read_is_refused_and_copies_within_files_are_not() {
-            // Such requests have no safe name in Rust.
+            // Rust has no safe wrapper for these requests.
             const TRY: &str = "import fcntl, os, sys\n\
                 held = os.open(sys.argv[1], os.O_RDONLY)\n\
                 for request in sys.argv[2:]:\n    \
@@ -548,12 +556,12 @@ mod linux {
             const REFUSED: [&str; 7] = [
                 "5000940e", "50009401", "5000940f", "4008941a", "4020bc10", "40186f04", "40806685",
             ];
-            // The copies within files, and the flags of a file.
+            // Copies of file contents, and reading a file's flags.
             const FREE: [&str; 4] = ["40049409", "4020940d", "c0189436", "80086601"];
             let folder = tempfile::tempdir().unwrap();
             let mut python = std::process::Command::new("python3");
             python.args(["-c", TRY]).arg(folder.path()).args(REFUSED).args(FREE);
-            // A filter holds for its thread, for good.
+            // A filter applies to its thread permanently.
             let tried = std::thread::spawn(move || {
                 restrict_calls(&Sandbox::new([]), true).unwrap();
                 python.output()
@@ -625,7 +633,7 @@ mod linux {
                     command.args(arguments).status().is_ok_and(|status| status.success())
                 };
                 assert!(!does("unshare", &["-Ur", "true"]) && !does("ipcmk", &["-M", "9"]) && !does("ipcmk", &["-Q"]));
-                // What looks is started, also with threads, and reads.
+                // Read-only programs start, also with threads, and can read.
                 assert!(does("true", &[]) && does("grep", &["-q", "kept", &path.to_string_lossy()]));
                 assert!(std::thread::spawn(|| true).join().unwrap());
             });
@@ -655,7 +663,7 @@ mod linux {
             let _listener = UnixListener::bind(&path).unwrap();
             for has_names in [true, false] {
                 let path = path.clone();
-                // A filter holds for its thread, for good.
+                // A filter applies to its thread permanently.
                 let tried = std::thread::spawn(move || {
                     restrict_calls(&Sandbox::new([]), has_names).unwrap();
                     assert!(TcpListener::bind("127.0.0.1:0").is_err());

@@ -1,9 +1,8 @@
-//! Folders for files that Codelet needs for a while and has to give a name, and what sessions have left that were killed. They
-//! lie where no command in the sandbox can change anything: whoever could, would decide what is written where, and what is
-//! read.
+//! Folders for short-lived named files, and the removal of those left by sessions that were killed. They are where no
+//! sandboxed command can change anything: anyone who could would control what is written where, and what is read.
 //!
-//! Each folder has a file in it that its session holds locked. The kernel gives the lock back however a session ends, so a
-//! lock that can be had says that nobody needs the folder any more.
+//! Each folder contains a file that its session keeps locked. The kernel releases the lock however a session ends, so a
+//! lock that can be acquired means that the folder is no longer needed.
 
 use crate::files;
 use crate::mounts;
@@ -16,15 +15,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// How the names of all such folders begin.
+/// Prefix of the names of all such folders.
 const PREFIX: &str = "codelet-";
-/// The file that is locked.
+/// The locked file.
 const HELD: &str = "held";
-/// Entries of the folder of all such folders that are looked at, and entries of one of them; one with more is not like any
-/// that a session makes.
+/// Entries examined in the parent of all such folders, and in one of them; a folder with more was not created by a
+/// session.
 const LOOKED_AT: usize = 20_000;
 const ENTRIES: usize = 64;
-/// Names that are tried.
+/// Attempts to find an unused name.
 const TRIES: usize = 16;
 
 /// A folder that is removed when it is dropped.
@@ -32,15 +31,15 @@ const TRIES: usize = 16;
 pub struct Scratch {
     path: PathBuf,
     folder: OwnedFd,
-    /// Given back after the folder has gone.
+    /// Unlocked after the folder has been removed.
     _held: File,
 }
 
 impl Scratch {
-    /// A new one in a [private](private) folder.
+    /// Creates one in a [private](private) folder.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be created.
     pub(crate) fn new(private: &Path) -> io::Result<Scratch> {
         let parent = files::hold_folder(private)?;
         let made = (0..TRIES).find_map(|_| {
@@ -53,7 +52,7 @@ impl Scratch {
         let name = made.ok_or(Errno::EXIST)??;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(&parent, &name, flags, Mode::empty())?;
-        // Whoever finds it under its name finds it locked.
+        // Renamed only once locked, so that nobody finds it unlocked.
         let held = create(&folder, "held.new")?;
         held.lock()?;
         renameat(&folder, "held.new", &folder, HELD)?;
@@ -64,25 +63,25 @@ impl Scratch {
         })
     }
 
-    /// Where it is.
+    /// The folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts a new file into it.
+    /// Creates a file in it.
     ///
     /// # Errors
-    /// When there is one of that name, or it cannot be written.
+    /// If the name exists, or the file cannot be written.
     pub fn write(&self, name: &str, text: &str) -> io::Result<()> {
         create(&self.folder, name)?.write_all(text.as_bytes())
     }
 
-    /// Puts a new folder into it.
+    /// Creates a folder in it.
     pub(crate) fn make_folder(&self, name: &str) -> io::Result<()> {
         Ok(mkdirat(&self.folder, name, Mode::RWXU)?)
     }
 
-    /// Puts a new link into it.
+    /// Creates a symbolic link in it.
     pub(crate) fn link(&self, target: &Path, name: &Path) -> io::Result<()> {
         Ok(symlinkat(target, &self.folder, name)?)
     }
@@ -90,7 +89,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to a later session.
+        // If it cannot be removed, a later session tries again.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
@@ -100,15 +99,15 @@ fn create(folder: &OwnedFd, name: &str) -> io::Result<File> {
     Ok(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// A folder of the user's alone, made if it is missing, by its name without links; nothing where a command in this sandbox
-/// can change anything in it or on the way to it.
+/// Returns a folder that belongs to the user alone, with links resolved, and creates it if missing; `None` if a command
+/// in this sandbox can change anything in it or on the way to it.
 pub(crate) fn private(folder: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
     if !folder.is_absolute() || !folder.components().all(is_plain) {
         return None;
     }
     let is_out_of_reach = |path: &PathBuf| !sandbox.writes(path) && !sandbox.writes_below(path);
-    // Not even looked for where commands write.
+    // Places where commands can write are not even searched.
     let there = folder.ancestors().find_map(|above| {
         let rest = folder.strip_prefix(above).ok()?;
         Some(above.canonicalize().ok()?.join(rest))
@@ -124,7 +123,8 @@ pub(crate) fn private(folder: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
     real.symlink_metadata().is_ok_and(is_own).then_some(real)
 }
 
-/// Removes the folders of sessions that are no more. What is not surely one, or another user's, stays.
+/// Removes the folders of sessions that have ended. Anything that is not certainly one, or belongs to another user,
+/// stays.
 pub(crate) fn clear(private: &Path) {
     let user = rustix::process::geteuid().as_raw();
     for entry in private.read_dir().into_iter().flatten().take(LOOKED_AT).flatten() {
@@ -147,7 +147,7 @@ pub(crate) fn clear(private: &Path) {
                 .is_ok_and(|entries| entries.take(ENTRIES + 1).count() <= ENTRIES)
         };
         if is_left && is_small() {
-            // A link that was put in its place meanwhile is removed, and not what it leads to.
+            // If a link has replaced it meanwhile, the link is removed, not its target.
             let _ = std::fs::remove_dir_all(&path);
         }
     }
@@ -161,7 +161,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::symlink;
 
-    /// As if its session had been killed.
+    /// The folder as its session leaves it when killed.
     fn left(scratch: Scratch) -> PathBuf {
         let path = scratch.path.clone();
         let moved = path.with_extension("moved");
@@ -194,10 +194,10 @@ mod tests {
         };
         let open = Permissions::from_mode(0o777);
         let stay = [
-            // One that is only being made.
+            // A folder that is still being created.
             stays(&|path| fs::remove_file(path.join(HELD)).unwrap()),
             stays(&|path| fs::set_permissions(path, open.clone()).unwrap()),
-            // What holds the lock of somebody else's is not asked.
+            // Another file's lock does not count.
             stays(&|path| {
                 fs::rename(path.join(HELD), path.join("other")).unwrap();
                 symlink("other", path.join(HELD)).unwrap();
@@ -214,7 +214,7 @@ mod tests {
         fs::write(private.join("codelet-file"), "").unwrap();
         let others = private.join("others-one");
         fs::rename(stays(&|_| {}), &others).unwrap();
-        // A program that another test starts has all that is open for a moment.
+        // A program started by another test briefly inherits all open descriptors.
         let began = std::time::Instant::now();
         while dead.iter().any(|path| path.exists()) {
             assert!(began.elapsed().as_secs() < 20, "{dead:?}");
@@ -225,7 +225,7 @@ mod tests {
         }
         assert!(private.join("codelet-file").exists() && private.join("codelet-link").is_symlink());
         assert!(live.path().join(HELD).exists());
-        // Nobody's folder is left by a session that ends as it should.
+        // A session that ends normally leaves no folder.
         let path = live.path().to_owned();
         drop(live);
         assert!(!path.exists());
@@ -235,7 +235,7 @@ mod tests {
     fn another_users_folder_stays() {
         let (_folder, private) = base();
         let path = left(Scratch::new(&private).unwrap());
-        // Only a superuser can give it away.
+        // Only root can change the owner.
         if std::os::unix::fs::chown(&path, Some(65534), None).is_ok() {
             clear(&private);
             assert!(path.is_dir());

@@ -1,4 +1,4 @@
-//! Values that nobody is to see, taken out of whatever is shown; and by which names, and in which addresses, they go.
+//! Removes secret values from everything that is shown, and recognises them by variable name and in URLs.
 
 use crate::text::{CUT, GAP};
 use std::borrow::Cow;
@@ -6,11 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::sync::Arc;
 
-/// Shorter values are not looked for: they would turn up in every text.
+/// Shorter values are not searched for: they would occur in every text.
 const SHORTEST: usize = 8;
-/// What stands in place of a secret.
+/// The replacement for a secret.
 pub(crate) const MASK: &str = "[secret]";
-/// What the names of secrets have in them, whatever stands between the words.
+/// Parts of the names of secrets, ignoring separators between words.
 const ANYWHERE: &[&str] = &[
     "PASSWORD",
     "PASSWD",
@@ -27,19 +27,19 @@ const ANYWHERE: &[&str] = &[
     "ACCESSTOKEN",
     "CONNECTIONSTRING",
 ];
-/// Words of a name, one of which says as much; `TOKENIZERS_PARALLELISM` and `MAX_TOKENS` have none of them.
+/// Words that mark a name as secret; `TOKENIZERS_PARALLELISM` and `MAX_TOKENS` contain none of them.
 const WORDS: &[&str] = &["TOKEN", "AUTHORIZATION", "AUTHENTICATION", "JWT", "BEARER"];
-/// What names of secrets end in; `KEYBOARD`, `SSH_AUTH_SOCK` and `PASS_COUNT` do not.
+/// Last words of the names of secrets; `KEYBOARD`, `SSH_AUTH_SOCK` and `PASS_COUNT` do not match.
 const LAST: &[&str] = &["KEY", "AUTH", "COOKIE", "PASS", "PWD", "PW", "PAT"];
-/// What a name may end in behind such a word: how the secret is written down (`SIGNING_KEY_BASE64`; numbers do not count).
+/// Encodings that may follow such a word (`SIGNING_KEY_BASE64`; digits are ignored).
 const ENCODINGS: &[&str] = &["BASE", "B", "HEX", "PEM", "JSON", "ENCODED"];
-/// Names of parameters in an address or a list that are secrets there, beside those that are everywhere.
+/// Names of parameters in a URL or a list that are secrets only there.
 const PARAMETERS: &[&str] = &["PWD", "SIG", "SIGNATURE"];
-/// What stands before credentials where they are sent.
+/// Authentication schemes that precede credentials in a header.
 const SCHEMES: &[&str] = &["bearer", "basic", "token"];
-/// What is in addresses that take whatever is sent to them, so that whoever knows one may send.
+/// Parts of webhook URLs, where knowing the URL is enough to send.
 const WEBHOOKS: &[&str] = &["://hooks.", "/webhook", ".webhook."];
-/// How tokens begin that their makers have marked, so that they are found wherever they should not be.
+/// Vendors' token prefixes, made so that leaked tokens can be found.
 const MARKED: &[&str] = &[
     "sk-",
     "sk_live_",
@@ -58,12 +58,12 @@ const MARKED: &[&str] = &[
     "pypi-",
     "dop_v1_",
     "ya29.",
-    // A token of JSON, in base 64.
+    // A JSON Web Token, in base64.
     "eyJ",
 ];
-/// What opens the key in a file of one (RFC 7468), whatever its kind is called.
+/// The header of a private key in a file (RFC 7468), for any kind of key.
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
-/// Words of the names of keys that are everybody's, or that open nothing.
+/// Words in the names of keys that are public, or that unlock nothing.
 const OPEN_KEYS: &[&str] = &[
     "PUBLIC",
     "PUB",
@@ -76,7 +76,7 @@ const OPEN_KEYS: &[&str] = &[
     "HOT",
     "COMPOSE",
 ];
-/// Names that end like this tell where a secret is, or what it is like.
+/// Last words of names that only describe a secret or its location.
 const ABOUT: &[&str] = &[
     "FILE",
     "PATH",
@@ -119,23 +119,22 @@ const ABOUT: &[&str] = &[
     "COMMAND",
     "PROMPT",
 ];
-/// A name before the host of an address that is as long as this is a key and no name.
+/// A user name in a URL that is this long is a key, not a name.
 const LONG_NAME: usize = 20;
-/// Values of variables are looked for in texts from this length on, if letters and digits are in them. What people make
-/// up stands in other places, too: whoever has `postgres` for a password would find it gone from every text.
+/// Values of variables are searched for from this length on, if they contain letters and digits. Values that people
+/// make up occur elsewhere too: with `postgres` as a password, the word would vanish from every text.
 const MADE_BY_MACHINE: usize = 16;
 
-/// Settings of git in the environment: how many there are, and the name and the value of each.
+/// Git settings in the environment: their number, and the name and value of each.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 const GIT_KEY: &str = "GIT_CONFIG_KEY_";
 const GIT_VALUE: &str = "GIT_CONFIG_VALUE_";
 
-/// Whether a variable, argument or header of this name holds a secret, as far as the name says.
+/// Returns whether a variable, argument or header of this name holds a secret, judging by the name alone.
 ///
-/// A name that only sounds like one costs little: a command does without the variable. So whatever is not known to be
-/// harmless is taken for one.
+/// A false positive costs little: a command lacks the variable. So every name that is not known to be harmless counts.
 pub fn is_secret_name(name: &str) -> bool {
-    // It says which of git's settings the value beside it is for.
+    // This variable names the git setting that another one sets.
     if name.starts_with(GIT_KEY) {
         return false;
     }
@@ -156,14 +155,14 @@ pub fn is_secret_name(name: &str) -> bool {
         || words.iter().any(|word| word.ends_with("TOKEN"))
         || match last.as_str() {
             "KEY" => !has(OPEN_KEYS),
-            // The folder that a shell stands in.
+            // The shell's working directory.
             "PWD" => !before.is_empty(),
             last => LAST.contains(&last),
         }
 }
 
-/// Whether this is a secret: by the name that it goes by, unless it is only the place of one, or by a credential in the
-/// value.
+/// Returns whether a variable is a secret: by its name, unless the value is only a path to one, or by a credential in
+/// the value.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let is_place = value.starts_with(['/', '~', '.']) && joined(name).contains("CREDENTIAL");
     (is_secret_name(name) && !is_place)
@@ -172,7 +171,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
         || credential(value).is_some()
 }
 
-/// Whether it is what keeps somebody logged in (`BW_SESSION`), and no name of a desktop and no address.
+/// Returns whether it is a login session (`BW_SESSION`), and not a desktop's name or an address.
 fn is_session(name: &str, value: &str) -> bool {
     let words = words(name);
     let is_about = words.last().is_some_and(|last| ABOUT.contains(&last.as_str()));
@@ -180,7 +179,7 @@ fn is_session(name: &str, value: &str) -> bool {
     is_named && is_made_by_machine(value) && !value.contains(['/', ':', ' '])
 }
 
-/// Whether these are tokens that let somebody in, and no number of those that a model reads.
+/// Returns whether these are credentials, and not a number of language-model tokens.
 fn is_several(name: &str, value: &str) -> bool {
     let is_number = value
         .chars()
@@ -188,8 +187,8 @@ fn is_several(name: &str, value: &str) -> bool {
     words(name).last().is_some_and(|last| last == "TOKENS") && !is_number
 }
 
-/// What lets somebody in of a value that says more: the password of an address, a parameter of an address or a list
-/// (`host=db password=…`), a header with a key, the address of a webhook.
+/// Finds the credential in a longer value: the password in a URL, a parameter of a URL or list (`host=db password=…`),
+/// a header with a key, the URL of a webhook.
 pub fn credential(value: &str) -> Option<&str> {
     password(value)
         .or_else(|| parameter(value))
@@ -206,29 +205,29 @@ pub fn credential(value: &str) -> Option<&str> {
         .filter(|found| !found.is_empty())
 }
 
-/// What stands between a token and what is around it.
+/// Characters that separate a token from its surroundings.
 fn apart(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | ';' | ':' | '/' | '@' | '?' | '&')
 }
 
-/// Whether this is a token by how it begins.
+/// Returns whether this is a token with a known prefix.
 fn is_marked(word: &str) -> bool {
     is_made_by_machine(word) && MARKED.iter().any(|mark| word.starts_with(mark))
 }
 
-/// The first string of a JSON object that is a secret by its key.
+/// The first string in a JSON object whose key names a secret.
 fn of_json(text: &str) -> Option<&str> {
     let pieces: Vec<&str> = text.split('"').collect();
     let string = |pieces: &[&'_ str]| pieces[1].trim() == ":" && is_secret_name(pieces[0]) && !pieces[2].is_empty();
     pieces.windows(3).find(|pieces| string(pieces)).map(|pieces| pieces[2])
 }
 
-/// The value of a parameter that is a secret by its name, unless the list is about this very machine.
+/// The value of a parameter whose name is a secret's, unless the list refers to this machine.
 fn parameter(text: &str) -> Option<&str> {
     let pieces = text.split(|c: char| c.is_whitespace() || matches!(c, '?' | '&' | ';' | ',' | '"' | '\''));
     let (mut found, mut before) = (None, "");
     for piece in pieces {
-        // `--token X` is `--token=X`.
+        // `--token X` is equivalent to `--token=X`.
         let option = std::mem::replace(&mut before, piece);
         if found.is_none()
             && option.starts_with("--")
@@ -251,7 +250,7 @@ fn parameter(text: &str) -> Option<&str> {
             return None;
         }
         let name = name.trim_start_matches(['-', '#']);
-        // `*.key=01;32` is a colour of files.
+        // `*.key=01;32` is a colour for file names (`LS_COLORS`).
         let is_name = name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
@@ -259,9 +258,9 @@ fn parameter(text: &str) -> Option<&str> {
             || words(name)
                 .last()
                 .is_some_and(|last| PARAMETERS.contains(&last.as_str()));
-        // `make` shares its jobs by this one.
+        // `make` coordinates parallel jobs with this one.
         let is_secret = is_secret && name != "jobserver-auth";
-        // What a shell puts in later is none yet.
+        // A variable that a shell expands later is not a secret yet.
         if found.is_none() && is_name && is_secret && !value.is_empty() && !value.starts_with('$') {
             found = Some(value);
         }
@@ -269,7 +268,7 @@ fn parameter(text: &str) -> Option<&str> {
     found
 }
 
-/// The credentials of a header (`x-api-key: …`), or of what stands in one (`Bearer …`).
+/// The credentials in a header (`x-api-key: …`) or in a header's value (`Bearer …`).
 fn sent(text: &str) -> Option<&str> {
     let text = text.trim();
     let (name, value) = text.split_once(':').unwrap_or_default();
@@ -284,8 +283,8 @@ fn sent(text: &str) -> Option<&str> {
     }
 }
 
-/// The password in an address such as `postgres://ada:lovelace@host/app`, or the key that stands there as a name. One for
-/// this very machine (`postgres://postgres:postgres@localhost/test`) keeps nobody out, and tests cannot do without it.
+/// The password in a URL such as `postgres://ada:lovelace@host/app`, or a key in place of the user name. One for this
+/// machine (`postgres://postgres:postgres@localhost/test`) protects nothing, and tests need it.
 pub fn password(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once("://") {
@@ -308,7 +307,7 @@ fn is_here(host: &str) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "[::1]") || host == "[::1]"
 }
 
-/// The values of an environment that are to be shown nowhere, but for those that are given to commands.
+/// The values of an environment that must never be shown, except those that commands may have.
 pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
     let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed == name);
     let of_text = env
@@ -322,14 +321,14 @@ pub fn values(env: &[(OsString, OsString)], allowed: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text is long and mixed enough to be nobody's words.
+/// Returns whether a text is long and mixed enough to be machine-generated.
 pub fn is_made_by_machine(value: &str) -> bool {
     value.len() >= MADE_BY_MACHINE
         && value.contains(|c: char| c.is_ascii_digit())
         && value.contains(|c: char| c.is_ascii_alphabetic())
 }
 
-/// The words of a name, in capitals and without their numbers: `API`, `KEY` for `apiKey2`.
+/// Splits a name into upper-case words without digits: `API`, `KEY` for `apiKey2`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -351,11 +350,11 @@ fn joined(name: &str) -> String {
     words(name).concat()
 }
 
-/// A value as it may turn up: without what stands around it where it is kept, its lines, and what is written in it with escapes.
+/// The forms in which a value may occur: without quotes and scheme, its lines, and its strings with escapes decoded.
 fn forms(value: &str) -> Vec<String> {
     let bare = bare(value);
     let mut forms = vec![bare.to_owned()];
-    // What is in it has to look like a secret by itself.
+    // A part must look like a secret by itself.
     let mut add = |found: &str| {
         if found.len() < bare.len() && is_made_by_machine(found) {
             forms.push(found.to_owned());
@@ -366,7 +365,7 @@ fn forms(value: &str) -> Vec<String> {
         strings(&value, NESTED, &mut texts);
     }
     for text in &texts {
-        // A key of several lines is shown with numbers of lines between, or in part; in a variable its line ends are often escaped.
+        // A multi-line key is shown with line numbers, or in part; in a variable, its line ends are often escaped.
         let lines = text.split('\n').flat_map(|line| line.split("\\n"));
         lines.for_each(|line| add(line.trim()));
         add(&percent_encoding::percent_decode_str(text).decode_utf8_lossy());
@@ -374,10 +373,10 @@ fn forms(value: &str) -> Vec<String> {
     forms
 }
 
-/// How deep a value of JSON is looked through.
+/// Depth to which a JSON value is searched.
 const NESTED: usize = 8;
 
-/// The strings within a value.
+/// Collects the strings in a value.
 fn strings(value: &serde_json::Value, depth: usize, found: &mut Vec<String>) {
     use serde_json::Value;
     match value {
@@ -388,7 +387,7 @@ fn strings(value: &serde_json::Value, depth: usize, found: &mut Vec<String>) {
     }
 }
 
-/// A value without blanks, quotes and the scheme before it (`Bearer …`).
+/// Strips whitespace, quotes and the scheme (`Bearer …`) from a value.
 fn bare(value: &str) -> &str {
     let value = value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     match value.split_once(' ') {
@@ -397,8 +396,8 @@ fn bare(value: &str) -> &str {
     }
 }
 
-/// The strings of a JSON text whose names say that they are secrets, and those below such a name, down to eight levels; none of a text
-/// that is no JSON.
+/// The strings in a JSON text whose keys name secrets, and all strings below such a key, down to eight levels; empty if
+/// the text is not JSON.
 pub fn of_json_file(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str(text) {
@@ -419,24 +418,25 @@ fn named_strings(value: &serde_json::Value, depth: usize, found: &mut Vec<String
     }
 }
 
-/// Finds the secrets as they are now: files from which keys are taken may have been written since. Clones ask the same.
+/// Provides the current secrets: the files that keys come from may have changed. Clones share the source.
 #[derive(Clone)]
 pub struct SecretSource(Arc<dyn Fn() -> Secrets + Send + Sync>);
 
 impl SecretSource {
-    /// Takes what finds them. It is asked before anything is shown, so it should look at files only if they have changed.
+    /// Takes a function that finds them. It is called before anything is shown, so it should read files only if they
+    /// have changed.
     pub fn new(find: impl Fn() -> Secrets + Send + Sync + 'static) -> Self {
         SecretSource(Arc::new(find))
     }
 
-    /// All that are known now.
+    /// The current secrets.
     pub fn now(&self) -> Secrets {
         (self.0)()
     }
 }
 
 impl From<Secrets> for SecretSource {
-    /// Those that stay as they are.
+    /// A source whose secrets never change.
     fn from(secrets: Secrets) -> Self {
         SecretSource::new(move || secrets.clone())
     }
@@ -454,22 +454,22 @@ impl fmt::Debug for SecretSource {
     }
 }
 
-/// The values. There is no way to show them.
+/// Secret values. The type does not implement `Debug`, so they are not printed by accident.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// Those of these values that are long enough to be looked for, in each form in which they may be shown.
+    /// Keeps the values that are long enough to be searched for, in each form in which they may be shown.
     pub fn new(values: &[String]) -> Self {
         let all = values.iter().flat_map(|value| forms(value));
         let mut values: Vec<String> = all.filter(|value| value.len() >= SHORTEST).collect();
-        // A secret that contains another goes as a whole.
+        // Longest first, so that a secret that contains another is replaced as a whole.
         values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         values.dedup();
         Secrets(values.into())
     }
 
-    /// Each of them, the longest first, for whoever hides them elsewhere.
+    /// The values, longest first, for code that hides them elsewhere.
     pub fn reveal(&self) -> Arc<[String]> {
         Arc::clone(&self.0)
     }
@@ -478,7 +478,7 @@ impl Secrets {
         self.0.iter().map(String::as_str)
     }
 
-    /// A text without them.
+    /// Replaces the secrets in a text.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for value in self.0.iter() {
@@ -489,14 +489,14 @@ impl Secrets {
         text
     }
 
-    /// The beginning of a longer text without them, nor the first part of one at its end.
+    /// Replaces the secrets in the beginning of a longer text, and removes a secret's first part at its end.
     pub(crate) fn hide_in_beginning(&self, text: &str) -> String {
         let mut text = self.hide(text).into_owned();
         text.truncate(text.len() - self.begun(&text));
         text
     }
 
-    /// How many bytes at the end of a text may be the beginning of one that is not finished.
+    /// Counts the bytes at the end of a text that may be the beginning of an unfinished secret.
     pub(crate) fn begun(&self, text: &str) -> usize {
         let of = |secret: &String| {
             let begins = secret.char_indices().map(|(at, _)| at).rev();
@@ -507,7 +507,7 @@ impl Secrets {
         self.0.iter().filter_map(of).max().unwrap_or(0)
     }
 
-    /// How many bytes at the beginning of a text may be the end of one.
+    /// Counts the bytes at the beginning of a text that may be the end of a secret.
     fn ended(&self, text: &str) -> usize {
         let of = |secret: &String| {
             let mut ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at > 0);
@@ -517,7 +517,7 @@ impl Secrets {
         self.0.iter().filter_map(of).max().unwrap_or(0)
     }
 
-    /// A text without them, nor parts of them where a line of it [is cut](CUT).
+    /// Replaces the secrets in a text, and removes parts of them where a line [is cut](CUT).
     pub(crate) fn hide_with_parts<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = self.hide(text);
         if self.0.is_empty() || !text.contains(CUT) {
@@ -541,7 +541,7 @@ impl Secrets {
         Cow::Owned(out)
     }
 
-    /// The variables that a child process may have: none with a secret, by its name or by its value.
+    /// The variables that a child process may have: none that hold a secret by name or value.
     pub(crate) fn environment<'a>(
         &'a self,
         env: &'a [(OsString, OsString)],
@@ -558,7 +558,7 @@ impl Secrets {
                 .any(|begin| name.starts_with(begin))
         };
         let texts = |(name, value): &'a (OsString, OsString)| (name.to_string_lossy(), value.to_string_lossy());
-        // Without one of them, git fails at all it is told.
+        // If one of them is missing, every git command fails.
         let withholds_gits = env
             .iter()
             .map(texts)
@@ -572,7 +572,7 @@ impl Secrets {
     }
 }
 
-/// Takes secrets out of a text that comes in pieces, also where they are cut in two.
+/// Removes secrets from a text that arrives in pieces, even if a secret is split.
 pub(crate) struct Hiding {
     source: SecretSource,
     held: String,
@@ -584,17 +584,17 @@ impl Hiding {
         Hiding { source, held }
     }
 
-    /// Takes more text, and returns what is certain.
+    /// Takes more text and returns what can be shown.
     pub(crate) fn push(&mut self, text: String) -> String {
         let secrets = self.source.now();
         self.held.push_str(&text);
         let mut text = secrets.hide(&self.held).into_owned();
-        // Nothing else is held back: somebody may wait for a single line.
+        // Nothing else is held back: a person may wait for a single line.
         self.held = text.split_off(text.len() - secrets.begun(&text));
         text
     }
 
-    /// The rest.
+    /// Returns the rest.
     pub(crate) fn finish(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
@@ -633,7 +633,7 @@ mod tests {
             let secrets = Secrets::new(std::slice::from_ref(&value));
             assert_eq!(secrets.hide(&format!("a {shown} b")), format!("a {MASK} b"), "{value}");
         }
-        // What is no secret by itself may be any word.
+        // A part that is not a secret by itself may be any word.
         let value = serde_json::json!({"type": "service_account", "client_secret": KEY}).to_string();
         assert_eq!(Secrets::new(&[value]).hide("a service_account"), "a service_account");
     }

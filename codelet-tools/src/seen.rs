@@ -1,4 +1,4 @@
-//! What the session has seen of each file, so that nothing is overwritten that nobody has looked at.
+//! The version of each file that the session has seen, so that unseen changes are not overwritten.
 
 use crate::files::{self, Stamp};
 use std::collections::HashMap;
@@ -6,17 +6,17 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A file as it was when it was read or written last.
+/// The version of a file when it was last read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// By its bytes.
+    /// Identified by its contents.
     Whole { size: u64, hash: u64 },
-    /// A file too large to be read as a whole: by what the file system says.
+    /// A file too large to be read whole, identified by its metadata.
     Outside(Stamp),
 }
 
 impl Look {
-    /// At these bytes.
+    /// The version with these bytes.
     pub(crate) fn at(bytes: &[u8]) -> Look {
         let mut hasher = std::hash::DefaultHasher::new();
         hasher.write(bytes);
@@ -27,21 +27,21 @@ impl Look {
     }
 }
 
-/// Looks by resolved path.
+/// The last version seen of each resolved path.
 #[derive(Default)]
 pub(crate) struct Seen {
     looks: Mutex<HashMap<PathBuf, Look>>,
-    /// Files that were put back, which nobody has looked at since.
+    /// Files that were restored and not read since.
     restored: Mutex<HashMap<PathBuf, Look>>,
 }
 
 impl Seen {
-    /// The last look at a file.
+    /// The last version seen of a file.
     pub(crate) fn last(&self, path: &Path) -> Option<Look> {
         self.looks().get(path).copied()
     }
 
-    /// Whether a file stands there as it was looked at last, or as it was put back.
+    /// Returns whether a file is as it was last seen, or as it was restored.
     pub(crate) fn is_last(&self, path: &Path) -> bool {
         let known = [self.last(path), self.restored().get(path).copied()];
         if known == [None, None] {
@@ -50,17 +50,17 @@ impl Seen {
         matches!(files::read(path), Ok(Some(whole)) if known.contains(&Some(Look::at(&whole.bytes))))
     }
 
-    /// The file looks like this now.
+    /// Records the current version.
     pub(crate) fn note(&self, path: &Path, look: Look) {
         self.looks().insert(path.to_owned(), look);
     }
 
-    /// The file was put back to this, and the model has not seen it.
+    /// Records a restored version, which the model has not seen.
     pub(crate) fn note_restored(&self, path: &Path, look: Look) {
         self.restored().insert(path.to_owned(), look);
     }
 
-    /// Nothing was looked at.
+    /// Forgets all versions seen.
     pub(crate) fn forget(&self) {
         self.looks().clear();
     }

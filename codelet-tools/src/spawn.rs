@@ -1,28 +1,28 @@
-//! Starts a program in a session of its own, with nothing open but what it is given.
+//! Starts a program in its own session, with no descriptors open but those that it is given.
 //!
-//! To start one from a copy of this process takes the longer the more memory a session holds: the copy gets tables of all of it, and
-//! what either of the two writes then is copied first. So it is started without a copy where a thread can have a working directory of
-//! its own, which such a start has no other way to set.
+//! The cost of fork grows with the memory of a session: the child gets a copy of the page tables, and pages that either
+//! of the two writes are copied first. So programs are started with `posix_spawn` where a thread can have its own
+//! working directory, which `posix_spawn` has no other way to set.
 
 use crate::process::Program;
 use rustix::process::Pid;
 use std::io::{self, PipeWriter};
 
-/// A program that is about to be started by the thread that made this.
+/// A program that is about to be started by the thread that created this.
 pub(crate) struct Start {
     program: Program,
     mark: (&'static str, String),
     output: PipeWriter,
-    /// The thread stands in the program's folder, and no other thread does.
+    /// True if this thread, and no other, has the program's folder as its working directory.
     #[cfg(target_os = "linux")]
     stands: bool,
 }
 
 impl Start {
-    /// Gets ready, on a thread that ends after the start. To be called before that is restricted.
+    /// Prepares the start on a thread that ends afterwards. Must be called before the thread is restricted.
     ///
     /// # Errors
-    /// When the program's folder cannot be entered.
+    /// If the program's folder cannot be entered.
     pub(crate) fn new(program: Program, mark: (&'static str, String), output: PipeWriter) -> io::Result<Start> {
         Ok(Start {
             #[cfg(target_os = "linux")]
@@ -33,10 +33,10 @@ impl Start {
         })
     }
 
-    /// Starts it. Without a terminal, nothing asks for a password there, and nothing draws on it.
+    /// Starts the program. It has no controlling terminal, so nothing asks for a password or draws there.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub(crate) fn spawn(self) -> io::Result<Pid> {
         #[cfg(target_os = "linux")]
         if self.stands {
@@ -62,7 +62,8 @@ mod without_copy {
     use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
     use std::os::unix::ffi::OsStrExt as _;
 
-    /// Has the calling thread alone stand in the program's folder. Says no where it cannot part from the others, as in some containers.
+    /// Changes the working directory of the calling thread alone. Returns false if the thread cannot be separated from
+    /// the others, as in some containers.
     pub(super) fn stand(program: &Program) -> io::Result<bool> {
         if unshare(CloneFlags::CLONE_FS).is_err() {
             return Ok(false);
@@ -101,7 +102,7 @@ mod without_copy {
             actions.add_dup2(held.as_raw_fd(), *number)?;
         }
         let mut attributes = PosixSpawnAttr::init()?;
-        // As the standard library starts programs: this process passes over broken pipes, and others do not.
+        // As the standard library does: this process ignores SIGPIPE, its children must not.
         attributes.set_sigdefault(&SigSet::from(Signal::SIGPIPE))?;
         attributes.set_sigmask(&SigSet::empty())?;
         let session = PosixSpawnFlags::from_bits_retain(i32::from(libc::POSIX_SPAWN_SETSID));
@@ -111,7 +112,7 @@ mod without_copy {
         let arguments = std::iter::once(&program.program).chain(&program.arguments);
         let arguments: Vec<CString> = arguments.map(|argument| text(argument)).collect::<io::Result<_>>()?;
         let mark = (OsString::from(mark.0), OsString::from(mark.1));
-        // Of variables with one name the last counts.
+        // If a variable is repeated, the last one counts.
         let environment: BTreeMap<OsString, OsString> = std::iter::once(mark).chain(program.environment).collect();
         let environment: Vec<CString> = environment
             .into_iter()
@@ -122,11 +123,11 @@ mod without_copy {
             })
             .collect::<io::Result<_>>()?;
         let pid = posix_spawn(path.as_c_str(), &actions, &attributes, &arguments, &environment)?;
-        // A process has a number above 0.
+        // A PID is above 0.
         Pid::from_raw(pid.as_raw()).ok_or_else(|| io::ErrorKind::Other.into())
     }
 
-    /// The same descriptor under a number that is none of these: one is put in the place of the other while the program starts.
+    /// Duplicates the descriptor to a number that is none of these, since `dup2` during the start would overwrite it.
     fn apart(held: OwnedFd, numbers: &[RawFd]) -> io::Result<OwnedFd> {
         let mut all = vec![held];
         while let Some(held) = all.pop_if(|held| numbers.contains(&held.as_raw_fd())) {
@@ -176,7 +177,7 @@ mod with_copy {
         command.fd_mappings(program.handed).map_err(io::Error::other)?;
         let mut command = CommandWrap::from(command);
         command.wrap(ProcessSession);
-        // The folder is held until the program has begun there.
+        // The folder is held until the program has started there.
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         pid.ok_or_else(|| io::ErrorKind::Other.into())
@@ -195,7 +196,7 @@ mod tests {
     use std::os::fd::AsRawFd as _;
     use std::time::Duration;
 
-    /// What a shell prints that is started with a copy of this process, or without one, and gets what is handed to it.
+    /// The output of a shell started with or without fork, with these descriptors handed to it.
     fn printed(line: &'static str, handed: Vec<command_fds::FdMapping>, copies: bool) -> String {
         let (mut printed, output) = io::pipe().unwrap();
         let program = Program {
@@ -240,7 +241,7 @@ mod tests {
         for copies in [false, true] {
             let (mut one, first) = io::pipe().unwrap();
             let (mut two, second) = io::pipe().unwrap();
-            // Far above those of other tests, which open and close files beside this one.
+            // Far above the descriptors of other tests, which open and close files concurrently.
             let far = |pipe: PipeWriter| fcntl_dupfd_cloexec(&pipe, 700).unwrap();
             let (first, second) = (far(first), far(second));
             let numbers = [second.as_raw_fd(), first.as_raw_fd()];

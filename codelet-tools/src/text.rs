@@ -1,11 +1,11 @@
-//! Files as text: encodings, and what is no text at all.
+//! Files as text: encodings and detection of binary files.
 
 use std::borrow::Cow;
 
-/// Bytes at the beginning of a file in which a NUL says that it is no text (as ripgrep and git do).
+/// Bytes at the beginning of a file in which a NUL marks it as binary (as in ripgrep and git).
 const LOOKED_AT: usize = 8192;
 
-/// How a text is written down.
+/// The encoding of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Encoding {
     Utf8,
@@ -18,7 +18,7 @@ pub(crate) enum Encoding {
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Encoding {
-    /// By the byte-order mark.
+    /// Detects the encoding by its byte-order mark.
     pub(crate) fn of(bytes: &[u8]) -> Encoding {
         match bytes {
             [0xef, 0xbb, 0xbf, ..] => Encoding::Utf8Marked,
@@ -28,7 +28,7 @@ impl Encoding {
         }
     }
 
-    /// The name, where it is worth a word.
+    /// The encoding's name, if it is worth mentioning.
     pub(crate) fn name(self) -> Option<&'static str> {
         match self {
             Encoding::Utf8 => None,
@@ -42,15 +42,15 @@ impl Encoding {
     }
 }
 
-/// A file's text, without the mark; what is invalid is shown as `�`.
+/// A file's text without the byte-order mark; invalid sequences become `�`.
 pub(crate) struct Decoded<'a> {
     pub text: Cow<'a, str>,
     pub encoding: Encoding,
-    /// Something was invalid.
+    /// True if something was invalid.
     pub is_lossy: bool,
 }
 
-/// Decodes by the mark, or as UTF-8.
+/// Decodes by the byte-order mark, or as UTF-8.
 pub(crate) fn decode(bytes: &[u8]) -> Decoded<'_> {
     let encoding = Encoding::of(bytes);
     let (text, is_lossy) = match encoding {
@@ -71,7 +71,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Decoded<'_> {
     }
 }
 
-/// What stands behind the mark of UTF-8, if there is one.
+/// Strips the UTF-8 byte-order mark, if there is one.
 pub(crate) fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
@@ -94,7 +94,7 @@ fn decode_utf16(bytes: &[u8], encoding: Encoding) -> (String, bool) {
     (text, is_lossy)
 }
 
-/// A text in UTF-16 with its mark.
+/// Encodes a text as UTF-16 with a byte-order mark.
 pub(crate) fn encode_utf16(text: &str, encoding: Encoding) -> Vec<u8> {
     std::iter::once(0xfeff)
         .chain(text.encode_utf16())
@@ -105,13 +105,13 @@ pub(crate) fn encode_utf16(text: &str, encoding: Encoding) -> Vec<u8> {
         .collect()
 }
 
-/// The line of a text, from 1, in which the first `�` stands.
+/// The line, from 1, that contains the first `�`.
 pub(crate) fn first_replacement(text: &str) -> usize {
     let before = text.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
     1 + before.matches('\n').count()
 }
 
-/// How many `�` a file really has, besides those that stand for what is invalid.
+/// Counts the `�` that a file really contains, not those that replace invalid sequences.
 pub(crate) fn replacements(bytes: &[u8]) -> usize {
     match Encoding::of(bytes) {
         Encoding::Utf16Little => bytes[2..].chunks_exact(2).filter(|pair| *pair == [0xfd, 0xff]).count(),
@@ -120,7 +120,7 @@ pub(crate) fn replacements(bytes: &[u8]) -> usize {
     }
 }
 
-/// What a file is that is no text; `None` where it is one.
+/// Names the kind of a binary file; `None` for text.
 pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     const KINDS: &[(&[u8], &str)] = &[
         (b"%PDF-", "a PDF"),
@@ -142,19 +142,20 @@ pub(crate) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     (!is_text).then_some("a binary file")
 }
 
-/// Whether what stands before a file's first NUL is the beginning of a text: a line at least, and nothing that no text has.
+/// Returns whether the bytes before a file's first NUL look like text: at least one line, and no control characters
+/// that text does not contain.
 pub(crate) fn begins_as_text(head: &[u8]) -> bool {
     let is_odd = |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0c' | b'\x1b');
     head.contains(&b'\n') && binary_kind(head).is_none() && !head.iter().any(is_odd)
 }
 
-/// How many lines a text has; a last line without an end counts.
+/// Counts lines; an unterminated last line counts.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     let ends = bytes.iter().filter(|&&byte| byte == b'\n').count();
     ends + usize::from(bytes.last().is_some_and(|&last| last != b'\n'))
 }
 
-/// Whether a text has line ends, each of them `\r\n`.
+/// Returns whether a text has line endings and all are `\r\n`.
 pub(crate) fn ends_in_crlf(text: &str) -> bool {
     let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).peekable();
     ends.peek().is_some() && ends.all(|at| text[..at].ends_with('\r'))
@@ -166,11 +167,11 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{plural}", codelet_text::short::grouped(number))
 }
 
-/// The mark where something of a line is left out, and what stands behind a line whose end is.
+/// The mark for an omission inside a line, and the beginning of the note after a line that is cut.
 pub(crate) const GAP: &str = "…";
 pub(crate) const CUT: &str = "… [cut: this line has ";
 
-/// The beginning of a line, at most this many bytes of it, with its size where it is cut.
+/// Cuts a line to at most `most` bytes and adds its size.
 pub(crate) fn shorten(line: &str, most: usize) -> Cow<'_, str> {
     if line.len() <= most {
         return Cow::Borrowed(line);

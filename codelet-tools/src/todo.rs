@@ -1,4 +1,4 @@
-//! `Todo`: the list of what is to be done. The conversation keeps it; the answer shows how it was understood.
+//! `Todo`: the to-do list. The conversation keeps it; the output shows how it was parsed.
 
 use crate::tool_context::spec;
 use codelet_agent::model::ToolSpec;
@@ -8,7 +8,7 @@ use codelet_context::todo::{self, TodoList, TodoState};
 use futures_util::future::{self, BoxFuture};
 use serde_json::{Value, json};
 
-/// What is said of a list in which nothing could be read.
+/// The error for a list that could not be parsed.
 const UNREAD: &str = "nothing in `todos` could be read, and the list stays as it was: give an array of objects like \
     {\"content\": \"write the test\", \"status\": \"pending\"}, or [] to empty it";
 
@@ -53,7 +53,7 @@ impl Tool for Todo {
     fn needs(&self, parameters: &Parameters) -> Result<Vec<Need>, String> {
         match parameters.as_map().get("todos") {
             Some(Value::Array(_) | Value::String(_)) if todo::is_whole(parameters) => Ok(Vec::new()),
-            // The conversation keeps the list as it was, so the answer must not say that it is empty.
+            // The conversation keeps the old list, so the output must not say that it is empty.
             Some(Value::Array(_) | Value::String(_)) => Err(UNREAD.to_owned()),
             Some(_) => Err("`todos` has to be a list".to_owned()),
             None => Err("`todos` is missing".to_owned()),

@@ -1,4 +1,4 @@
-//! What the tools of one session share.
+//! State shared by the tools of one session.
 
 use crate::Options;
 use crate::arguments;
@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Where programs are if nobody says.
+/// The search path if the environment has no `PATH`.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The folders of an environment's `PATH`, or of `usual` where it has none, named without links, that no command in this
-/// sandbox can put a program into.
+/// Returns the folders of the environment's `PATH`, or of `usual` if it has none, with links resolved, leaving out
+/// those into which a command in this sandbox can write programs.
 pub(crate) fn program_folders(
     environment: &[(OsString, OsString)],
     usual: &str,
@@ -38,7 +38,7 @@ pub(crate) fn program_folders(
     let path = search_path(environment).unwrap_or_else(|| usual.into());
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let absolute = folders.into_iter().filter(|folder| folder.is_absolute());
-    // As it leads now: a link on the way may be a command's to change.
+    // Resolved now: commands may be able to change a link on the way.
     absolute
         .filter_map(|folder| folder.canonicalize().ok())
         .filter(|folder| !sandbox.writes(folder))
@@ -49,25 +49,25 @@ fn search_path(environment: &[(OsString, OsString)]) -> Option<OsString> {
     path.map(|(_, value)| value.clone())
 }
 
-/// Paths, looks at files, and settings.
+/// Path resolution, the record of files seen, and settings.
 pub(crate) struct ToolContext {
     pub paths: Paths,
     pub owned: Arc<Owned>,
     pub seen: Seen,
-    /// Of all tools of the session and its tasks.
+    /// Copies for all tools of the session and its tasks.
     pub copies: Arc<Copies>,
     pub options: Options,
     permission: Arc<Mutex<Permission>>,
     sees_images: AtomicBool,
     shell: Mutex<Shell>,
-    /// Made for the first command in the sandbox.
+    /// Created for the first command in the sandbox.
     caches: Arc<OnceLock<Option<PathBuf>>>,
 }
 
 impl ToolContext {
     pub(crate) fn new(mut options: Options) -> Self {
         let is_free = options.permission == Permission::All;
-        // As they lead now: what a command puts in their place later is not what was meant.
+        // Resolved now, so that a link that a command puts in their place later is not followed.
         for folder in options
             .writable
             .iter_mut()
@@ -97,8 +97,8 @@ impl ToolContext {
         }
     }
 
-    /// Another one of the same session: how far its tools may go, now and later, is the same, and so are the places that were found
-    /// as the session began. What it has seen and where its shell stands is its own.
+    /// Creates another one for the same session. It shares the permission, now and when it changes, and the paths
+    /// resolved at the start of the session; its record of files seen and its shell's working directory are separate.
     pub(crate) fn another(&self, sees_images: bool) -> Self {
         let paths = self.paths.another();
         let is_free = self.permission() == Permission::All;
@@ -115,7 +115,7 @@ impl ToolContext {
         }
     }
 
-    /// The folder for what build tools keep while they run in the sandbox, if there can be one.
+    /// The cache folder for build tools in the sandbox, if one can be created.
     pub(crate) fn caches(&self) -> Option<&Path> {
         let made = self.caches.get_or_init(|| {
             let all = self.options.caches.as_deref()?;
@@ -124,40 +124,40 @@ impl ToolContext {
         made.as_deref()
     }
 
-    /// What nobody is to see, as it is now.
+    /// The current secrets.
     pub(crate) fn secrets(&self) -> Secrets {
         self.options.secrets.now()
     }
 
-    /// How far the tools may go now.
+    /// The current permission.
     pub(crate) fn permission(&self) -> Permission {
         *self.permission.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// They may go as far as this from now on.
+    /// Sets the permission from now on.
     pub(crate) fn permit(&self, permission: Permission) {
         *self.permission.lock().unwrap_or_else(PoisonError::into_inner) = permission;
         self.paths.free(permission == Permission::All);
     }
 
-    /// Whether the model that is asked now takes pictures.
+    /// Returns whether the current model accepts images.
     pub(crate) fn sees_images(&self) -> bool {
         self.sees_images.load(Ordering::Relaxed)
     }
 
-    /// Another model is asked from now on.
+    /// Sets whether the model accepts images from now on.
     pub(crate) fn show_images(&self, sees_images: bool) {
         self.sees_images.store(sees_images, Ordering::Relaxed);
     }
 
-    /// What looking at a place needs to be permitted.
+    /// The permissions needed to look at a path.
     ///
     /// # Errors
-    /// When the name can be no place.
+    /// If the name cannot be a path.
     pub(crate) fn to_look_at(&self, name: &str) -> Result<Vec<Need>, String> {
         let Place { path, is_inside } = self.paths.judge(name)?;
         let is_of_home = self.owned.is_of_home(&path);
-        // Who permits a dot file has not permitted the home that it lies in.
+        // Permission for a dot file does not extend to the home folder that contains it.
         let is_file =
             path.is_file() && !(is_of_home && path.parent().is_some_and(|folder| !self.owned.is_of_home(folder)));
         let is_inside = is_inside && !is_of_home;
@@ -168,7 +168,7 @@ impl ToolContext {
         }])
     }
 
-    /// What it takes to change what is in this place, as the diff shows it.
+    /// The permissions needed to change a path; the diff shows the change.
     pub(crate) fn to_change(&self, Place { path, is_inside }: Place, diff: String) -> Vec<Need> {
         vec![Need::Change {
             owner: self.owned.owner(&path),
@@ -178,10 +178,10 @@ impl ToolContext {
         }]
     }
 
-    /// The sandbox in which commands run under this permission, if in one.
+    /// The sandbox for commands under this permission; `None` if they run without one.
     pub(crate) fn sandbox(&self, permission: Permission) -> Option<Sandbox> {
         if permission != Permission::All {
-            // They are among what can be written in it.
+            // Creates the folder first, since it is among the writable ones.
             self.caches();
         }
         match permission {
@@ -191,43 +191,44 @@ impl ToolContext {
         }
     }
 
-    /// The one for commands that only look: in the workspace, and there at nothing that is kept from commands.
+    /// The sandbox for read-only commands: they see the workspace, except what is kept from commands there.
     pub(crate) fn looking(&self) -> Sandbox {
         let files = self.paths.roots().flat_map(|root| self.owned.writable_of(root));
         Sandbox::looking_at(self.paths.roots().cloned().collect(), files.collect())
     }
 
-    /// Whether it shows nothing of the user's but the workspace: neither that nor the home lies among the system's files.
+    /// Returns whether that sandbox shows nothing of the user's but the workspace, that is, neither the workspace nor
+    /// the home folder is among the system's files.
     pub(crate) fn looks_stay_inside(&self) -> bool {
         let home = self.options.home.as_ref().and_then(|home| home.canonicalize().ok());
         !self.paths.roots().chain(&home).any(|place| is_open_to_all(place))
     }
 
-    /// The one in which a command may write the most.
+    /// The sandbox with the most writable folders.
     pub(crate) fn widest(&self) -> Sandbox {
         Sandbox::new(self.owned.writable().into_iter().chain(self.beside()))
     }
 
-    /// What any command may write to besides the workspace.
+    /// The folders outside the workspace that any command may write to.
     fn beside(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.options.writable.iter().chain([&self.options.temporary]);
         let caches = self.caches.get().cloned().flatten();
         folders.flat_map(|folder| self.owned.writable_of(folder)).chain(caches)
     }
 
-    /// The folders of `PATH`, named without links, that no command in this sandbox can put a program into.
+    /// The folders of `PATH`, with links resolved, into which no command in this sandbox can write programs.
     pub(crate) fn program_folders(&self, sandbox: &Sandbox) -> impl Iterator<Item = PathBuf> {
         program_folders(&self.options.env, PATH, sandbox)
     }
 
-    /// `PATH` without the folders that commands in the sandbox can put programs into.
+    /// Returns `PATH` without the folders into which sandboxed commands can write programs.
     pub(crate) fn safe_path(&self) -> OsString {
         let sandbox = self.widest();
-        // Folders came from such a list, so they make one again.
+        // These folders come from such a list, so joining them cannot fail.
         std::env::join_paths(self.program_folders(&sandbox)).unwrap_or_default()
     }
 
-    /// A folder for files that no command in the sandbox is to find or change.
+    /// Creates a folder for files that no sandboxed command can find or change.
     ///
     /// # Errors
     /// Says why there is none.
@@ -238,10 +239,10 @@ impl ToolContext {
         })
     }
 
-    /// What is made in the first folder of the user's that no command in the sandbox can change.
+    /// Calls `make` in the first of the user's private folders that no sandboxed command can change.
     ///
     /// # Errors
-    /// Says why there is no such folder, or why it cannot be made there.
+    /// Says why there is no such folder, or why `make` failed there.
     pub(crate) fn within_private<T>(&self, make: impl Fn(&Path) -> std::io::Result<T>) -> Result<T, String> {
         let sandbox = self.widest();
         let mut why =
@@ -257,18 +258,18 @@ impl ToolContext {
         Err(why)
     }
 
-    /// Where the shell stands for the next command.
+    /// The working directory of the next command.
     pub(crate) fn shell(&self) -> PathBuf {
         let is_shut_in = self.permission() != Permission::All;
         self.shells().at(is_shut_in).to_owned()
     }
 
-    /// Where it stands for those that are shut in and for the others.
+    /// The working directories of sandboxed and unsandboxed commands.
     pub(crate) fn shells(&self) -> MutexGuard<'_, Shell> {
         self.shell.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A failure at a file, with the file that may have been meant.
+    /// An error about a file, with a hint at the file that may have been meant.
     pub(crate) fn fail(&self, name: &str, path: &Path, why: &str) -> Output {
         let mut text = format!("{}: {why}", self.paths.show(path));
         let shell = self.shell();
@@ -285,7 +286,7 @@ impl ToolContext {
         Output::failure(text)
     }
 
-    /// The same of a call that nobody has to permit, as it could not be done.
+    /// The same error, as text, for a call that needs no permission because it could not be made.
     pub(crate) fn unmade(&self, name: &str, path: &Path, why: &str) -> String {
         let text = self.fail(name, path, why).text.as_str().to_owned();
         match twin(self, name) {
@@ -295,7 +296,7 @@ impl ToolContext {
     }
 }
 
-/// Where the shell stands elsewhere and a relative name means one thing there and another one here: which one was taken.
+/// If a relative name means one file in the shell's working directory and another one here, says which one was used.
 fn twin(context: &ToolContext, name: &str) -> Option<String> {
     let shell = context.shell();
     if shell == context.paths.directory() || name.is_empty() || name.starts_with(['/', '~', '"']) {
@@ -312,7 +313,7 @@ fn twin(context: &ToolContext, name: &str) -> Option<String> {
     })
 }
 
-/// What the model is told of a tool.
+/// Builds the description of a tool for the model.
 pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
         name: Arc::from(name),
@@ -321,7 +322,7 @@ pub(crate) fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec
     }
 }
 
-/// A tool that keeps secrets to itself, and what it answers within bounds.
+/// A wrapper that removes secrets from a tool's output and bounds it.
 pub(crate) struct Discreet {
     tool: Box<dyn Tool>,
     context: Arc<ToolContext>,
@@ -333,7 +334,7 @@ impl Discreet {
         Discreet { tool, context }
     }
 
-    /// What else is to be said of a call: parameters that nobody reads, and if it was made, which file it has taken.
+    /// Notes on a call: parameters that the tool does not read and, if the call was made, which of two files was used.
     fn notes(&self, parameters: &Parameters, is_made: bool) -> Vec<String> {
         let spec = self.spec();
         let mut notes: Vec<String> = arguments::unknown(parameters, spec, is_made).into_iter().collect();
@@ -352,7 +353,7 @@ impl Discreet {
     }
 }
 
-/// A text with notes behind it, each in brackets on a line of its own.
+/// Appends notes to a text, each in brackets on its own line.
 fn noted(mut text: String, notes: &[String]) -> String {
     for note in notes {
         if !text.is_empty() && !text.ends_with('\n') {

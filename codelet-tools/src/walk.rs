@@ -1,4 +1,4 @@
-//! Walking through folders as ripgrep does: in order, past what ignore files name, and without following links.
+//! Walks folders as ripgrep does: in order, skipping what ignore files name, and without following links.
 
 use crate::files::{self, reason};
 use crate::ignored::{Ignored, Unheeded};
@@ -12,52 +12,52 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Entries that one call looks at.
+/// Entries that one call examines.
 pub(crate) const ENTRIES: usize = 1_000_000;
-/// Folders of version control; nobody looks for something there.
+/// Version control folders, which are skipped.
 const STORES: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// Whether a name is one of a folder of version control.
+/// Returns whether a name is that of a version control folder.
 pub(crate) fn is_store(name: &OsStr) -> bool {
     STORES.iter().any(|store| name == *store)
 }
 
-/// How a walk ended.
+/// The end of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Walked {
-    /// All was seen, or enough.
+    /// Everything was visited, or enough.
     Whole,
-    /// There is more than anybody would look at.
+    /// The limit on entries was reached.
     Cut,
     /// The user interrupted.
     Interrupted,
 }
 
-/// What a walk came by and could not look into. What is in it is not known, which is not the same as nothing.
+/// Folders and files that a walk could not read. Their contents are unknown, which is not the same as empty.
 #[derive(Default, Debug)]
 pub(crate) struct Unread {
     folders: usize,
     files: usize,
     /// The first of them.
     names: Vec<PathBuf>,
-    /// Why it could not even begin.
+    /// The reason if the walk could not start.
     root: Option<String>,
-    /// Ignore files that were not obeyed.
+    /// Ignore files that were not applied.
     unheeded: Unheeded,
 }
 
 impl Unread {
-    /// Names that are told.
+    /// Names that are reported.
     const NAMED: usize = 5;
 
-    /// Of a file that could not be opened.
+    /// Records a file that could not be opened.
     pub(crate) fn file(&mut self, path: &Path) {
         self.files += 1;
         self.name(path);
     }
 
     fn folder(&mut self, root: &Path, path: &Path, error: &io::Error) {
-        // What has gone meanwhile has nothing to show.
+        // A folder that was deleted meanwhile has no contents.
         if is_absence(error) {
             return;
         }
@@ -74,12 +74,12 @@ impl Unread {
         }
     }
 
-    /// Why the walk could not begin at all.
+    /// The reason if the walk could not start.
     pub(crate) fn objection(&self) -> Option<&str> {
         self.root.as_deref()
     }
 
-    /// The lines that are told of it; nothing where all was looked into.
+    /// The lines that report them; empty if everything was read.
     pub(crate) fn note(&self, show: impl Fn(&Path) -> String) -> String {
         let unheeded = self.unheeded.note(&show);
         let count = |number: usize, what| (number > 0).then(|| counted(number, what));
@@ -102,25 +102,25 @@ impl Unread {
     }
 }
 
-/// Whether an error says that there is nothing, and not that it could not be looked at.
+/// Returns whether an error means that nothing is there, rather than that it could not be read.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// What is in a folder, by its name.
+/// An entry of a folder.
 struct Entry {
     name: OsString,
     kind: FileType,
 }
 
-/// A folder on the way down, and what of it is still to be seen.
+/// A folder on the way down, with its remaining entries.
 struct Level {
     folder: PathBuf,
     rest: std::vec::IntoIter<Entry>,
 }
 
-/// Calls `each` with every regular file below a resolved place, as long as it says that it wants more, and notes what could
-/// not be looked into.
+/// Calls `each` with every regular file below a resolved path until it returns false, and records what could not be
+/// read.
 pub(crate) fn files(
     root: &Path,
     interrupt: &Interrupt,
@@ -183,8 +183,8 @@ fn walk(
     }
 }
 
-/// What is in a folder, by name, and whether that is all: no more than are left to be looked at, and what was found until
-/// the user interrupted. No link leads there, not even one that was put on the way since.
+/// Lists a folder by name; also returns whether the list is complete: it stops at the limit on entries and when the
+/// user interrupts. Fails if a link was put on the way since.
 fn entries(folder: &Path, interrupt: &Interrupt, left: &mut usize) -> io::Result<(Vec<Entry>, bool)> {
     let open = files::open_folder(folder)?;
     let mut found = Vec::new();
@@ -201,7 +201,7 @@ fn entries(folder: &Path, interrupt: &Interrupt, left: &mut usize) -> io::Result
         }
         *left -= 1;
         let kind = match entry.file_type() {
-            // Not every file system tells.
+            // Some file systems do not report the type.
             FileType::Unknown => statat(open.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
             kind => kind,
@@ -213,11 +213,11 @@ fn entries(folder: &Path, interrupt: &Interrupt, left: &mut usize) -> io::Result
     Ok((found, is_whole))
 }
 
-/// Which files are meant: by their name, or where the pattern has a slash by their path from where the walk began.
+/// Selects files by name or, if the pattern contains a slash, by path relative to the start of the walk.
 pub(crate) struct Pattern {
     matcher: GlobMatcher,
     by_name: bool,
-    /// It names what is left out, and with a folder all that is in it.
+    /// True if it excludes files; a folder excludes everything in it.
     is_negated: bool,
 }
 
@@ -226,13 +226,13 @@ fn compiled(pattern: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(glob.compile_matcher())
 }
 
-/// Whether a piece of a pattern is the name of what is in this folder, although its signs would mean more: `[id]`, `{{name}}`.
-/// Who writes a wildcard means one.
+/// Returns whether a component of a pattern is the name of an entry of this folder, despite its special characters:
+/// `[id]`, `{{name}}`. Wildcards are always wildcards.
 pub(crate) fn is_name(piece: &str, path: &Path) -> bool {
     !piece.contains(['*', '?', '\\']) && path.symlink_metadata().is_ok()
 }
 
-/// The pattern for just this text.
+/// Escapes a text as a pattern that matches only itself.
 fn exactly(text: &str) -> String {
     let escaped = text.chars().map(|c| match c.is_ascii_punctuation() {
         true => format!("\\{c}"),
@@ -241,8 +241,8 @@ fn exactly(text: &str) -> String {
     escaped.collect()
 }
 
-/// A pattern that also matches the names that read like it: each piece that is a name below `root` means that name, and behind the
-/// first that is none, `[id]` means that very text as well as one of its letters.
+/// Extends a pattern to match names that contain its special characters: a component that exists below `root` matches
+/// only itself; after the first one that does not exist, `[id]` matches both this text and one of its letters.
 fn with_names(pattern: &str, root: &Path) -> String {
     let mut path = root.to_owned();
     let mut is_there = true;
@@ -254,7 +254,7 @@ fn with_names(pattern: &str, root: &Path) -> String {
     pieces.collect::<Vec<_>>().join("/")
 }
 
-/// The same of one piece, of which nobody knows where it is.
+/// Does the same for one component whose folder is unknown.
 fn with_brackets(piece: &str) -> String {
     let mut out = String::new();
     let mut rest = piece;
@@ -262,10 +262,10 @@ fn with_brackets(piece: &str) -> String {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let taken = match rest.strip_prefix('[') {
-            // What is escaped stays so.
+            // Escapes are kept.
             None => rest.chars().take(2).map(char::len_utf8).sum(),
             Some(within) => {
-                // Not the first: `[]]` and `[!]]` are the sets with a bracket in them.
+                // A bracket in first position belongs to the set: `[]]` and `[!]]`.
                 let set = within.trim_start_matches(['!', '^']);
                 let first = set.chars().next().map_or(0, char::len_utf8);
                 let end = set[first..].find(']');
@@ -273,7 +273,7 @@ fn with_brackets(piece: &str) -> String {
             }
         };
         let (token, behind) = rest.split_at(taken.max(1));
-        // A set that is none (`[user-id]`, from r to i) can only be a name.
+        // An invalid set (`[user-id]`: from r to i) can only be a name.
         match taken > 0 && token.starts_with('[') {
             true if compiled(token).is_ok() => out.push_str(&format!("{{{},{token}}}", exactly(token))),
             true => out.push_str(&exactly(token)),
@@ -285,13 +285,13 @@ fn with_brackets(piece: &str) -> String {
 }
 
 impl Pattern {
-    /// A pattern for what lies below `root`, where names that exist go before what their signs would mean.
+    /// Compiles a pattern for paths below `root`; existing names take precedence over special characters.
     ///
     /// # Errors
     /// Says what is wrong with the pattern.
     pub(crate) fn new(pattern: &str, root: &Path) -> Result<Pattern, String> {
         let pattern = pattern.trim_start_matches("./");
-        // As it was written, so that what is wrong with it is told in its own words.
+        // As given, so that the error quotes it unchanged.
         let matcher = match compiled(&with_names(pattern, root)) {
             Ok(matcher) => matcher,
             Err(_) => compiled(pattern).map_err(|error| error.to_string())?,
@@ -303,8 +303,8 @@ impl Pattern {
         })
     }
 
-    /// The same, where a `!` in front means all files but those, as with ripgrep. A `!` that belongs to a name is written
-    /// `\!`.
+    /// Compiles a pattern in which a leading `!` means all other files, as in ripgrep. A `!` that belongs to a name is
+    /// written `\!`.
     ///
     /// # Errors
     /// Says what is wrong with the pattern.
@@ -312,7 +312,7 @@ impl Pattern {
         let Some(left_out) = pattern.strip_prefix('!') else {
             return Pattern::new(pattern, root);
         };
-        // A folder may be named as one, and from where the walk begins.
+        // A trailing slash may mark a folder, a leading one the start of the walk.
         let name = left_out.strip_suffix('/').unwrap_or(left_out);
         let bare = name.strip_prefix('/').unwrap_or(name);
         if bare.is_empty() {
@@ -326,7 +326,7 @@ impl Pattern {
         })
     }
 
-    /// The same by the path from where the walk began, slash or not.
+    /// Matches by path relative to the start of the walk, even without a slash.
     pub(crate) fn by_path(self) -> Pattern {
         Pattern { by_name: false, ..self }
     }

@@ -1,7 +1,8 @@
-//! A further working tree of a repository, for a session that is to change nothing in the one where it was started.
+//! A linked working tree for a session that must not change the one in which it was started.
 //!
-//! It lies beside the repository, in `NAME-OF-THE-REPOSITORY.worktrees/NAME`. Git makes it, with nothing started that the repository names: no
-//! hook, no monitor of files, none of its own filters; and in the sandbox, where it can write to the repository and to that folder alone.
+//! It is beside the repository, in `NAME-OF-THE-REPOSITORY.worktrees/NAME`. Git creates it without starting any program
+//! that the repository names (hooks, the file system monitor, the repository's own filters), in a sandbox that can
+//! write only to the repository and that folder.
 
 use crate::Options;
 use crate::git::{Git, Repository};
@@ -15,9 +16,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long each look may take in all.
+/// Time limit for all git commands of one query.
 const TIME: Duration = Duration::from_secs(10);
-/// Switched off while a tree is made: submodules, and hooks, in their folder and (since git 2.54) in the settings.
+/// Switches off submodules and hooks while a tree is created: those in the hooks folder and, since git 2.54, in the
+/// settings.
 const QUIET: [&str; 10] = [
     "-c",
     "submodule.recurse=false",
@@ -30,7 +32,7 @@ const QUIET: [&str; 10] = [
     "-c",
     "hook.reference-transaction.enabled=false",
 ];
-/// Settings that name a program which fills in or takes out what files hold.
+/// Settings that name a program which filters file contents.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
 
 /// A working tree for a session.
@@ -40,29 +42,31 @@ pub struct Worktree {
     pub path: PathBuf,
     /// The branch that is checked out there.
     pub branch: String,
-    /// The folder in it that a session begins in: the one that it was asked for from, where the tree has it, or else its root.
+    /// The session's directory in it: the counterpart of the folder from which the tree was requested, if the tree has
+    /// it, or else its root.
     pub directory: PathBuf,
-    /// The tree that it was asked for from.
+    /// The tree from which it was requested.
     pub from: PathBuf,
-    /// It was there already.
+    /// True if it existed already.
     pub is_reused: bool,
-    /// The commit of the tree that it was asked for from.
+    /// The current commit of the tree from which it was requested.
     base: String,
-    /// What the user should know, a sentence each.
+    /// Notices for the user, a sentence each.
     pub notices: Vec<String>,
 }
 
-/// What a working tree holds that the one it came from does not.
+/// The contents of a working tree beyond those of the one it came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Holds {
     /// Commits.
     pub commits: usize,
-    /// Files that are changed or new and not committed.
+    /// Changed or new files that are not committed.
     pub files: usize,
 }
 
 impl Worktree {
-    /// The tree for a branch of this name, made where there is none; `options` are those of a session in the place that it is asked for from.
+    /// Returns the tree for a branch of this name and creates it if there is none; `options` are those of a session in
+    /// the folder from which it is requested.
     ///
     /// # Errors
     /// Says in a sentence why there can be none.
@@ -88,7 +92,7 @@ impl Worktree {
         let base = base.ok_or("this repository has no commit yet, so it has nothing for a working tree")?;
         let trees = maker.trees()?;
         let path = place(&trees, name).ok_or("the repository's folder has no name")?;
-        // Its folder and those of the parts of its name.
+        // The tree's folder and those of the components of its name.
         let is_link = |folder: &Path| folder.symlink_metadata().is_ok_and(|found| found.is_symlink());
         let parts = path.ancestors().take(name.split('/').count() + 1);
         if let Some(link) = parts.into_iter().find(|folder| is_link(folder)) {
@@ -109,7 +113,7 @@ impl Worktree {
         }
         let path = path.canonicalize().map_err(|error| crate::files::reason(&error))?;
         let below = directory.strip_prefix(&root).unwrap_or(Path::new(""));
-        // The branch may hold a link in its place, which leads anywhere.
+        // The branch may contain a link there, which leads anywhere.
         let below = path.join(below).canonicalize();
         let mut tree = Worktree {
             directory: below
@@ -127,7 +131,7 @@ impl Worktree {
         Ok(tree)
     }
 
-    /// What it holds now; none where git gives no answer.
+    /// The current contents; `None` if git gives no answer.
     pub fn holds(&self, options: &Options) -> Option<Holds> {
         holds(&self.path, Some(&self.base), options)
     }
@@ -164,7 +168,7 @@ impl Worktree {
     }
 }
 
-/// What a tree holds that is not committed, and how many commits since that one.
+/// The uncommitted files of a tree, and the number of commits since that one.
 fn holds(tree: &Path, base: Option<&str>, options: &Options) -> Option<Holds> {
     let context = ToolContext::new(options.clone());
     let repository = Repository::of(tree).filter(Repository::is_of_its_tree)?;
@@ -195,11 +199,12 @@ fn holds(tree: &Path, base: Option<&str>, options: &Options) -> Option<Holds> {
 struct Known {
     path: PathBuf,
     branch: Option<String>,
-    /// Its folder is gone.
+    /// True if its folder is gone.
     is_gone: bool,
 }
 
-/// Where the tree of that name lies: beside the first of the repository's trees, which is its main one or the bare repository.
+/// The folder for a tree of this name: beside the repository's first tree, which is its main one or the bare
+/// repository.
 fn place(trees: &[Known], name: &str) -> Option<PathBuf> {
     let main = &trees.first()?.path;
     let mut folder = main.file_name()?.to_owned();
@@ -207,7 +212,7 @@ fn place(trees: &[Known], name: &str) -> Option<PathBuf> {
     Some(main.parent()?.join(folder).join(name))
 }
 
-/// What `git worktree list --porcelain -z` lists.
+/// Parses the output of `git worktree list --porcelain -z`.
 fn known(answer: &str) -> Vec<Known> {
     let mut trees = Vec::new();
     for line in answer.split('\0') {
@@ -232,7 +237,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// What git answers to a question that starts no program; none where it says no.
+    /// Runs a query that starts no program; `None` if git reports failure.
     fn asked(&self, arguments: &[&str]) -> Result<Option<String>, String> {
         let ran = self.git.ask(arguments)?;
         if ran.end == End::TimedOut {
@@ -261,7 +266,7 @@ impl Maker<'_> {
         ))
     }
 
-    /// Makes the tree, with a new branch where there is none of that name.
+    /// Creates the tree, with a new branch if there is none of that name.
     fn make(&self, repository: &Repository, path: &Path, name: &str, is_registered: bool) -> Result<(), String> {
         let full = format!("refs/heads/{name}");
         let is_branch = self.asked(&["show-ref", "--verify", "--quiet", &full])?.is_some();
@@ -287,15 +292,15 @@ impl Maker<'_> {
             made.succeeded("git could not make the working tree").map(|_| ())
         };
         let mut add = vec!["worktree", "add", "--quiet", "--no-checkout"];
-        // Its folder is gone, and git still knows it.
+        // Git still knows a tree whose folder is gone.
         add.extend(is_registered.then_some("--force"));
         match is_branch {
             true => add.extend([shown, name]),
-            // Nothing of a remote's of that name, and no upstream.
+            // Without a remote branch of that name, and without an upstream.
             false => add.extend(["--no-track", "-b", name, shown, "HEAD"]),
         }
         run(&self.git, &add)?;
-        // Settings may hold in the new tree alone, so they are looked up there before a file is written.
+        // Settings may apply to the new tree only, so they are checked there before any file is written.
         let within = Maker {
             context: self.context,
             git: RealGit { root: path, ..self.git },
@@ -319,7 +324,7 @@ impl Maker<'_> {
         filled
     }
 
-    /// The filters that the repository's own settings name. Those of the user's are the user's choice.
+    /// The filters in the repository's own settings. Those in the user's settings are the user's choice.
     fn filters(&self) -> Result<Vec<String>, String> {
         let listed = self.asked(&["config", "--show-scope", "-z", "--get-regexp", FILTERS])?;
         let listed = listed.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `Write`: a whole file at once.
+//! `Write`: writes a whole file at once.
 
 use crate::arguments;
 use crate::copies::Old;
@@ -43,7 +43,7 @@ impl Write {
 }
 
 impl Write {
-    /// What would change, for whoever permits it.
+    /// The diff for the permission prompt.
     fn diff(&self, path: &Path, content: &str) -> String {
         let name = self.context.paths.show(path);
         let unified = |old: &str, new: &str| diff::unified(&name, old, new, &self.context.secrets());
@@ -52,7 +52,7 @@ impl Write {
             |old: &str| restored(old, content, &self.context.secrets()).unwrap_or_else(|_| content.to_owned());
         let Ok(there) = path.symlink_metadata() else {
             return match content.is_empty() {
-                // Without a line, its diff would say that nothing changes.
+                // A diff without lines would say that nothing changes.
                 true => diff::remark("A new, empty file"),
                 false => unified("", content),
             };
@@ -142,7 +142,7 @@ fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Re
         return Ok(already(&shown, &lines));
     }
     match context.seen.last(path) {
-        // Nothing is lost with an empty file.
+        // Replacing an empty file loses nothing.
         None if old.as_ref().is_some_and(Vec::is_empty) => {}
         None => return Err("it exists, and was not read in this session: Read it before replacing it".to_owned()),
         Some(last) if last != look => {
@@ -181,7 +181,8 @@ fn write(context: &ToolContext, Place { path, .. }: &Place, content: &str) -> Re
     Ok(format!("Overwrote {shown} ({lines}; {before}{ends}{changed})"))
 }
 
-/// What is written in place of an old file: with its hidden values and line ends, and in its encoding. Says what is no longer as it was.
+/// The bytes that replace an old file: its hidden values, line endings and encoding are kept. Also says what has
+/// changed.
 fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'static str), String> {
     let Decoded {
         text,
@@ -189,7 +190,7 @@ fn renewed(old: &[u8], content: &str, secrets: &Secrets) -> Result<(Vec<u8>, &'s
         is_lossy,
     } = text::decode(old);
     let shown_as = |text: &str| text.matches(char::REPLACEMENT_CHARACTER).count();
-    // Those that really stand there may stay.
+    // A `�` that is really in the file may stay.
     if is_lossy && shown_as(content) > text::replacements(old) {
         let line = text::first_replacement(&text);
         return Err(format!(
@@ -215,7 +216,7 @@ fn already(shown: &str, lines: &str) -> String {
     format!("{shown} already is exactly this ({lines}); nothing was written")
 }
 
-/// The text with the hidden values of the old one in place of the masks that stand for them, and with its line ends.
+/// Restores the hidden values of the old text behind the masks, and its line endings.
 fn restored(old: &str, content: &str, secrets: &Secrets) -> Result<String, String> {
     let masked = content
         .contains(MASK)
@@ -230,7 +231,7 @@ fn restored(old: &str, content: &str, secrets: &Secrets) -> Result<String, Strin
             )
         })?,
     };
-    // Read shows them without, so nobody who leaves them out means anything by it.
+    // Read shows lines without carriage returns, so their absence means nothing.
     Ok(match text::ends_in_crlf(old) {
         true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
         false => new,

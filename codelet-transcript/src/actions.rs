@@ -1,22 +1,22 @@
-//! What a call does, in the engine's notions: by a table of names of tools, and by the names of its parameters where no row
-//! knows the tool. See `docs/decisions/0021-tools-that-nobody-knows.md`.
+//! Classifies tool calls as the engine's actions, from a table of tool names, or from the parameter names if the tool
+//! is not in the table. See `docs/decisions/0021-tools-that-nobody-knows.md`.
 //!
-//! A name is looked up without regard to case and to how its words are joined, first as it stands, then without what a tool
-//! server or namespace puts before it.
+//! Name lookup ignores case and word separators. It tries the full name first, then the name without the prefix of an
+//! MCP server or namespace.
 
 use crate::program;
 use codelet_context::message::{Action, ActionKind, ChangeKind};
 use codelet_text::shell;
 use serde_json::{Map, Value};
 
-/// What a tool of the table does.
+/// The effect of a tool in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Does {
     Read,
     Change,
-    /// Does this to files as wholes.
+    /// Affects whole files in this way.
     Whole(ChangeKind),
-    /// A parameter `command` says whether it looks or changes.
+    /// The parameter `command` says whether the call reads or edits.
     Editor,
     Command,
     Search,
@@ -24,11 +24,11 @@ enum Does {
     Note,
     /// Asks the user.
     Ask,
-    /// Something that the engine has no notion of, whatever its parameters look like.
+    /// Has no counterpart in the engine, regardless of its parameters.
     Other,
 }
 
-/// What tools do, and the names of those that are known, in small letters.
+/// Known tools by effect, names in lowercase.
 #[rustfmt::skip]
 const TOOLS: &[(Does, &str)] = &[
     (Does::Read, "read notebookread view_image read_file view read_many_files view_file open open_file goto scroll_up scroll_down \
@@ -59,46 +59,45 @@ const TOOLS: &[(Does, &str)] = &[
         write_bash stop_bash list_bash query sql execute_sql"),
 ];
 
-/// Names of the parameter that holds a file's path, the likeliest first.
+/// Names of the parameter that holds a file path, most likely first.
 const PATHS: &str = "file_path path file_name target_file target_file_path absolute_path notebook_path target_notebook \
     relative_workspace_path relative_path file";
-/// Names of parameters that hold several paths: strings, or objects with a path of their own.
+/// Names of parameters that hold several paths: strings, or objects with a path field.
 const PATH_LISTS: &str = "paths files file file_paths edits replacements operations include";
 const COMMANDS: &str = "command cmd commands script command_line";
-/// Names of the parameter that holds the folder which a command line is run in.
+/// Names of the parameter that holds the working directory of a command.
 const FOLDERS: &str = "workdir cwd working_directory working_dir work_dir dir_path directory";
 const PATCHES: &str = "input patch patch_text diff command";
-/// Names of parameters that hold what a change takes away, …
+/// Names of parameters that hold the text that an edit replaces.
 const OLD: &str =
     "old_string old_str old_text old_content old_code original original_code original_text target_content";
-/// … and those that do where another says what comes in its place.
+/// Names of parameters that hold the text to replace, if another parameter holds the replacement.
 const SOUGHT: &str = "find search before";
 const REPLACEMENTS: &str = "replace replacement after";
-/// Names of parameters that hold what a file is to contain.
+/// Names of parameters that hold the new content of a file.
 const NEW: &str = "content contents file_text file_content new_content new_string new_str new_text code_edit repl data text \
     body";
-/// Names of parameters of a search.
 const SEARCHES: &str = "pattern regex query";
-/// Names of parameters of a file that is elsewhere: the path is none of the project's.
+/// Names of parameters that mark a remote file, whose path is not in the project.
 const ELSEWHERE: &str = "owner repo repository url bucket project_id file_id";
-/// What an editor is told to do in its parameter `command`.
+/// Values of an editor tool's `command` parameter.
 const EDITS: &str = "view create str_replace insert undo_edit";
-/// Words in the name of a tool that neither shows a file nor changes it, whatever its parameters are called.
+/// Words in the names of tools that neither read nor edit a file, whatever their parameters are called.
 const NEITHER: &str = "check commit commits compare delete diff explain format history info lint list preview remove review run \
     search stat test tests tree undo upload validate";
 
-/// Names of parameters for the name that a file has, and for the one that it gets.
+/// Names of parameters for the old and the new path of a moved file.
 const FROM: &str = "source source_path src from old_path file_path path";
 const TO: &str = "destination destination_path dest dst to target new_path";
 
-/// Paths taken from one call at most.
+/// The maximum number of paths taken from one call.
 const MOST_PATHS: usize = 200;
-/// Bytes of the longest name that is looked up.
+/// The maximum length of a tool name that is looked up, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// What a call of this tool with these parameters does.
+/// Returns the action of a call of this tool with these parameters.
 pub fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
-    // What is left of a longer name may be a common word, so it counts only with the parameters that go with it.
+    // The end of a longer name may be a common word, so it counts only if the parameters fit.
     let fitting = || ends(tool).filter_map(row).find(|does| fits(*does, parameters));
     match row(tool).or_else(fitting) {
         Some(does) => does.action(parameters),
@@ -114,7 +113,7 @@ impl Does {
             Does::Whole(_) if is_tried(parameters) => Action::default(),
             Does::Whole(ChangeKind::Moves) => moved(parameters).unwrap_or_default(),
             Does::Whole(_) if paths(parameters).is_empty() => Action::default(),
-            // Numbers say which part of it.
+            // Numbers select a part of the file.
             Does::Whole(_) if parameters.values().any(Value::is_number) => change(parameters),
             Does::Whole(kind) => on(ActionKind::Change, parameters).changing(kind),
             Does::Editor => edit(parameters),
@@ -130,24 +129,24 @@ impl Does {
     }
 }
 
-/// Whether an agent is known that has a tool of this name.
+/// Returns whether a known agent has a tool of this name.
 pub(crate) fn is_own(tool: &str) -> bool {
     row(tool).is_some()
 }
 
-/// Whether a name stands behind that of a server.
+/// Returns whether the name has a server prefix.
 pub(crate) fn is_of_server(tool: &str) -> bool {
     short(tool) != tool
 }
 
-/// Whether an agent is known that asks the user before its tool of this name does anything, or by it, and tells itself what came of
-/// it: no program, page or server has a say in the answer.
+/// Returns whether a known agent has a tool of this name that asks the user, either as its purpose or before it acts,
+/// and writes the result itself: no program, page or server influences that text.
 pub(crate) fn asks_and_prints_nothing(tool: &str) -> bool {
     use Does::{Ask, Change, Editor, Whole};
     matches!(row(tool), Some(Change | Whole(_) | Editor | Ask))
 }
 
-/// What the parameters say of a tool that no row knows.
+/// Derives the action from the parameters if the table does not list the tool.
 fn by_parameters(tool: &str, parameters: &Map<String, Value>) -> Option<Action> {
     if has(parameters, ELSEWHERE) || is_tried(parameters) {
         return None;
@@ -169,24 +168,23 @@ fn by_parameters(tool: &str, parameters: &Map<String, Value>) -> Option<Action> 
     run(parameters).or_else(searches).or_else(reads)
 }
 
-/// Whether the parameters go with what a tool does whose name says so behind a server's.
+/// Returns whether the parameters fit the effect that the table gives for the end of a prefixed name.
 fn fits(does: Does, parameters: &Map<String, Value>) -> bool {
     let has_path = || !paths(parameters).is_empty() && !has(parameters, ELSEWHERE);
     match does {
         Does::Read | Does::Editor => has_path(),
         Does::Change => has_path() || patch(parameters).is_some(),
-        // A server may keep an index, secrets or a store under such paths, and its notes are not the conversation's.
+        // A server may keep an index, secrets or a store under such paths, and its notes are not in the conversation.
         Does::Whole(_) | Does::Note => false,
         Does::Command => command(parameters).is_some(),
         Does::Search => has(parameters, SEARCHES) || has(parameters, "path glob"),
         Does::Todo => each(parameters, "todos plan tasks items").any(Value::is_array),
-        // A server's tool of that name asks somebody else, but for one that shows the user the folder that was worked in.
+        // A server's tool of that name asks somebody else, except the one that shows the user the project directory.
         Does::Ask => has(parameters, "project_directory"),
         Does::Other => true,
     }
 }
 
-/// What the table says of a name.
 fn row(name: &str) -> Option<Does> {
     if name.len() > LONGEST_NAME {
         return None;
@@ -195,19 +193,20 @@ fn row(name: &str) -> Option<Does> {
     TOOLS.iter().find(|(_, names)| knows(names)).map(|(does, _)| *does)
 }
 
-/// A name without server and namespace: `mcp__files__read_file`, `developer__shell`, `functions.exec_command`.
+/// Strips server and namespace from a name: `mcp__files__read_file`, `developer__shell`, `functions.exec_command`.
 fn short(name: &str) -> &str {
     let name = name.rsplit("__").next().unwrap_or(name);
     name.rsplit(['.', ':', '/']).next().unwrap_or(name)
 }
 
-/// The name without server, and each end of several words that a server's may stand before: `serena_replace_regex`.
+/// Returns the name without its server, then each suffix of at least two words, since a server prefix may have any
+/// length: `serena_replace_regex`.
 fn ends(name: &str) -> impl Iterator<Item = &str> {
     let ends = name.match_indices(['_', '-']).map(|(at, _)| &name[at + 1..]);
     std::iter::once(short(name)).chain(ends.filter(|end| end.contains(['_', '-'])))
 }
 
-/// Whether two names differ at most in how their words are joined: `file_path`, `filePath`, `file-path`.
+/// Returns whether two names differ at most in case and word separators: `file_path`, `filePath`, `file-path`.
 fn is_same(one: &str, other: &str) -> bool {
     let letters = |name| {
         str::bytes(name)
@@ -217,7 +216,7 @@ fn is_same(one: &str, other: &str) -> bool {
     letters(one).eq(letters(other))
 }
 
-/// A name in small letters, a space between its words: `getFileHistory`, `get_file_history`.
+/// Returns a name in lowercase with spaces between its words: `getFileHistory`, `get_file_history`.
 fn spaced(name: &str) -> String {
     let mut spaced = String::new();
     let mut was_small = false;
@@ -231,13 +230,13 @@ fn spaced(name: &str) -> String {
     spaced
 }
 
-/// One parameter, however the words of its name are joined.
+/// Returns a parameter by name, ignoring case and word separators.
 fn parameter<'a>(parameters: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     let any = || parameters.iter().find(|(own, _)| is_same(own, name));
     parameters.get(name).or_else(|| any().map(|(_, value)| value))
 }
 
-/// The parameters of these names, in their order.
+/// Returns the parameters of these names, in the order of the names.
 fn each<'a>(parameters: &'a Map<String, Value>, names: &'static str) -> impl Iterator<Item = &'a Value> {
     names.split(' ').filter_map(|name| parameter(parameters, name))
 }
@@ -257,12 +256,11 @@ fn on(kind: ActionKind, parameters: &Map<String, Value>) -> Action {
     Action::on(kind, paths(parameters))
 }
 
-/// Whether nothing is to be done yet.
 fn is_tried(parameters: &Map<String, Value>) -> bool {
     parameter(parameters, "dry_run") == Some(&Value::Bool(true))
 }
 
-/// What an editor does that is told so by a parameter.
+/// Returns the action of an editor tool, selected by its `command` parameter.
 fn edit(parameters: &Map<String, Value>) -> Action {
     match parameter(parameters, "command").and_then(Value::as_str) {
         Some("view" | "read") => on(ActionKind::Read, parameters),
@@ -278,7 +276,7 @@ fn change(parameters: &Map<String, Value>) -> Action {
     }
 }
 
-/// The names of the parameters, also of those in a list of edits, that hold what a change takes away.
+/// Returns the names of the parameters, including those in lists of edits, that hold the text that an edit replaces.
 fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
     let edits = parameters.values().filter_map(Value::as_array).flatten();
     let mut found: Vec<&str> = Vec::new();
@@ -297,14 +295,12 @@ fn replaced(parameters: &Map<String, Value>) -> Vec<&str> {
     found
 }
 
-/// A file that gets another name.
 fn moved(parameters: &Map<String, Value>) -> Option<Action> {
     let from = each(parameters, FROM).find_map(Value::as_str)?;
     let to = each(parameters, TO).find_map(Value::as_str)?;
     Some(Action::on(ActionKind::Change, [from, to]).changing(ChangeKind::Moves))
 }
 
-/// The paths that a call names.
 fn paths(parameters: &Map<String, Value>) -> Vec<&str> {
     let path = |fields| {
         each(fields, PATHS)
@@ -314,7 +310,7 @@ fn paths(parameters: &Map<String, Value>) -> Vec<&str> {
     if let Some(path) = path(parameters) {
         return vec![path];
     }
-    // Some put all that they say into one parameter.
+    // Some tools nest all parameters in one.
     let inner = parameter(parameters, "args").and_then(Value::as_object);
     let lists = std::iter::once(parameters)
         .chain(inner)
@@ -334,7 +330,6 @@ fn paths(parameters: &Map<String, Value>) -> Vec<&str> {
     found
 }
 
-/// The patch that a call brings.
 fn patch(parameters: &Map<String, Value>) -> Option<&str> {
     let texts = each(parameters, PATCHES).filter_map(|value| match value {
         // The command and its argument, as a list of words.
@@ -348,7 +343,7 @@ fn patch(parameters: &Map<String, Value>) -> Option<&str> {
     })
 }
 
-/// What runs a command line, in the folder that is named beside it; `None` where there is none.
+/// Returns the action of a command line, run in the directory that the call names; `None` if there is no command.
 fn run(parameters: &Map<String, Value>) -> Option<Action> {
     if patch(parameters).is_some() {
         return Some(change(parameters));
@@ -365,7 +360,7 @@ fn run(parameters: &Map<String, Value>) -> Option<Action> {
     }))
 }
 
-/// Whether a text is a key, as harnesses write those that they send to what runs, and not the name of a program.
+/// Returns whether a text is a key in the notation of harnesses that send keys to a running program.
 fn is_key(text: &str) -> bool {
     const KEYS: &str = "C-c C-d C-z C-\\ ^C ^D ^Z \u{3} \u{4} \u{1a}";
     KEYS.split(' ').any(|key| key == text.trim_matches([' ', '\n']))
@@ -379,7 +374,7 @@ fn command(parameters: &Map<String, Value>) -> Option<String> {
     })
 }
 
-/// A list of words as one line; `bash -lc LINE` is that line.
+/// Joins a list of words into one command line; `bash -lc LINE` becomes LINE.
 fn line_of(words: &[Value]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
     let shell = words.first()?.rsplit('/').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Aider's chat history (`.aider.chat.history.md`): what the user types begins with `####`, what Aider says with `>`, and the rest is the
-//! model's.
+//! Aider's chat history (`.aider.chat.history.md`): user input begins with `####`, Aider's own output with `>`, and the
+//! rest is the model's.
 
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
@@ -11,7 +11,7 @@ pub(crate) const FORM: Form = Form::new("aider", "a chat history of Aider (Markd
     plain(read(bytes))
 });
 
-/// What every history begins with.
+/// The beginning of every history.
 pub(crate) const START: &str = "# aider chat started at ";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
             line if line.starts_with(START) => (By::Aider, ""),
             line if line.starts_with("####") => (By::User, line.trim_start_matches('#').trim_start_matches(' ')),
             line if line == ">" || line.starts_with("> ") => (By::Aider, line[1..].trim_start_matches(' ')),
-            // Between two lines of the same speaker nothing is said.
+            // An empty line between two lines of the same speaker does not end the block.
             "" => (block.0, ""),
             line => (By::Model, line),
         };

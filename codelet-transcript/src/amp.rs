@@ -1,5 +1,5 @@
-//! Threads of Amp, as it keeps and exports them (`amp threads export`): messages with blocks much like Anthropic's, an
-//! answer of a tool being a run with a status.
+//! Threads of Amp, as stored and as exported (`amp threads export`): messages with blocks much like Anthropic's, in
+//! which a tool result is a run with a status.
 
 use crate::blocks;
 use crate::format::{Form, Format};
@@ -83,7 +83,7 @@ impl Thread {
                 }
                 self.requests.passed(sent);
             }
-            // What a thread was begun with and told of itself.
+            // Information that the thread was started with.
             "info" => {
                 let words =
                     take::objects(&mut message, "content").filter_map(|mut block| take::string(&mut block, "text"));
@@ -95,7 +95,7 @@ impl Thread {
     }
 }
 
-/// Threads speak with several vendors and do not say which one has signed what.
+/// Removes the signature: a thread may use several providers and does not record which one signed a thinking block.
 fn unsigned(part: &mut Part) {
     if let Part::Thinking(thinking) = part
         && let Some(Part::Thinking(plain)) = gather::thinking(thinking.body.as_str().to_owned(), None, None, None)
@@ -134,7 +134,7 @@ fn result(block: &mut Fields) -> ToolResult {
     result
 }
 
-/// What a tool gave, as a text: it may be one, hold one, or be an object of any kind.
+/// Returns a tool's output as text; it may be a string, an object that holds one, or any other object.
 fn words(value: Value) -> Vec<Part> {
     let text = match value {
         Value::Null => return Vec::new(),

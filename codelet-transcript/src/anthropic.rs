@@ -14,7 +14,8 @@ use codelet_context::message::{
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// The one part of a system message that says nothing and only sets something, such as the effort from there on.
+/// The kind of the only part of a system message without text that only changes a setting, such as the effort of the
+/// requests that follow.
 pub(crate) const SETTING: &str = "output_config";
 
 /// Reads a request, or a bare list of messages.
@@ -32,7 +33,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
 }
 
-/// Reads items of the list: a message each.
+/// Reads list items, each as one message.
 pub(crate) fn items(list: Vec<Value>) -> Result<Vec<Message>, Misfit> {
     let messages = list.into_iter().enumerate().map(|(index, value)| message(value, index));
     let mut messages = messages.collect::<Result<Vec<Message>, Misfit>>()?;
@@ -41,8 +42,9 @@ pub(crate) fn items(list: Vec<Value>) -> Result<Vec<Message>, Misfit> {
     Ok(messages)
 }
 
-/// Marks the calls of the vendor's own tools that a paused reply ends with: sent back as the last message, or with nothing
-/// behind it but the results that a program waits for, it is gone on with; with words of the user behind it, it is refused.
+/// Marks the server tool calls at the end of a paused reply. The provider resumes such a reply if it is sent back as
+/// the last message, or followed only by the results that a program waits for; if user text follows, the provider
+/// refuses it.
 fn mark_pending(messages: &mut [Message]) {
     let Some(last) = request::newest_reply(messages) else {
         return;
@@ -130,7 +132,8 @@ pub(crate) fn message(value: Value, index: usize) -> Result<Message, Misfit> {
     })
 }
 
-/// Whether a system message has no words and sets something. ("Per-message effort", platform.claude.com, November 2026.)
+/// Returns whether a system message has no text and changes a setting. ("Per-message effort", platform.claude.com,
+/// November 2026.)
 fn is_setting(fields: &Fields) -> bool {
     let is_empty = match fields.0.get("content") {
         None | Some(Value::Null) => true,
@@ -141,7 +144,7 @@ fn is_setting(fields: &Fields) -> bool {
     is_empty && fields.0.get(SETTING).is_some_and(Value::is_object)
 }
 
-/// The message is its own only part, so that nobody takes it for an empty one.
+/// Keeps the message as its own only part, so that it is not taken for an empty one.
 fn setting(fields: Fields) -> Message {
     let whole = Opaque::new(SETTING, fields.untouched()).that_is(Nature::Reference);
     let mut message = Message::new(Role::System, vec![Part::Opaque(whole)]);
@@ -149,8 +152,8 @@ fn setting(fields: Fields) -> Message {
     message
 }
 
-/// A reply may hold a notice of the engine, and nothing else that is not the model's own: what it says of itself counts for
-/// nothing.
+/// Resets the origins in a reply: it may hold a notice of the engine, and everything else is the model's own. Other
+/// origins that the text claims are ignored.
 fn disown(parts: &mut [Part]) {
     for part in parts {
         if let Part::Text(text) = part
@@ -161,7 +164,7 @@ fn disown(parts: &mut [Part]) {
     }
 }
 
-/// Reads one content block. One that lacks what its kind needs is passed on untouched.
+/// Reads one content block. A block without the fields that its kind requires is passed on untouched.
 pub(crate) fn block(value: Value) -> Part {
     let Value::Object(fields) = value else {
         return attachment::part("", value);
@@ -235,7 +238,7 @@ fn call(mut fields: Fields) -> Part {
     fields.string("type");
     let id = fields.string("id").unwrap_or_default();
     let tool = fields.string("name").unwrap_or_default();
-    // An input that is no object stays where it is, and the engine sees an empty one.
+    // An input that is not an object stays in the field, and the engine sees an empty one.
     let parameters = fields.object("input").unwrap_or_default();
     Part::ToolCall(ToolCall {
         id: id.into(),
@@ -268,7 +271,6 @@ fn result(mut fields: Fields) -> Part {
     })
 }
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let system = system.map(|message| match request::bare_text(std::slice::from_ref(message)) {
@@ -286,7 +288,7 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
     )
 }
 
-/// The item that messages of one role side by side are written as.
+/// Writes adjacent messages of one role as one item.
 pub(crate) fn message_node(group: &[Message]) -> Node<'_> {
     if let [
         Message {
@@ -391,7 +393,7 @@ fn output_node(result: &ToolResult) -> Option<Node<'_>> {
     match (result.output.as_slice(), error) {
         ([], None) if result.bare => Some(Node::str("")),
         ([Part::Text(text)], None) if result.bare => Some(Node::Body(&text.body)),
-        // An answer may come without content; written so only where it was so.
+        // A result may have no content; it is written without content only if it was read without.
         ([], None) if kept(&result.extra).is_some() => result.extra.get("content").map(|content| match content {
             Value::Null if !was_null(kept(&result.extra), "content") => Node::List(Vec::new()),
             odd => Node::Json(odd),

@@ -1,4 +1,4 @@
-//! Arguments as OpenAI and its kin write them: a string that should hold a JSON object.
+//! Tool call arguments as OpenAI and compatible APIs write them: a string that should hold a JSON object.
 
 use crate::extra::{Fields, Kept, was_null, was_taken};
 use crate::node::Node;
@@ -6,11 +6,11 @@ use crate::source;
 use codelet_context::message::Parameters;
 use serde_json::{Map, Value};
 
-/// The parameter that holds what is no JSON object.
+/// The parameter that holds arguments that are not a JSON object.
 const INPUT: &str = "input";
 
-/// Takes the arguments out of the field `name`. A string that is not the same to the byte when written again stays where
-/// it is, beside what was understood of it.
+/// Takes the arguments out of the field `name`. A string that does not serialize back to the same bytes stays in the
+/// field, next to the parsed arguments.
 pub(crate) fn take(fields: &mut Fields, name: &str) -> Map<String, Value> {
     match fields.0.get(name) {
         Some(Value::String(raw)) => {
@@ -36,8 +36,8 @@ fn understand(raw: &str) -> Map<String, Value> {
     }
 }
 
-/// The arguments to write in the field `name`: those that were kept, as long as they still say what the parameters say.
-/// `None` where there were none, or nothing that says anything; the writer then passes on what was there.
+/// Returns the arguments to write in the field `name`: the original ones, as long as they equal the parameters. `None`
+/// if there were none, or they hold nothing; the writer then passes on the original value.
 pub(crate) fn write<'a>(kept: Option<&'a dyn Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
     let map = parameters.as_map();
     let Some(kept) = kept else { return Some(compact(map)) };
@@ -50,7 +50,7 @@ pub(crate) fn write<'a>(kept: Option<&'a dyn Kept>, name: &str, parameters: &'a 
     }
 }
 
-/// Arguments that are an object where they stand; `None` as for [`write`].
+/// Returns arguments that are written as an object; `None` as for [`write`].
 pub(crate) fn write_object<'a>(kept: Option<&dyn Kept>, name: &str, parameters: &'a Parameters) -> Option<Node<'a>> {
     let map = parameters.as_map();
     (was_taken(kept, name) || !map.is_empty()).then_some(Node::Map(map))
@@ -60,14 +60,14 @@ fn compact<'a>(map: &Map<String, Value>) -> Node<'a> {
     serde_json::to_string(map).expect("every key is a string").into()
 }
 
-/// Takes the free text of a tool that wants no object.
+/// Takes the plain text input of a tool that does not take an object.
 pub(crate) fn take_text(fields: &mut Fields, name: &str) -> Map<String, Value> {
     fields.string(name).map_or_else(Map::new, |text| {
         Map::from_iter([(INPUT.to_owned(), Value::String(text))])
     })
 }
 
-/// The free text of such a tool; `None` as for [`write`].
+/// Returns the plain text input of such a tool; `None` as for [`write`].
 pub(crate) fn write_text(parameters: &Parameters) -> Option<Node<'_>> {
     match (parameters.str(INPUT), parameters.as_map().len()) {
         (Some(text), 1) => Some(Node::str(text)),

@@ -1,16 +1,16 @@
-//! Whether a file is of the form that somebody says it is: one read in the wrong form may seem to be almost empty.
+//! Checks that a file has the format that the caller specified: a file read in the wrong format may seem almost empty.
 
 use crate::{Document, Format, ReadError, Warning, detect, record_as};
 use codelet_context::tokens::{Tokens, estimate_message};
 
-/// Checks what was read of a file in the form that was asked for.
+/// Checks the document that was read in the specified format.
 ///
 /// # Errors
-/// When nothing that means anything was found, or less than half of what is there in the form that the file has.
+/// If nothing meaningful was found, or less than half of what the file holds in its detected format.
 pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<(), ReadError> {
     match detect(bytes) {
         Some(found) if found == asked => Ok(()),
-        // An entry that may be the first of a session is no session where the file is one object of another form.
+        // An entry that may start a session does not make one if the file is one object of another format.
         Some(found) if document.messages.is_empty() && asked.form().is_lines && !found.form().is_lines => {
             Err(ReadError::OtherForm { asked, found })
         }
@@ -21,8 +21,8 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
             }
             Ok(())
         }
-        // A request is an empty one only if it says so; an entry of a session that nobody knows is none, unless it is
-        // still being written.
+        // A request is empty only if it says so; unknown entries make no session, unless the file is still being
+        // written.
         None if document.messages.is_empty() && !asked.is_request() && !is_cut(document) => {
             Err(ReadError::NothingFound(asked))
         }
@@ -30,11 +30,11 @@ pub(crate) fn check(bytes: &[u8], asked: Format, document: &Document) -> Result<
     }
 }
 
-/// What is wrong with a file that cannot be read in the form that was asked for: the form, where it reads in another.
+/// Returns why a file cannot be read in the specified format: the format itself, if the file reads in another.
 pub(crate) fn blame(bytes: &[u8], asked: Format, error: ReadError) -> ReadError {
     match detect(bytes) {
         Some(found) if found != asked && record_as(bytes, found).is_ok() => ReadError::OtherForm { asked, found },
-        // Nothing but the question says that the file looks like it.
+        // Only the caller says that the file has this format.
         None if matches!(error, ReadError::NothingRead(_)) => ReadError::NothingFound(asked),
         _ => error,
     }

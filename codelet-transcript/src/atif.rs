@@ -1,5 +1,5 @@
-//! Trajectories in the Agent Trajectory Interchange Format (ATIF) of Harbor and Terminal-Bench: steps with calls and what came
-//! of them. Read and written.
+//! Trajectories in the Agent Trajectory Interchange Format (ATIF) of Harbor and Terminal-Bench: steps with calls and
+//! their observations. Read and written.
 
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
@@ -25,11 +25,10 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-/// The version that is written.
 const VERSION: &str = "ATIF-v1.4";
-/// In a step's `extra`: what a text is that is not the speaker's own.
+/// Field of a step's `extra` that holds the origin of text that is not the speaker's own.
 const ORIGIN: &str = "codelet_origin";
-/// In the `extra` of an observation's result: whether the call has worked.
+/// Field of the `extra` of an observation's result that says whether the call succeeded.
 const SUCCESS: &str = "codelet_success";
 
 fn shows(first: &Seen) -> bool {
@@ -52,7 +51,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         story.step(step);
     }
     let mut document = story.gather.finish(Format::Atif, story.warnings);
-    // What was added up over all steps is true of no others.
+    // Totals over all steps do not hold for a changed conversation.
     file.retain(|name, _| name != "final_metrics");
     document.envelope = file;
     Ok(Recording {
@@ -81,7 +80,7 @@ impl Story {
                 });
                 self.gather.system(texts.collect::<Vec<_>>().join("\n"));
             }
-            // What the harness says on the way.
+            // Messages of the harness.
             "system" => {
                 let parts = said.into_iter().map(injected).collect();
                 self.gather.message(Role::User, parts);
@@ -127,7 +126,7 @@ impl Story {
                     let noted = extra.and_then(|extra| extra.get(SUCCESS)).and_then(Value::as_bool);
                     self.gather.result(gather::result(id, noted, output));
                 }
-                // Of an action that was no call.
+                // The observation of an action that was not a call.
                 None => self
                     .gather
                     .message(Role::User, output.into_iter().map(injected).collect()),
@@ -160,7 +159,7 @@ fn injected(part: Part) -> Part {
     }
 }
 
-/// A text or, since version 1.6, a list of texts and pictures.
+/// Reads content: a text or, since version 1.6, a list of texts and images.
 fn content(value: Value, origin: Origin) -> Vec<Part> {
     let part = |value: Value| {
         let Value::Object(mut fields) = value else { return None };
@@ -184,10 +183,10 @@ fn billed(metrics: &Value) -> Option<Billed> {
     (prompt > 0).then_some(Billed { usage, hour: 0 })
 }
 
-/// Writes a trajectory. What it has no place for are proofs of thinking, and blocks that only one vendor knows.
+/// Writes a trajectory. It cannot hold thinking signatures or blocks that only one provider knows.
 pub(crate) fn write(document: &Document) -> (String, Vec<Warning>) {
     let mut steps: Vec<Value> = Vec::new();
-    // The step that made a call, by its id.
+    // The step that made each call, by call id.
     let mut calls: HashMap<Arc<str>, usize> = HashMap::new();
     let mut left: Vec<(String, usize)> = Vec::new();
     let mut leave = |kind: &str| match left.iter_mut().find(|(known, _)| known == kind) {
@@ -250,7 +249,7 @@ fn reply(message: &Message, steps: &mut Vec<Value>, leave: &mut impl FnMut(&str)
     steps.push(Value::Object(step));
 }
 
-/// What the user, the harness and the tools say. Results belong to the step whose calls they answer.
+/// Writes messages of the user, the harness and tools. Results belong to the step whose calls they answer.
 fn said(
     message: &Message,
     role: Role,

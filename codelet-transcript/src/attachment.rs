@@ -1,7 +1,7 @@
-//! Files within a conversation (documents, sound, film, what a search has found), in each vendor's words.
+//! Files in a conversation (documents, audio, video, search results), in each provider's format.
 //!
-//! Inside a conversation a file is a block that nobody alters. What is understood of it here says what it weighs, and how
-//! another vendor writes it.
+//! A file is a block that is never altered in a conversation. The parsed fields give its size in tokens, and let it be
+//! written for another provider.
 
 use crate::format::Format;
 use crate::vendor;
@@ -12,52 +12,50 @@ use codelet_text::short;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// What a page of a document weighs, in tokens: Anthropic names 1,500 to 3,000 for its text, Gemini 258.
+/// Tokens per document page: Anthropic documents 1,500 to 3,000 for its text, Gemini 258.
 const PAGE_TOKENS: u64 = 3_000;
-/// Bytes of a file that make a page: a page of text takes some 20,000, a scanned one some 300,000.
+/// File bytes per page: a page of text takes some 20,000, a scanned one some 300,000.
 const PAGE_BYTES: u64 = 100_000;
-/// Pages that are read at most: Anthropic takes 100 in a request.
+/// The maximum number of pages counted: Anthropic accepts 100 in a request.
 const MOST_PAGES: u64 = 100;
-/// What a thousand bytes of sound or film weigh, in tokens. Gemini: 32 tokens for a second of sound, which takes some
-/// 16,000 bytes, and some 300 for one of film, which takes some 200,000.
+/// Tokens per thousand bytes of audio or video. Gemini: 32 tokens for a second of audio, which takes some 16,000 bytes,
+/// and some 300 for a second of video, which takes some 200,000.
 const MEDIA_TOKENS: u64 = 2;
 
-/// Characters of an address that a marker shows.
+/// Characters of a URL that a marker shows.
 const ADDRESS: usize = 200;
 
-/// Where a file is to stand.
+/// The position of a file in the conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
-    /// In a message of the user.
     Prompt,
-    /// In the answer of a tool.
     Answer,
-    /// Where nothing but words may stand.
+    /// In a position where only text is allowed.
     Words,
 }
 
-/// What is understood of a block that holds a file.
+/// The parsed fields of a file block.
 #[derive(Debug)]
 struct File<'a> {
-    /// For example `application/pdf`; empty where nobody says.
+    /// The media type, for example `application/pdf`; empty if unknown.
     media: Cow<'a, str>,
     name: Option<&'a str>,
     held: Held<'a>,
 }
 
-/// How a block holds its file.
+/// The storage of a block's file.
 #[derive(Debug)]
 enum Held<'a> {
     Base64(&'a str),
     Text(&'a str),
-    /// Texts and pictures, and where they were found.
+    /// Texts and images, and their source.
     Blocks(&'a [Value], Option<&'a str>),
     Address(&'a str),
-    /// Kept by the vendor, under this name.
+    /// Stored by the provider under this id.
     Kept(&'a str),
 }
 
-/// A block that is not read further: a file, or nobody knows what.
+/// Returns an opaque part for a block that is not parsed further: a file, or a block of unknown kind.
 pub(crate) fn part(kind: &str, value: Value) -> Part {
     let words = vendor::words::of(kind, &value);
     if vendor::stays(kind, &value) {
@@ -74,13 +72,13 @@ pub(crate) fn part(kind: &str, value: Value) -> Part {
     )
 }
 
-/// The same, where only files are of use.
+/// Like [`part`], but only for files.
 pub(crate) fn file(kind: &str, value: Value) -> Option<Part> {
     understand(&value)?;
     Some(part(kind, value))
 }
 
-/// The picture of a screen that an answer consists of.
+/// Returns the screenshot that an output consists of.
 pub(crate) fn screen(output: &Value) -> Option<Part> {
     let is_screen = str_of(output, "type") == Some("computer_screenshot");
     let url = str_of(output, "image_url").filter(|_| is_screen)?;
@@ -111,7 +109,7 @@ fn understand(value: &Value) -> Option<File<'_>> {
         Some("input_image") => Some(File::kept("image/*", None, str_of(value, "file_id")?)),
         Some("file") => match value.get("file") {
             Some(file) => openai(file),
-            // An agent's own note of a file that was sent along.
+            // An agent's own record of an attached file.
             None => Some(File {
                 name: str_of(value, "filename"),
                 ..addressed(str_of(value, "url")?, str_of(value, "mime")?)
@@ -142,7 +140,7 @@ fn anthropic(value: &Value) -> Option<File<'_>> {
         },
         _ => return None,
     };
-    // What is at an address is a PDF: no other documents are fetched.
+    // A URL that is not an image is a PDF: no other documents are fetched.
     let is_fetched = matches!(held, Held::Address(_)) && !is_image;
     Some(File {
         media: Cow::Borrowed(if is_fetched { PDF } else { media }),
@@ -160,7 +158,7 @@ fn openai(file: &Value) -> Option<File<'_>> {
             ..addressed(data, of_name)
         })
         .map(|file| match file.held {
-            // Data without a head that says what it is.
+            // Data without a data URL prefix that gives its type.
             Held::Address(data) => File {
                 held: Held::Base64(data),
                 ..file
@@ -202,7 +200,7 @@ fn gemini(value: &Value) -> Option<File<'_>> {
     })
 }
 
-/// What an address leads to; it may hold the file itself.
+/// Reads a URL; it may be a data URL that holds the file itself.
 fn addressed<'a>(address: &'a str, media: &'a str) -> File<'a> {
     let within = address.strip_prefix("data:").and_then(|rest| rest.split_once(','));
     let within = within.and_then(|(head, data)| Some((head.strip_suffix(";base64")?, data)));
@@ -225,7 +223,7 @@ fn addressed<'a>(address: &'a str, media: &'a str) -> File<'a> {
     }
 }
 
-/// Whether others than the vendor that keeps it can fetch what is at an address.
+/// Returns whether a URL can be fetched by anyone but the provider that stores the file.
 pub(crate) fn is_public(address: &str) -> bool {
     let host = address
         .strip_prefix("https://")
@@ -239,8 +237,8 @@ fn is_text(media: &str) -> bool {
     media.starts_with("text/") || media == "application/json"
 }
 
-/// What a file takes of a window, in tokens, by its media type (empty where nobody says) and its length in bytes. One that
-/// is named by an address or an id, so that nobody here knows how long it is, counts as a page.
+/// Estimates a file's size in tokens from its media type (empty if unknown) and its length in bytes. A file given by
+/// URL or id, whose length is unknown, counts as one page.
 pub fn file_tokens(media: &str, bytes: Option<u64>) -> u64 {
     match bytes {
         _ if media.starts_with("image/") => IMAGE_TOKENS,
@@ -275,7 +273,6 @@ impl<'a> File<'a> {
         is_text(&self.media)
     }
 
-    /// What it takes of a window, in tokens.
     fn weight(&self) -> u64 {
         let of_text = |bytes: usize| (bytes as u64).div_ceil(4);
         match self.held {
@@ -292,7 +289,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Texts, where it is nothing but words and pictures.
+    /// Returns the content as parts if it consists of text and images only.
     fn told(&self) -> Option<Vec<Part>> {
         let titled = |text: &str| match self.name.map(str::trim).filter(|name| !name.is_empty()) {
             Some(name) => Part::text(format!("{}:\n\n{text}", plain_name(name))),
@@ -333,7 +330,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The block in another vendor's words, where that has any.
+    /// Returns the block in another provider's format, if that has one for it.
     fn written(&self, from: Format, to: Format, place: Place) -> Option<Part> {
         if place == Place::Words {
             return None;
@@ -374,7 +371,7 @@ impl<'a> File<'a> {
                 "fileData",
                 json!({"fileData": {"mimeType": self.media, "fileUri": url}}),
             ),
-            // A chat's answers are words.
+            // Tool results of Chat Completions are text.
             (_, Format::Openai) if place == Place::Answer => return None,
             (Held::Base64(data), Format::Openai) if self.media == PDF => {
                 let file = json!({"filename": file_name(), "file_data": data_url(data)});
@@ -402,15 +399,15 @@ impl<'a> File<'a> {
     }
 }
 
-/// A block of one vendor for another: the same file in its words, or else what can be told of it.
+/// Converts an opaque block for another provider: to the same file in that provider's format, or else to its text.
 ///
 /// # Errors
-/// The marker that stands for it, where the other has nothing like it.
+/// The marker that replaces the block if the other provider has no equivalent.
 pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -> Result<Vec<Part>, Part> {
     let Some(file) = understand(&opaque.value) else {
         return Err(marker(&opaque.kind, String::new(), to));
     };
-    // Sessions of the vendor's own agent, whose blocks are the vendor's.
+    // Sessions of the provider's own agent use the provider's blocks.
     let is_same = from.form().blocks_of == Some(to);
     if is_same && place != Place::Words {
         return Ok(vec![Part::Opaque(opaque.clone())]);
@@ -432,13 +429,13 @@ pub(crate) fn convert(opaque: &Opaque, from: Format, to: Format, place: Place) -
     Err(marker(&opaque.label(), about, to))
 }
 
-/// What stands for a block that the other vendor has no place for.
+/// Returns the marker that replaces a block that the other provider cannot represent.
 pub(crate) fn marker(label: &str, about: String, to: Format) -> Part {
     let label = codelet_context::cut::plain_name(label);
     Part::text(format!("[{label}{about}, left out: {to} has no place for it]"))
 }
 
-/// The bytes that base64 stands for, in either alphabet and in lines or not; none where it is not base64.
+/// Decodes base64 in either alphabet, with or without line breaks; `None` if it is not base64.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_allow_trailing_bits(true)

@@ -1,4 +1,4 @@
-//! Blocks of messages in Anthropic's words, which the sessions of several agents are made of.
+//! Content blocks in Anthropic's format, which the sessions of several agents use.
 
 use crate::attachment;
 use crate::gather;
@@ -6,7 +6,7 @@ use crate::take::{self, Fields};
 use codelet_context::message::{Extra, Origin, Part, Text};
 use serde_json::Value;
 
-/// The content of a message: a text, or blocks.
+/// Reads the content of a message: a text, or blocks.
 pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
     gather::content(value, origin, |value| block(value, origin))
 }

@@ -1,31 +1,31 @@
-//! Which entries of a session that was rewound belong to the conversation as it stands.
+//! Finds the entries of a rewound session that belong to the current conversation.
 
 use crate::Warning;
 
-/// Where an entry says that it continues.
+/// The entry that an entry continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Parent {
-    /// Nowhere: it begins the conversation anew.
+    /// None: it starts a new conversation.
     Start,
-    /// After this entry.
+    /// This entry.
     After(usize),
-    /// After what was written just before it: it is no entry of the tree.
+    /// The entry before it in the file: it is not part of the tree.
     Listed,
-    /// After one that the file does not hold: what was written just before it is the best guess.
+    /// One that the file does not hold: the entry before it in the file is the best guess.
     Lost,
 }
 
-/// A way through the tree of entries.
+/// A path through the tree of entries.
 pub(crate) struct Branch {
-    /// By entry: whether it is on the way.
+    /// For each entry, whether it is on the path.
     pub(crate) on: Vec<bool>,
-    /// Entries on it whose parents were guessed.
+    /// The number of entries on the path whose parents were guessed.
     guessed: usize,
-    /// The entry at which the way begins.
+    /// The entry at which the path begins.
     first: usize,
 }
 
-/// The branch that ends at the given entry. Time is linear whatever the entries claim, cycles included.
+/// Returns the branch that ends at the given entry. Takes linear time whatever the entries claim, cycles included.
 pub(crate) fn ending_at(leaf: usize, parents: &[Parent]) -> Branch {
     let mut on = vec![false; parents.len()];
     let mut next = (leaf < parents.len()).then_some(leaf);
@@ -38,7 +38,7 @@ pub(crate) fn ending_at(leaf: usize, parents: &[Parent]) -> Branch {
         next = match parents[index] {
             Parent::Start => None,
             Parent::After(parent) if parent < on.len() && !on[parent] => Some(parent),
-            // Everything from `lowest` on was either visited or left for another branch, so this only goes down.
+            // Everything from `lowest` on was either visited or skipped for another branch, so this only goes down.
             parent @ (Parent::After(_) | Parent::Lost | Parent::Listed) => {
                 let before = lowest.checked_sub(1);
                 guessed += usize::from(before.is_some() && parent == Parent::Lost);
@@ -50,7 +50,7 @@ pub(crate) fn ending_at(leaf: usize, parents: &[Parent]) -> Branch {
 }
 
 impl Branch {
-    /// The way of a list: over each of so many entries.
+    /// The path of a list: over all `entries` entries.
     pub(crate) fn of_all(entries: usize) -> Self {
         Branch {
             on: vec![true; entries],
@@ -59,7 +59,7 @@ impl Branch {
         }
     }
 
-    /// What a reader of the conversation has to know about the way, where it is odd. `speaks` says which entries say something.
+    /// Returns warnings about anything unusual in the path. `speaks` returns whether an entry has content.
     pub(crate) fn warnings(&self, speaks: impl Fn(usize) -> bool) -> Vec<Warning> {
         let left = (0..self.first)
             .filter(|index| !self.on[*index] && speaks(*index))

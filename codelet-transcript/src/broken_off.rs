@@ -1,12 +1,12 @@
-//! One JSON value that breaks off, as a program leaves it that was ended while it wrote, or a pipe that took no more.
+//! Repairs a truncated JSON value, as left by a program that was killed while writing, or by a closed pipe.
 
 use serde::de::IgnoredAny;
 
-/// The value up to the last whole entry of its outermost list, closed behind that, and how many bytes are lost; `None` where it does not
-/// break off, or has no such entry.
+/// Returns the value up to the last complete element of its outermost list, with all brackets closed, and the number of
+/// bytes lost; `None` if it is not truncated or has no complete element.
 pub(crate) fn closed(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
-    // Lines begin with a whole one.
+    // JSON Lines begin with a complete value.
     values.next()?.err().filter(serde_json::Error::is_eof)?;
     let open = open(bytes);
     let list = open
@@ -22,11 +22,11 @@ pub(crate) fn closed(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
 /// A bracket that is not closed.
 struct Open {
     bracket: u8,
-    /// Where the last whole value in it ends.
+    /// The end of the last complete value in it.
     whole: Option<usize>,
 }
 
-/// What is open at the end of a text that is JSON so far, from the outside in.
+/// Returns the brackets that are open at the end of a valid JSON prefix, outermost first.
 fn open(bytes: &[u8]) -> Vec<Open> {
     let mut open: Vec<Open> = Vec::new();
     let (mut is_text, mut is_escaped) = (false, false);
@@ -114,7 +114,7 @@ mod tests {
                     .any(|warning| matches!(warning, Warning::BrokenOff { .. }))
             );
         }
-        // Where one message is all, a tenth and more is lost.
+        // If the only message is truncated, a tenth or more is lost.
         let large = json!({"messages": [said(0), said(1), {"role": "user", "content": "x".repeat(9000)}]}).to_string();
         let error = read(&large.as_bytes()[..5000], Some(Format::Anthropic)).unwrap_err();
         assert!(matches!(error, ReadError::TooLittle { .. }), "{error}");

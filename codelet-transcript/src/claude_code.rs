@@ -1,7 +1,7 @@
 //! Session files of Claude Code.
 //!
-//! Each line is an entry with its own id and its parent's, so a file is a tree: a rewind leaves a branch behind, parallel
-//! calls are answered on branches of their own, and one reply is spread over a line for each of its blocks.
+//! Each line is an entry with its own id and its parent's, so a file is a tree: a rewind leaves a branch behind,
+//! results of parallel calls are on branches of their own, and one reply is spread over a line for each of its blocks.
 
 use crate::blocks::content;
 use crate::branch::{self, Branch, Parent};
@@ -20,7 +20,7 @@ use thinking::Thinking;
 
 mod thinking;
 
-/// Reads a session file, with what each request was billed.
+/// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
@@ -42,7 +42,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// The kind of an entry that should say something and holds nothing to read it from.
+/// Returns the kind of an entry that should have content but has none to read.
 pub(crate) fn unread(fields: &Fields) -> Option<&str> {
     let kind = take::str(fields, "type");
     let content = fields.get("message").and_then(|message| message.get("content"));
@@ -54,24 +54,24 @@ pub(crate) fn unread(fields: &Fields) -> Option<&str> {
 #[derive(Default)]
 pub(crate) struct Session {
     nodes: Vec<Node>,
-    /// The place of each entry, by its id.
+    /// The index of each entry, by its id.
     places: HashMap<String, usize>,
-    /// Prompts typed while the agent was at work, oldest first.
+    /// Queued prompts, typed while the agent was working, oldest first.
     queue: VecDeque<String>,
-    /// Queued prompts that the file also records as what the model was shown.
+    /// Queued prompts that the file also records as shown to the model.
     shown: HashSet<String>,
 }
 
 struct Node {
     parent: Link,
     said: Said,
-    /// Whether the requests behind it were to think, where the entry says so.
+    /// True if later requests use thinking; `None` if the entry does not say.
     thinking: Option<bool>,
-    /// When the entry was written, in milliseconds since 1970-01-01 UTC.
+    /// The time of the entry, in milliseconds since 1970-01-01 UTC.
     time: Option<u64>,
 }
 
-/// The parent as the entry names it; it is looked up at the end, when all entries are known.
+/// The parent as the entry names it; resolved at the end, when all entries are known.
 enum Link {
     Start,
     To(String),
@@ -79,23 +79,23 @@ enum Link {
     Gone,
     /// Entries of its kind need not name one.
     Unsaid,
-    /// No entry of the tree: it belongs to wherever the conversation was at that moment.
+    /// Not an entry of the tree: it belongs to the current position in the conversation.
     Beside,
 }
 
 enum Said {
-    /// Nothing that the model saw; it only links others.
+    /// Not shown to the model; only links other entries.
     Nothing,
     /// Blocks of the reply with this id.
     Reply {
         id: String,
         parts: Vec<Part>,
-        /// The model and the bill of the request; none of a reply that the harness made up.
+        /// The model and the usage of the request; `None` for a reply that the harness made up.
         noted: Option<(Option<Arc<str>>, Option<Billed>)>,
     },
-    /// Prompts, results, and what the harness put in.
+    /// Prompts, results, and text that the harness injected.
     User(Vec<Part>),
-    /// A queued prompt at the moment at which it was handed to the model.
+    /// A queued prompt at the moment at which it was passed to the model.
     Queued(String),
 }
 
@@ -110,8 +110,8 @@ impl Said {
 }
 
 impl Session {
-    /// Takes in an entry; returns its kind where it is an unknown one of the tree. What has no id is beside it: the program's own notes, such
-    /// as titles, settings and copies of requests, of which each version brings others.
+    /// Adds an entry; returns its kind if it is an unknown kind of tree entry. Entries without an id are outside the
+    /// tree: the program's notes, such as titles, settings and copies of requests, which differ between versions.
     pub(crate) fn entry(&mut self, mut fields: Fields) -> Option<String> {
         if take::flag(&fields, "isSidechain") {
             return None;
@@ -136,7 +136,7 @@ impl Session {
         };
         let parent = parent(&mut fields, &kind);
         if let Some(id) = take::string(&mut fields, "uuid") {
-            // A resumed session may repeat what it resumes.
+            // A resumed session may repeat the entries that it resumes.
             if let std::collections::hash_map::Entry::Vacant(place) = self.places.entry(id) {
                 place.insert(self.nodes.len());
                 self.nodes.push(Node {
@@ -157,8 +157,8 @@ impl Session {
         is_strange.then_some(kind)
     }
 
-    /// A prompt that is typed while the agent works is queued, and handed over between two steps (`remove`), sent as an
-    /// entry of its own (`dequeue`), or taken back into the input line (`popAll`).
+    /// Handles the queue: a prompt that is typed while the agent works is queued, and then passed on between two steps
+    /// (`remove`), sent as an entry of its own (`dequeue`), or taken back into the input line (`popAll`).
     fn queue(&mut self, fields: &mut Fields, time: Option<u64>) {
         match take::str(fields, "operation") {
             "enqueue" => self.queue.extend(take::string(fields, "content")),
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// What the harness attached to the conversation, as far as it is text.
+    /// Reads the text of an attachment that the harness added to the conversation.
     fn attachment(&mut self, fields: &mut Fields) -> Said {
         let Some(mut attachment) = take::object(fields, "attachment") else {
             return Said::Nothing;
@@ -202,7 +202,7 @@ impl Session {
         text.map_or(Said::Nothing, |part| Said::User(vec![part]))
     }
 
-    /// The conversation on a branch, and its requests.
+    /// Builds the conversation of a branch, and its requests.
     pub(crate) fn finish(self, on: Vec<bool>) -> (Gather, Vec<Recorded>) {
         let mut gather = Gather::default();
         let mut requests: Vec<Recorded> = Vec::new();
@@ -222,7 +222,7 @@ impl Session {
                 _ if !on => {}
                 Said::Nothing => {}
                 Said::Reply { id, parts, noted } => match reply.as_ref().and_then(|(last, at)| {
-                    // The rest of a reply may stand after the first of its results.
+                    // The rest of a reply may come after the first of its results.
                     if *last == id && !id.is_empty() {
                         gather.message_mut(*at)
                     } else {
@@ -231,7 +231,7 @@ impl Session {
                 }) {
                     Some(message) => {
                         message.parts.extend(parts);
-                        // Each block repeats the figures of its reply; the last ones are the newest.
+                        // Each block repeats the usage of its reply; the last one is the newest.
                         if let (Some(request), Some((_, Some(billed)))) = (requests.last_mut(), noted) {
                             request.billed = Some(billed);
                         }
@@ -274,7 +274,7 @@ impl Session {
         (gather, requests)
     }
 
-    /// The branch that ends at the last entry.
+    /// Returns the branch that ends at the last entry.
     pub(crate) fn branch(&self) -> Branch {
         let told = |node: &Node| !matches!(node.said, Said::Nothing) && !matches!(node.parent, Link::Beside);
         let Some(leaf) = self.nodes.iter().rposition(told) else {
@@ -288,7 +288,7 @@ impl Session {
                 Link::To(id) => match self.places.get(id) {
                     Some(place) => Parent::After(*place),
                     None if node.said.is_anything() => Parent::Lost,
-                    // Notes of the program may follow those of another agent's, or what was said before a compaction.
+                    // The program's notes may follow entries of a subagent, or from before a compaction.
                     None => Parent::Listed,
                 },
                 Link::Gone => Parent::Lost,
@@ -301,8 +301,8 @@ impl Session {
         branch
     }
 
-    /// Blocks of one reply are a chain, and each call's result hangs on its own call: the branch passes through one of the
-    /// results, and the others belong to the conversation no less.
+    /// Adds sibling entries: the blocks of one reply form a chain, and each result is a child of its own call. The
+    /// branch passes through one of the results, but the others belong to the conversation as well.
     fn add_siblings(&self, on: &mut [bool]) {
         let mut replies = HashSet::new();
         let mut answered = HashSet::new();
@@ -334,7 +334,7 @@ impl Session {
         }
     }
 
-    /// What is no entry of the tree belongs to the branch that was under way.
+    /// Adds entries outside the tree to the branch that was current at the time.
     fn add_beside(&self, on: &mut [bool]) {
         let mut current = true;
         for (node, on) in self.nodes.iter().zip(on.iter_mut()) {
@@ -354,7 +354,7 @@ fn answers(parts: &[Part]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Adds a user's entry; says whether it held results only.
+/// Adds a user entry; returns whether it held only results.
 pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
     let results = parts.iter().filter(|part| matches!(part, Part::ToolResult(_))).count();
     if results == 0 {
@@ -367,7 +367,7 @@ pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
             message.parts.push(part);
         }
     };
-    // What stands before the first answer is no part of the message before: answers come first.
+    // Text before the first result does not belong to the previous message: results come first.
     let mut before = Some(Vec::new());
     for part in parts {
         match (part, &mut before) {
@@ -386,7 +386,7 @@ pub(crate) fn user_parts(gather: &mut Gather, parts: Vec<Part>) -> bool {
     alone
 }
 
-/// Kinds of entry that this version reads, or knows to hold nothing that the model saw.
+/// Returns whether entries of this kind are read, or known to hold nothing that the model saw.
 pub(crate) fn is_known(kind: &str) -> bool {
     matches!(kind, "assistant" | "attachment" | "progress" | "system" | "user")
 }
@@ -394,7 +394,7 @@ pub(crate) fn is_known(kind: &str) -> bool {
 fn parent(fields: &mut Fields, kind: &str) -> Link {
     match take::string(fields, "parentUuid") {
         Some(id) => Link::To(id),
-        // A compaction begins a new tree and names the entry that it follows.
+        // A compaction starts a new tree and names the entry that it follows.
         None => match take::string(fields, "logicalParentUuid") {
             Some(id) => Link::To(id),
             None if matches!(kind, "user" | "assistant") && !fields.contains_key("parentUuid") => Link::Gone,
@@ -408,7 +408,7 @@ fn reply(fields: &mut Fields) -> Said {
     let Some(mut message) = take::object(fields, "message") else {
         return Said::Nothing;
     };
-    // The harness shows an error of the vendor as a reply, and does not send it.
+    // The harness shows a provider error as a reply, and does not send it.
     if take::flag(fields, "isApiErrorMessage") {
         return Said::Nothing;
     }
@@ -416,7 +416,7 @@ fn reply(fields: &mut Fields) -> Said {
     let origin = if synthetic { Origin::Injected } else { Origin::Own };
     let id = take::string(&mut message, "id").unwrap_or_default();
     let mut parts = content(take::value(&mut message, "content"), origin);
-    // Only tools answer and only the model calls, whatever a damaged file says.
+    // Only tools produce results and only the model makes calls, whatever a damaged file says.
     parts.retain(|part| !matches!(part, Part::ToolResult(_)));
     let noted = (!synthetic).then(|| {
         let model = take::string(&mut message, "model").map(Arc::from);
@@ -451,12 +451,12 @@ fn user(fields: &mut Fields) -> Said {
     let results = parts.iter().filter(|part| matches!(part, Part::ToolResult(_))).count();
     for part in &mut parts {
         if let Part::ToolResult(result) = part {
-            // What the tool itself returned stands beside the message, and says which of several results it is of only
-            // by there being one.
+            // The tool's raw return value is stored next to the message. It does not say which result it belongs to, so
+            // it is used only if there is exactly one.
             let returned = fields.get("toolUseResult").filter(|_| results == 1);
             result.success = status(result.success, returned);
-            // In place of what a tool returns, it has words there of the harness's: a program that failed begins behind its
-            // exit status.
+            // If this field is a string, it is the harness's text, not the tool's return value; output of a failed
+            // program begins after its exit status.
             if result.success == Some(false) && returned.is_some_and(Value::is_string) {
                 result.refusal = refused::by_user(result);
             }
@@ -465,7 +465,7 @@ fn user(fields: &mut Fields) -> Said {
     Said::User(parts)
 }
 
-/// Whether a tool succeeded: the error flag, or what the tool returned.
+/// Returns whether a tool succeeded, from the error flag or the tool's return value.
 fn status(flag: Option<bool>, returned: Option<&Value>) -> Option<bool> {
     match (flag, returned) {
         (Some(false), _) => Some(false),
@@ -490,8 +490,8 @@ fn system(fields: &mut Fields) -> Said {
     text.map_or(Said::Nothing, |part| Said::User(vec![part]))
 }
 
-/// Where the file has no field for it, what the harness writes for the user is known by its exact wrapper. A command with
-/// arguments is split: they are the user's own words.
+/// Splits off text that the harness wrote for the user. Without a field for it, it is recognized by its exact wrapper.
+/// A command with arguments is split: the arguments are the user's own words.
 fn told_apart(part: Part) -> Vec<Part> {
     let Part::Text(text) = &part else { return vec![part] };
     let words = text.body.as_str();
@@ -540,7 +540,7 @@ fn is_wrapped(words: &str) -> bool {
         || name.is_some_and(|name| WRAPPERS.contains(&name) && words.contains(&format!("</{name}>")))
 }
 
-/// The text that an attachment holds, at any of the places where attachments hold one.
+/// Returns the text of an attachment, from any of the fields where attachments hold one.
 fn text_within(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),

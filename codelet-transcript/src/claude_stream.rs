@@ -1,5 +1,5 @@
-//! What Claude Code prints while it works for a program (`--output-format stream-json`, or `json` with `--verbose`): the
-//! entries of a session without the tree, one a line or in one list.
+//! Output of Claude Code in non-interactive mode (`--output-format stream-json`, or `json` with `--verbose`): the
+//! entries of a session without the tree, one per line or in one list.
 
 use crate::claude_code::{self, Session};
 use crate::events;
@@ -25,7 +25,7 @@ fn shows(entry: &Seen) -> bool {
     let is_of_session = entry.has("session_id");
     is_of_session
         && match entry.string("type") {
-            // Other agents begin in the same way, and have other entries for calls.
+            // Other agents begin in the same way, and have different entries for calls.
             Some("system") => entry.string("subtype") == Some("init") && entry.has("tools"),
             Some("user" | "assistant" | "stream_event") => entry.has("parent_tool_use_id"),
             Some("result") => entry.has("num_turns"),
@@ -51,20 +51,20 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// Takes in an entry; returns its kind where it is an unknown one.
+/// Adds an entry; returns its kind if it is unknown.
 fn take_in(session: &mut Session, mut fields: Fields) -> Option<String> {
-    // What an agent does that the conversation started is a conversation of its own.
+    // A subagent's work is a conversation of its own.
     if fields.get("parent_tool_use_id").is_some_and(Value::is_string) {
         return None;
     }
     match take::str(&fields, "type") {
         "user" | "assistant" => {}
-        // The pieces of what follows as a whole, and what is told of the run.
+        // Fragments of messages that follow in full, and metadata about the run.
         "system" | "result" | "stream_event" | "rate_limit_event" | "tool_progress" | "tool_use_summary"
         | "auth_status" | "prompt_suggestion" | "control_request" | "control_response" | "keep_alive" => return None,
         other => return Some(other.to_owned()),
     }
-    // No tree: each follows what stands before it.
+    // There is no tree: each entry follows the one before it.
     fields.remove("uuid");
     for (here, there) in [("tool_use_result", "toolUseResult"), ("isSynthetic", "isMeta")] {
         if let Some(value) = fields.remove(here) {

@@ -1,5 +1,5 @@
-//! Tasks of Cline, Roo Code and Kilo Code (`api_conversation_history.json`): a list of messages in Anthropic's words, with notes of
-//! what each is. What was condensed stays in the file, and the summary stands behind it.
+//! Tasks of Cline, Roo Code and Kilo Code (`api_conversation_history.json`): a list of messages in Anthropic's format,
+//! with annotations. Messages that were condensed stay in the file, followed by their summary.
 
 use crate::blocks;
 use crate::claude_code::user_parts;
@@ -24,7 +24,7 @@ pub(crate) const FORM: Form = Form {
     })
 };
 
-/// Notes that these agents make on messages, and no vendor takes.
+/// Annotations that these agents put on messages, which no provider accepts.
 const NOTES: [&str; 7] = [
     "ts",
     "isSummary",
@@ -48,12 +48,12 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         }
     })?;
     let mut document = gather.finish(Format::Cline, warnings);
-    // What these agents say in the user's name has no field of its own.
+    // Text that these agents write in the user's name is not marked by a field.
     told::mark_rest(&mut document.messages);
     Ok(document)
 }
 
-/// Takes in a message; says whether it could be read.
+/// Adds a message; returns whether it could be read.
 fn message(gather: &mut Gather, mut fields: Fields) -> bool {
     let origin = match () {
         () if take::flag(&fields, "isSummary") => Origin::Summary,
@@ -63,7 +63,7 @@ fn message(gather: &mut Gather, mut fields: Fields) -> bool {
     let content = match take::value(&mut fields, "content") {
         Value::Array(blocks) => Value::Array(blocks.into_iter().map(thought).collect()),
         content @ Value::String(_) => content,
-        // Some keep what was thought as an entry of its own.
+        // Some versions store thinking as an entry of its own.
         _ if fields.contains_key("encrypted_content") || fields.contains_key("summary") => return true,
         _ => return false,
     };
@@ -87,7 +87,7 @@ fn message(gather: &mut Gather, mut fields: Fields) -> bool {
     true
 }
 
-/// What a model has thought, in words that other readers know.
+/// Converts a reasoning block to Anthropic's thinking block.
 fn thought(block: Value) -> Value {
     let is_it = block.get("type").and_then(Value::as_str) == Some("reasoning");
     match (is_it, block) {
@@ -99,7 +99,7 @@ fn thought(block: Value) -> Value {
     }
 }
 
-/// What the user has said in place of an output, or beside one.
+/// Takes the user's words that replace an output or are appended to one.
 fn answered(part: &mut Part) -> Option<Part> {
     let Part::ToolResult(result) = part else { return None };
     let text = result.texts().next()?.body.as_str().to_owned();
@@ -125,7 +125,7 @@ fn refuse(result: &mut ToolResult, said: &str) {
     result.refusal = Some(Refusal::User(said.into()));
 }
 
-/// A text of the agent's in which the user speaks: the frame is the agent's.
+/// Splits the user's words from the agent's text around them.
 fn told_apart(part: Part) -> Vec<Part> {
     let Part::Text(text) = &part else { return vec![part] };
     if text.origin != Origin::Own {
@@ -144,7 +144,7 @@ fn told_apart(part: Part) -> Vec<Part> {
     }
 }
 
-/// The user's words in an agent's sentence about them, with what stands around.
+/// Finds the user's words in an agent's sentence about them, with the text before and after.
 fn feedback(text: &str) -> Option<(&str, &str, &str)> {
     const BEGINNINGS: [&str; 3] = ["The user ", "Approved with feedback", "[attempt_completion] Result:"];
     let (head, rest) = text.split_once("<feedback>\n")?;

@@ -1,5 +1,5 @@
-//! Session files (rollouts) of Codex. The response items are what the model saw; events beside them are echoes for display,
-//! but say which words were typed and how a program ended.
+//! Session files (rollouts) of Codex. The model saw the response items; the events next to them repeat them for
+//! display, but also tell which text was typed and how a program ended.
 
 use crate::attachment;
 use crate::convert::NAMESPACE;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Reads a rollout, with what each request was billed.
+/// Reads a rollout, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut rollout = Rollout::default();
@@ -26,7 +26,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         let time = recording::time(&entry.fields);
         let known = match take::object(&mut entry.fields, "payload") {
             Some(payload) => rollout.entry(take::str(&entry.fields, "type"), payload),
-            // The first versions wrote the items as they are, after a line about the session.
+            // The first versions wrote bare items, after a line about the session.
             None => !entry.fields.contains_key("type") || rollout.item(&mut entry.fields),
         };
         if !known {
@@ -42,34 +42,34 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 struct Rollout {
     gather: Gather,
     has_meta: bool,
-    /// Where the earlier part is, if the file says that it is elsewhere: a path, or an id that the other file's name ends with.
+    /// The earlier part, if the file refers to another one: a path, or an id that the other file's name ends with.
     elsewhere: Option<String>,
-    /// How many searches of the vendor there were: they have no ids.
+    /// The number of web searches by the provider so far: they have no ids.
     searches: usize,
-    /// The last message in the user's role, by its place.
+    /// The index of the last message in the user role.
     last_user: Option<usize>,
     /// The tools of the calls, by call id.
     tools: HashMap<String, String>,
-    /// How calls ended, where an event says so, by call id.
+    /// The success of calls, if an event reports it, by call id.
     ended: HashMap<String, bool>,
-    /// Calls that the user has declined, as an event says.
+    /// Calls that the user declined, according to an event.
     declined: HashSet<String>,
-    /// The texts before a compaction by their hashes, and how many messages they cover.
+    /// The texts before a compaction by their hashes, and the number of messages that they cover.
     said: HashMap<u64, Vec<Body>>,
     covered: usize,
-    /// The messages before this one hold no prompt: nothing to roll back to.
+    /// Messages before this index hold no prompt, so there is nothing to roll back to.
     promptless: usize,
-    /// The requests so far, by their replies' places among the gathered messages.
+    /// The requests so far, in order of their replies among the gathered messages.
     requests: Vec<Recorded>,
-    /// When the newest entry was written.
+    /// The time of the newest entry.
     latest: Option<u64>,
-    /// How many messages there were then.
+    /// The number of messages at that time.
     noted: usize,
     model: Option<Arc<str>>,
 }
 
 impl Rollout {
-    /// Takes note of what an entry written at `time` has led to: a reply that begins is one of a request.
+    /// Records the effect of an entry written at `time`: a new reply means a new request.
     fn note(&mut self, time: Option<u64>) {
         let messages = self.gather.messages();
         self.requests.retain(|request| request.reply < messages.len());
@@ -90,7 +90,7 @@ impl Rollout {
         self.noted = messages.len();
     }
 
-    /// The bill of the newest request: the prompt count includes what was read from the cache.
+    /// Records the newest request's usage: the prompt count includes tokens read from the cache.
     fn billed(&mut self, payload: &Fields) {
         let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
         let count = |name: &str| usage.and_then(|usage| usage.get(name)).and_then(Value::as_u64);
@@ -114,11 +114,11 @@ impl Rollout {
         }
     }
 
-    /// Takes in an entry; says whether its kind is a known one.
+    /// Adds an entry; returns whether its kind is known.
     fn entry(&mut self, kind: &str, mut payload: Fields) -> bool {
         match kind {
             "session_meta" => {
-                // The file of a fork holds the other session's entry, too.
+                // The file of a fork also holds the other session's entry.
                 if !self.has_meta
                     && let Some(mut base) = take::object(&mut payload, "base_instructions")
                     && let Some(text) = take::string(&mut base, "text")
@@ -139,7 +139,7 @@ impl Rollout {
         true
     }
 
-    /// The file goes on from another one, which has the earlier part.
+    /// Notes that the file continues another one, which holds the earlier part.
     fn base(&mut self, meta: &Fields) {
         if let Some(base) = meta.get("history_base").filter(|base| !base.is_null()) {
             self.refers(base);
@@ -233,7 +233,7 @@ impl Rollout {
         let Some(namespace) = namespace else {
             return self.gather.reply(vec![gather::call(id, tool, parameters)]);
         };
-        // Tools of two servers may have one name.
+        // Two servers may have tools of the same name.
         let namespace = namespace.trim_end_matches('_');
         let tool = format!("{namespace}__{tool}");
         let mut part = gather::call(id, tool, parameters);
@@ -243,7 +243,7 @@ impl Rollout {
         self.gather.reply(vec![part]);
     }
 
-    /// What one agent tells another: a new task is the prompt of the one that gets it.
+    /// Adds a message from one agent to another: a new task is the prompt of the agent that receives it.
     fn task(&mut self, item: &mut Fields) {
         let mut parts = content(take::value(item, "content"));
         for part in &mut parts {
@@ -258,7 +258,7 @@ impl Rollout {
         self.gather.message(Role::User, parts);
     }
 
-    /// The vendor searches within its answer: what was asked is recorded, what was found is not.
+    /// Adds a web search that the provider ran within its reply: the query is recorded, the results are not.
     fn search(&mut self, item: &mut Fields) {
         let id = take::string(item, "id").unwrap_or_else(|| format!("search_{}", self.searches));
         self.searches += 1;
@@ -289,7 +289,7 @@ impl Rollout {
             success = exit_status(text.body.as_str()).map(|status| status == 0);
         }
         let mut result = gather::result(id.as_str(), success, parts);
-        // What a program prints stands behind its status, so that this cannot be printed.
+        // A program's output comes after its status, so a program cannot print this.
         let is_said = |result: &ToolResult| {
             let mut texts = result.texts();
             texts.next().is_some_and(|text| REJECTED.contains(&text.body.as_str()))
@@ -342,7 +342,7 @@ impl Rollout {
         }
     }
 
-    /// What an event echoes as the user's message was typed, whatever it looks like.
+    /// Marks the text that an event repeats as the user's message as typed, whatever it looks like.
     fn typed(&mut self, words: &str) {
         let Some(index) = self.last_user.take() else { return };
         let Some(message) = self.gather.message_mut(index) else {
@@ -379,7 +379,7 @@ impl Rollout {
         }
     }
 
-    /// A compaction replaces the history: of what takes its place, only the summary was not said before.
+    /// Handles a compaction, which replaces the history: of the replacement, only the summary is new.
     fn compacted(&mut self, mut payload: Fields) {
         for message in &self.gather.messages()[self.covered..] {
             for text in texts(message) {
@@ -411,8 +411,9 @@ impl Rollout {
         self.gather.message(Role::User, parts);
     }
 
-    /// Where a file begins with a compaction, the prompts before it stand in what it left, and nowhere else. Of the user's messages
-    /// there the one that says what the summary says is no prompt, or else the last one, unless the summary is sealed.
+    /// Recovers the prompts before a compaction at the start of a file: only the replacement history holds them. Of its
+    /// user messages, the one that contains the summary is not a prompt; if none does, the last one is not, unless the
+    /// summary is encrypted.
     fn prompts_before(&mut self, payload: &mut Fields) {
         let summary = take::str(payload, "message").to_owned();
         let Some(Value::Array(items)) = payload.get_mut("replacement_history") else {
@@ -458,7 +459,7 @@ impl Rollout {
     }
 }
 
-/// Whether a message as it was recorded says this.
+/// Returns whether a recorded message contains this text.
 fn says(item: &Value, words: &str) -> bool {
     let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
     let mut texts = parts.filter_map(|part| part.get("text")?.as_str());
@@ -472,7 +473,7 @@ fn texts(message: &Message) -> impl Iterator<Item = &codelet_context::message::T
     })
 }
 
-/// Whether an item that carries its status succeeded.
+/// Returns whether an item that carries its status succeeded.
 fn completed(item: &Fields) -> Option<bool> {
     match take::str(item, "status") {
         "completed" => Some(true),
@@ -527,13 +528,13 @@ fn reasoning(item: &mut Fields) -> Option<Part> {
     )
 }
 
-/// Characters of a path or id that names another file, at most.
+/// The maximum length of a path or id that refers to another file, in characters.
 const LONGEST_REFERENCE: usize = 1000;
 
-/// What the model is told in place of the output of such a tool when the user has declined the call.
+/// Outputs that tell the model that the user declined the call.
 const REJECTED: &[&str] = &["exec command rejected by user", "patch rejected by user"];
 
-/// The tools whose output begins with an envelope that tells how the program ended.
+/// Tools whose output begins with an envelope that holds the exit status.
 const PROGRAMS: &[&str] = &[
     "apply_patch",
     "container.exec",
@@ -546,7 +547,7 @@ const PROGRAMS: &[&str] = &[
     "write_stdin",
 ];
 
-/// The exit status in the envelope around what a program printed: lines of text up to `Output:`, or a JSON object.
+/// Returns the exit status in the envelope around a program's output: lines of text up to `Output:`, or a JSON object.
 fn exit_status(output: &str) -> Option<i64> {
     if output.starts_with("{\"output\":") {
         let envelope = source::embedded(output)?;

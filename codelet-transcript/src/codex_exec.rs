@@ -1,4 +1,4 @@
-//! What Codex prints while it works for a program (`codex exec --json`): the items of a thread. What it was asked stands in the
+//! Output of Codex in non-interactive mode (`codex exec --json`): the items of a thread. The prompt is given on the
 //! command line, and is not printed.
 
 use crate::format::{Form, Format, plain};
@@ -49,7 +49,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     Ok(gather.finish(Format::CodexExec, lines.into_warnings()))
 }
 
-/// Takes in an item; returns its kind where it is an unknown one.
+/// Adds an item; returns its kind if it is unknown.
 fn item(gather: &mut Gather, mut item: Fields) -> Option<String> {
     let kind = take::string(&mut item, "type").unwrap_or_default();
     let id = take::string(&mut item, "id").unwrap_or_default();
@@ -117,14 +117,14 @@ fn item(gather: &mut Gather, mut item: Fields) -> Option<String> {
             let call = gather::call(id.as_str(), "update_plan", Map::from_iter([("plan".to_owned(), plan)]));
             done(gather, &id, call, Some(true), String::new(), &item);
         }
-        // Told to whoever runs it.
+        // Meant for the caller, not for the model.
         "error" => {}
         _ => return Some(kind),
     }
     None
 }
 
-/// A call and its answer.
+/// Adds a call and its result.
 fn done(gather: &mut Gather, id: &str, call: Part, success: Option<bool>, output: String, item: &Fields) {
     gather.reply(vec![call]);
     let output = gather::text(Origin::Own, output).into_iter().collect();
@@ -143,7 +143,7 @@ fn status(item: &Fields) -> Option<bool> {
     }
 }
 
-/// What a server's tool gave, or why it failed.
+/// Returns the output of an MCP tool, or its error message.
 fn told(item: &mut Fields) -> String {
     if let Some(mut error) = take::object(item, "error") {
         return take::string(&mut error, "message").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Sessions of Continue: a history of messages in OpenAI's words, with what was put in beside them and how each call went.
+//! Sessions of Continue: a history of messages in OpenAI's format, with attached context and the state of each call.
 
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
@@ -26,7 +26,7 @@ fn shows(first: &Seen) -> bool {
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let (mut file, mut warnings) = lines::whole(bytes, "a session: an object with a history")?;
     let mut gather = Gather::default();
-    // Newer versions keep the answers as messages, too.
+    // Newer versions also store results as messages.
     let mut answered: HashSet<String> = HashSet::new();
     for mut item in take::objects(&mut file, "history") {
         let mut message = take::object(&mut item, "message").unwrap_or_default();
@@ -86,7 +86,7 @@ fn call(mut call: Fields) -> Part {
     gather::call(id, tool, take::parameters(take::value(&mut function, "arguments")))
 }
 
-/// How a call went, if it is over.
+/// Adds the result of a call, if the call is over.
 fn result(gather: &mut Gather, answered: &mut HashSet<String>, mut state: Fields) {
     let success = match take::str(&state, "status") {
         "done" => None,

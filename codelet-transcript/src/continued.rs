@@ -1,27 +1,27 @@
-//! Sessions of Codex that go on from another file: which one that is, and the two put together. Nothing is opened here.
+//! Codex sessions that continue another file: finds its name and joins the two. Opens no files.
 
 use crate::skim::Skim;
 use crate::source;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Where the earlier part of a session lies.
+/// The location of the earlier part of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Earlier {
     /// The name of the other file, or an id that its name ends with.
     name: String,
-    /// How much of that file it is, in bytes from its beginning; all of it where nothing says so.
+    /// The length of the earlier part, in bytes from the beginning of that file; the whole file if `None`.
     bytes: Option<usize>,
-    /// The line that says so.
+    /// The line that holds the reference.
     line: Range<usize>,
 }
 
-/// So many lines are looked at: what a session goes on from stands at its beginning.
+/// The number of lines searched: the reference is at the beginning of a session.
 const LINES: usize = 50;
-/// A longer name is none.
+/// The maximum length of a file name.
 const LONGEST: usize = 400;
 
-/// Where the earlier part of a session lies, if its file says that it goes on from another one, and how far that is read.
+/// Returns the location and length of the earlier part of a session, if its file continues another one.
 pub fn earlier(bytes: &[u8]) -> Option<Earlier> {
     let mut at = 0;
     for text in bytes.split_inclusive(|byte| *byte == b'\n').take(LINES) {
@@ -45,15 +45,15 @@ pub fn earlier(bytes: &[u8]) -> Option<Earlier> {
     None
 }
 
-/// What a reference names, and how much of it.
+/// Returns the name in a reference, and the length in bytes.
 fn referred(to: &Value) -> Option<(String, Option<usize>)> {
-    // Up to a prompt by its number: which prompts count is not told.
+    // The reference ends at a prompt given by number, but which prompts count is unknown.
     if to.get("nth_user_message").is_some_and(|prompt| !prompt.is_null()) {
         return None;
     }
     let names = ["rollout_path", "rollout_id", "thread_id"];
     let name = names.iter().find_map(|name| to.get(*name)?.as_str())?;
-    // Wherever it was once: only the folder of this file is looked into.
+    // The original directory is ignored: only this file's directory is searched.
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let end = to.get("end_byte_offset").and_then(Value::as_u64);
     let is_name = !name.is_empty() && name.len() <= LONGEST && !name.starts_with('.');
@@ -61,14 +61,14 @@ fn referred(to: &Value) -> Option<(String, Option<usize>)> {
 }
 
 impl Earlier {
-    /// Whether a file of this name is the one that is meant.
+    /// Returns whether a file of this name is the one referred to.
     pub fn is_named(&self, file: &str) -> bool {
         let stem = file.strip_suffix(".jsonl");
         file == self.name
             || stem.is_some_and(|stem| stem.strip_suffix(&self.name).is_some_and(|rest| rest.ends_with('-')))
     }
 
-    /// The session as one file: what was said earlier, which is in `other`, in the place of the line that tells of it.
+    /// Joins the session into one file, with the earlier part from `other` in place of the line that refers to it.
     pub fn join(&self, other: &[u8], bytes: &[u8]) -> Vec<u8> {
         let other = self.bytes.and_then(|end| other.get(..end)).unwrap_or(other);
         let mut joined = Vec::with_capacity(other.len() + bytes.len());
@@ -126,7 +126,7 @@ mod tests {
         };
         let named = refers("{\"rollout_path\":\"/home/mira/.codex/sessions/2026/11/24/rollout-a.jsonl\"}").unwrap();
         assert!(named.is_named("rollout-a.jsonl") && named.bytes.is_none());
-        // Neither what is not told well enough nor what is no name.
+        // Neither an incomplete reference nor an invalid name.
         for payload in [
             "{\"rollout_path\":\"a.jsonl\",\"nth_user_message\":3}",
             "{\"rollout_path\":\"..\"}",

@@ -1,8 +1,8 @@
-//! A conversation of any form made fit for one vendor.
+//! Converts a conversation of any format for one provider.
 //!
-//! Ids and names are spelled as the vendor allows, every call gets its answer directly after it, and what only its own
-//! vendor can read (signatures, unread fields, unknown blocks) stays behind. Files are said in the other vendor's words; a
-//! marker stands for one that has none, and whoever asked is told.
+//! Ids and names are rewritten to what the provider allows, every result directly follows its call, and data that only
+//! its own provider can read (signatures, unread fields, unknown blocks) is dropped. Files are written in the other
+//! provider's format; a file that it cannot represent becomes a marker, and is reported.
 
 use crate::attachment::{self, Place};
 use crate::document::{Document, Warning};
@@ -20,16 +20,16 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-/// On a call of Codex: where its tool belongs. Other vendors find it in the tool's name.
+/// Field on a call of Codex that holds the tool's namespace. Other providers find it in the tool's name.
 pub(crate) const NAMESPACE: &str = "namespace";
-/// What an unanswered call gets, since every vendor refuses one without an answer.
+/// The result of an unanswered call, since every provider refuses a call without a result.
 const NO_RESULT: &str = "[no result was recorded]";
-/// What stands before an answer whose call is not in the conversation.
+/// The line above a result whose call is not in the conversation.
 const APART: &str = "[output of a tool that was called before this conversation:]";
-/// What stands before a conversation that begins with the model.
+/// The prompt in front of a conversation that begins with the model.
 const BEGINNING: &str = "[the conversation begins here]";
 
-/// The document as a request to another vendor, and what that has no place for.
+/// Returns the document as a request to another provider, and a warning about content that it cannot represent.
 pub(crate) fn convert(document: &Document, to: Format) -> (Document, Option<Warning>) {
     let mut converter = Converter {
         from: document.format,
@@ -60,7 +60,7 @@ pub(crate) fn convert(document: &Document, to: Format) -> (Document, Option<Warn
     (document, warning)
 }
 
-/// Where the answers to each id stand: position of the message, and the answer, in order.
+/// The results for each id, in order: the index of the message, and the result.
 type Results<'a> = HashMap<&'a str, VecDeque<(usize, &'a ToolResult)>>;
 
 fn sort_results(messages: &[Message]) -> Results<'_> {
@@ -78,9 +78,9 @@ struct Converter<'a> {
     to: Format,
     ids: Ids,
     results: Results<'a>,
-    /// The ids of calls that a vendor's own tools have answered within a reply.
+    /// The ids of server tool calls that have their result within the reply.
     server_pairs: HashSet<&'a str>,
-    /// Blocks that the vendor has nothing like, by kind.
+    /// The number of blocks that the provider cannot represent, by kind.
     left_out: BTreeMap<String, usize>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Converter<'a> {
                         parts.extend(self.part(part, Role::Assistant, Place::Words));
                     }
                 }
-                // Two replies in a row are one: a call's answer has to stand directly after it.
+                // Two consecutive replies are one: a result has to directly follow its call.
                 match out.last_mut() {
                     Some(last) if last.role == Role::Assistant => last.parts.extend(parts),
                     _ if parts.is_empty() => {}
@@ -124,7 +124,7 @@ impl<'a> Converter<'a> {
                 system.extend(parts);
                 continue;
             }
-            // A message of nothing but answers ends the reply as well: what the model said next, it said knowing them.
+            // A message of only results ends the reply as well: the model saw them before its next reply.
             flush(&mut answers, &mut out, self.to);
             if parts.is_empty() {
                 continue;
@@ -144,7 +144,7 @@ impl<'a> Converter<'a> {
         out
     }
 
-    /// A call with the id it will have, and its answer: the first one after it and before the id is used again.
+    /// Returns a call with its new id, and its result: the first one after the call and before the id is used again.
     fn call(&mut self, call: &ToolCall, index: usize, next_use: usize) -> (ToolCall, ToolResult) {
         let id = self.ids.of(&call.id);
         let found = self.results.get_mut(&*call.id).and_then(|results| {
@@ -205,7 +205,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// A part that is no call and no answer.
+    /// Converts a part that is neither a call nor a result.
     fn part(&mut self, part: &Part, role: Role, place: Place) -> Vec<Part> {
         let one = match part {
             Part::Text(text) if text.body.is_blank() => None,
@@ -231,25 +231,25 @@ impl<'a> Converter<'a> {
             })),
             Part::Image(_) => Some(Part::text("[image]")),
             Part::Opaque(opaque) => return self.block(opaque, role, place),
-            // Its call stays with the vendor that keeps it.
+            // Its call stays with the provider that stores it.
             Part::ToolResult(result) if result.is_apart => {
                 let output = self.result(result, result.call_id.clone()).output;
                 let note = Part::text(APART);
                 return std::iter::once(note).chain(output).collect();
             }
-            // Answers are found by the call that they belong to; a call that nobody but the model makes is none.
+            // Results are found by their call; a call in any message but a reply is dropped.
             Part::ToolCall(_) | Part::ToolResult(_) => None,
         };
         one.into_iter().collect()
     }
 
-    /// What becomes of a block that only its own vendor knows.
+    /// Converts a block that only its own provider knows.
     fn block(&mut self, opaque: &Opaque, role: Role, place: Place) -> Vec<Part> {
         let is_own = self.from.form().blocks_of == Some(self.to);
         if is_own && (vendor::stays(&opaque.kind, &opaque.value) || self.is_server_tool(opaque)) {
             return vec![Part::Opaque(opaque.clone())];
         }
-        // Which tool gave it, another vendor has no other place for.
+        // Another provider has no other place for the name of the tool.
         if let Some(Words::Output(words)) = &opaque.words {
             return vec![Part::text(format!("[{}]\n{words}", opaque.kind))];
         }
@@ -257,7 +257,7 @@ impl<'a> Converter<'a> {
             return vec![Part::text(text)];
         }
         if role == Role::Assistant && &*opaque.kind == "audio" {
-            // The answer itself, not something done on the way to it.
+            // The audio is the reply itself, not an intermediate step.
             self.leave_out(&opaque.kind);
             return vec![attachment::marker(&opaque.kind, String::new(), self.to)];
         }
@@ -271,7 +271,7 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// Whether a block is one of a pair that the vendor's own tools have left in a reply, which goes back to it whole.
+    /// Returns whether a block belongs to a server tool's call and result within a reply, which go back unchanged.
     fn is_server_tool(&self, opaque: &Opaque) -> bool {
         let id = opaque.value.get("id").or(opaque.value.get("tool_use_id"));
         self.to == Format::Anthropic
@@ -281,7 +281,7 @@ impl<'a> Converter<'a> {
     }
 
     fn leave_out(&mut self, kind: &str) {
-        // A hostile conversation may call each of its blocks something else.
+        // A malicious conversation may name each block differently.
         const MOST: usize = 20;
         let kind = if kind.is_empty() { "block" } else { kind };
         let kind: String = kind.chars().take(40).collect();
@@ -308,7 +308,7 @@ impl<'a> Converter<'a> {
         ))
     }
 
-    /// Whether the vendor made this thinking itself and can check it.
+    /// Returns whether the target provider produced this thinking and can verify it.
     fn is_readable(&self, thinking: &Thinking) -> bool {
         let maker = match self.from.form().blocks_of.unwrap_or(self.from) {
             Format::Anthropic => Some("anthropic"),
@@ -326,7 +326,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// The words of a block that only its own vendor knows; `None` where it holds none.
+/// Returns the text of a block that only its own provider knows; `None` if it has none.
 pub(crate) fn said(block: &Value) -> Option<String> {
     let fields = ["text", "refusal"].into_iter();
     let compacted = block.get("type").is_some_and(|kind| kind == "compaction");
@@ -337,7 +337,7 @@ pub(crate) fn said(block: &Value) -> Option<String> {
     printed(block).or_else(|| words.find(|text| !text.trim().is_empty()).map(str::to_owned))
 }
 
-/// What a command printed, where a block says nothing else.
+/// Returns a command's output, if the block has no other text.
 fn printed(block: &Value) -> Option<String> {
     let said = |name: &str| block.get(name).and_then(Value::as_str);
     let both: Vec<&str> = ["stdout", "stderr"].into_iter().filter_map(said).collect();
@@ -346,13 +346,13 @@ fn printed(block: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Whether a picture's address is one that others than the vendor that keeps it can fetch.
+/// Returns whether an image URL can be fetched by anyone but the provider that stores the image.
 fn is_fetched(image: &Image) -> bool {
     let at = image.data.as_str();
     at.starts_with("data:") || attachment::is_public(at)
 }
 
-/// A message whose content is a plain string where it can be: servers that imitate a vendor may know nothing else.
+/// Returns a message whose content is a plain string if possible: compatible servers may support nothing else.
 fn fit(role: Role, parts: Vec<Part>) -> Message {
     let bare = matches!(parts.as_slice(), [Part::Text(_)]);
     Message {
@@ -361,7 +361,7 @@ fn fit(role: Role, parts: Vec<Part>) -> Message {
     }
 }
 
-/// Puts the answers to the last reply's calls behind it.
+/// Adds the results of the last reply's calls after it.
 fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>, to: Format) {
     if answers.is_empty() {
         return;
@@ -373,7 +373,7 @@ fn flush(answers: &mut Vec<Part>, out: &mut Vec<Message>, to: Format) {
     out.push(message);
 }
 
-/// For each call in order: the message in which its id is used by another call next.
+/// Returns, for each call in order, the index of the message in which another call next uses its id.
 fn next_uses(messages: &[Message]) -> Vec<usize> {
     let calls: Vec<(usize, &str)> = messages
         .iter()
@@ -402,7 +402,7 @@ fn summary(thinking: &Thinking) -> Extra {
     Extra::new(Map::from_iter(fields))
 }
 
-/// New ids for calls: as they were where the vendor takes them, and never twice.
+/// Assigns ids to calls: unchanged if the provider accepts them, and never the same one twice.
 #[derive(Default)]
 struct Ids {
     used: HashSet<Arc<str>>,

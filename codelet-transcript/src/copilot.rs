@@ -10,7 +10,6 @@ use codelet_context::refusal::Refusal;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Reads a session file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
@@ -19,7 +18,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         let id = take::string(&mut entry.fields, "id").unwrap_or_default();
         let by_agent = entry.fields.get("agentId").is_some_and(Value::is_string);
         let data = take::object(&mut entry.fields, "data").unwrap_or_default();
-        // What an agent does that the conversation started is a conversation of its own.
+        // A subagent's work is a conversation of its own.
         if by_agent || data.get("parentToolCallId").is_some_and(Value::is_string) {
             continue;
         }
@@ -33,14 +32,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 #[derive(Default)]
 struct Session {
     gather: Gather,
-    /// The tools of the calls, by call id: what an output ends with depends on the tool.
+    /// The tools of the calls, by call id: the end of an output depends on the tool.
     tools: HashMap<String, String>,
-    /// How long the conversation was before each of the user's messages, by event id.
+    /// The length of the conversation before each user message, by event id.
     prompts: HashMap<String, usize>,
 }
 
 impl Session {
-    /// Takes in an event; says whether its kind is a known one.
+    /// Adds an event; returns whether its kind is known.
     fn event(&mut self, kind: &str, id: String, mut data: Fields) -> bool {
         match kind {
             "system.message" => {
@@ -82,7 +81,7 @@ impl Session {
     fn reply(&mut self, data: &mut Fields) -> Vec<Part> {
         let mut parts = Vec::new();
         let words = take::string(data, "reasoningText").unwrap_or_default();
-        // The proof beside it is sealed for the service in between, so no vendor could check it.
+        // The signature next to it is encrypted for the service in between, so no provider could verify it.
         parts.extend(gather::thinking(words, None, None, None));
         parts.extend(take::string(data, "content").and_then(|text| gather::text(Origin::Own, text)));
         for mut request in take::objects(data, "toolRequests") {
@@ -102,7 +101,7 @@ impl Session {
         let mut error = take::object(data, "error").unwrap_or_default();
         let text = take::string(&mut result, "content").or_else(|| take::string(&mut error, "message"));
         let text = text.unwrap_or_default();
-        // The flag says that the tool worked; what the program made of it, a shell tool writes into the last line.
+        // The flag says that the tool worked; a shell tool writes the program's exit status in the last line.
         let tool = self.tools.get(&id).map_or("", String::as_str);
         if success == Some(true)
             && SHELLS.contains(&tool)
@@ -122,7 +121,6 @@ impl Session {
     }
 }
 
-/// The tools that run programs.
 const SHELLS: &[&str] = &[
     "bash",
     "read_bash",
@@ -134,7 +132,7 @@ const SHELLS: &[&str] = &[
     "shell",
 ];
 
-/// The status in the line with which a shell tool ends what a finished program printed.
+/// Returns the exit status in the line that a shell tool appends to the output of a finished program.
 fn exit_status(output: &str) -> Option<i64> {
     let last = output.trim_end().rsplit('\n').next()?;
     let (head, status) = last.strip_prefix('<')?.strip_suffix('>')?.rsplit_once(" exit code ")?;
@@ -142,7 +140,7 @@ fn exit_status(output: &str) -> Option<i64> {
     status.parse().ok().filter(|_| known)
 }
 
-/// The user's words, and around them what the harness puts there for the model.
+/// Reads the user's prompt, and the text that the harness puts around it for the model.
 fn prompt(data: &mut Fields) -> Vec<Part> {
     let by_user = match take::str(data, "source") {
         "" | "user" | "jsonrpc" | "immediate-prompt" => true,
@@ -164,7 +162,7 @@ fn prompt(data: &mut Fields) -> Vec<Part> {
     parts
 }
 
-/// A picture, or another file whose bytes were sent along.
+/// Reads an image, or another file whose bytes were attached.
 fn file(mut fields: Fields) -> Option<Part> {
     let media = take::str(&fields, "mimeType").to_owned();
     let data = take::string(&mut fields, "data").filter(|data| !media.is_empty() && !data.is_empty())?;
@@ -178,7 +176,7 @@ fn file(mut fields: Fields) -> Option<Part> {
     )
 }
 
-/// Families of events that hold nothing more than what is read from the others.
+/// Returns whether an event belongs to a family that only repeats what is read from other events.
 pub(crate) fn is_known(kind: &str) -> bool {
     const FAMILIES: &[&str] = &[
         "abort",

@@ -1,5 +1,5 @@
-//! The neutral form of the recorded corpus: Anthropic's blocks, with system messages among the others and notes on
-//! what an agent's harness put in.
+//! The neutral form of the recorded corpus: Anthropic's blocks, with inline system messages and annotations for text
+//! that an agent's harness injected.
 
 use crate::anthropic;
 use crate::document::Document;
@@ -9,7 +9,7 @@ use crate::source::{Misfit, Source, Step};
 use codelet_context::message::{Extra, Message, Origin, Part};
 use serde_json::{Map, Value};
 
-/// Reads a conversation. What a harness wrote for the user gets its origin: the agent's own summary, or put in.
+/// Reads a conversation. Text that a harness wrote in the user role gets its origin: summary, or injected.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let expected = "a JSON object with a list of messages";
     let mut source = Source::new(bytes, expected)?;
@@ -54,7 +54,7 @@ fn origin(meta: Value) -> Origin {
     }
 }
 
-/// Sets origins, and drops what only a writer of this form would need: there is none.
+/// Sets origins, and drops fields that only a writer of this format would need: there is no such writer.
 fn settle(message: &mut Message, origin: Origin) {
     message.extra = Extra::default();
     for part in &mut message.parts {

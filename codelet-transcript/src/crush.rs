@@ -1,5 +1,5 @@
-//! Sessions of Crush as its store holds them, and as `crush session show --json` prints them: messages with parts, in which the
-//! answers of tools are messages of their own.
+//! Sessions of Crush as its database holds them, and as `crush session show --json` prints them: messages with parts,
+//! in which tool results are separate messages.
 
 use crate::ReadError;
 use crate::actions;
@@ -50,7 +50,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         }
         match take::str(&message, "role") {
             "system" => {}
-            // What is sent of a summary is the user's.
+            // A summary is sent in the user role.
             "assistant" if !is_summary && !parts.is_empty() => {
                 gather.message(Role::Assistant, parts);
                 let model = take::string(&mut message, "model").filter(|model| !model.is_empty());
@@ -72,10 +72,10 @@ enum Said {
     Result(ToolResult),
 }
 
-/// Reads a part; an unknown one is an error that holds its kind.
+/// Reads a part; returns its kind as the error if it is unknown.
 fn part(mut part: Fields, origin: Origin) -> Result<Option<Said>, String> {
     let kind = take::string(&mut part, "type").unwrap_or_default();
-    // The store keeps what a part holds in a field of its own.
+    // The database nests a part's fields.
     let mut part = take::object(&mut part, "data").unwrap_or(part);
     let said = match kind.as_str() {
         "text" => take::string(&mut part, "text").and_then(|text| gather::text(origin, text)),
@@ -117,7 +117,7 @@ fn part(mut part: Fields, origin: Origin) -> Result<Option<Said>, String> {
 fn result(mut part: Fields) -> ToolResult {
     let tool = take::string(&mut part, "name").unwrap_or_default();
     let is_command = actions::action(&tool, &Fields::new()).kind == ActionKind::Command;
-    // A command that ended with another status than 0 is no error of the tool.
+    // A command that exits with a status other than 0 is not an error of the tool.
     let success = match take::flag(&part, "is_error") {
         true => Some(false),
         false if is_command => None,

@@ -1,4 +1,4 @@
-//! Transcripts of Cursor's agent (`agent-transcripts/….jsonl`): what was said and called. What came of the calls is not in them.
+//! Transcripts of Cursor's agent (`agent-transcripts/….jsonl`): text and calls. They do not hold results.
 
 use crate::blocks;
 use crate::format::{Form, Format, plain};
@@ -47,12 +47,12 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                     }
                 }
                 gather.message(Role::Assistant, parts);
-                // Nothing is known of them; that they were never answered would be wrong.
+                // The results are unknown, but the calls were not left unanswered.
                 for id in ids {
                     gather.result(gather::result(id, None, Vec::new()));
                 }
             }
-            // An end of the turn and the like.
+            // The end of a turn and similar entries.
             _ if entry.fields.contains_key("type") => {}
             _ => lines.note_unread(entry.line, &role),
         }
@@ -66,7 +66,7 @@ fn content(mut message: Fields) -> Vec<Part> {
     parts
 }
 
-/// What the user asks stands in a tag among what the editor adds.
+/// Separates the user's prompt, which is in a tag, from the text that the editor adds.
 fn asked(part: Part) -> Vec<Part> {
     let Part::Text(text) = &part else { return vec![part] };
     let text = text.body.as_str();

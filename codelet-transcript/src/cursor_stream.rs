@@ -1,5 +1,5 @@
-//! What Cursor's agent prints while it works for a program (`--output-format stream-json`): a line an event, the call of a tool told
-//! again with its answer once it is done.
+//! Output of Cursor's agent in non-interactive mode (`--output-format stream-json`): one event per line, with each tool
+//! call repeated with its result once it is done.
 
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
@@ -38,7 +38,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         let fields = &mut entry.fields;
         let kind = take::string(fields, "type").unwrap_or_default();
         if kind == "thinking" {
-            // In pieces, of which the last is empty.
+            // In fragments, of which the last is empty.
             thought.push_str(take::str(fields, "text"));
             continue;
         }
@@ -64,7 +64,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                 let call = take::object(fields, "tool_call").unwrap_or_default();
                 called(&mut gather, &id, call);
             }
-            // Told to whoever runs it, and the beginnings of calls.
+            // Meant for the caller, or the starts of calls.
             ("system" | "result" | "interaction_query" | "connection" | "retry", _) | ("tool_call", _) => {}
             _ => lines.note_unknown(entry.line, &kind),
         }
@@ -73,13 +73,13 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     Ok(gather.finish(Format::CursorStream, lines.into_warnings()))
 }
 
-/// A call with its answer: an object under the name of its tool.
+/// Adds a call with its result: an object named after its tool.
 fn called(gather: &mut Gather, id: &str, call: Fields) {
     let Some((name, Value::Object(mut inner))) = call.into_iter().find(|(_, value)| value.is_object()) else {
         return;
     };
     let (tool, arguments) = match name.as_str() {
-        // A tool that has no object of its own.
+        // A tool without an object of its own.
         "function" => (
             take::string(&mut inner, "name").unwrap_or_default(),
             take::value(&mut inner, "arguments"),

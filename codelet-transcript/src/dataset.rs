@@ -1,21 +1,21 @@
-//! Files that hold many conversations: one a line, as data sets and logs of requests do, or the items of a list.
+//! Files that hold many conversations: one per line, as in data sets and request logs, or as the items of a list.
 
 use crate::detect;
 use crate::skim::Skim;
 
-/// The conversations of a file that holds more than one, each as it stands there. `None` for any other file, a session of
-/// many lines among them.
+/// Splits a file that holds more than one conversation into the bytes of each. `None` for any other file, including a
+/// session of many lines.
 pub fn conversations<'a>(bytes: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let first = Skim::new(bytes);
     if first.is_list() {
-        // The rest of a list is looked over only once its beginning shows what it is.
+        // The rest of a list is scanned only once its beginning shows that it is a data set.
         let is_set = first.items().take(PROBED).all(detect::is_document) && first.items().nth(1).is_some();
-        // What breaks off is one, too, so that it is told.
+        // A truncated item counts too, so that it is reported.
         let whole = |item: Skim<'a>| item.slice().unwrap_or(item.rest());
         return is_set.then(|| first.items().map(whole).collect());
     }
-    // Only where a line ends does another conversation begin, so that a broken one hides nothing but itself.
+    // A conversation begins only at a line start, so a broken one does not hide others.
     let lines = || {
         bytes
             .split(|byte| *byte == b'\n')
@@ -25,13 +25,13 @@ pub fn conversations<'a>(bytes: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let skim = Skim::new(line);
         skim.slice().is_some() && detect::is_document(skim)
     };
-    // A file of one line, which may be long, is none, whatever is in it.
+    // A file of one line, which may be long, is not a data set, whatever it holds.
     let is_set =
         lines().nth(1).is_some() && lines().next().is_some_and(whole) && lines().skip(1).take(PROBED).any(whole);
     is_set.then(|| lines().map(<[u8]>::trim_ascii).collect())
 }
 
-/// So many are looked at to tell what a file is.
+/// The number of items probed to classify a file.
 const PROBED: usize = 8;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Which form a file has, from its structure alone. Looks over the bytes and builds nothing.
+//! Detects the format of a file from its structure alone. Scans the bytes and builds nothing.
 
 use crate::format::Form;
 use crate::skim::{Seen, Skim};
 use crate::{Format, aider, claude_code, copilot};
 
-/// Entries of a session file that are looked at: the first ones may be of kinds that several agents share.
+/// The number of session entries examined: the first ones may be of kinds that several agents share.
 const ENTRIES: usize = 200;
 
-/// The form of a conversation, or `None` where nothing in the structure shows one.
+/// Returns the format of a conversation, or `None` if nothing in the structure identifies one.
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     let skim = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     match skim.first()? {
@@ -25,7 +25,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// The form of the table that an object shows, of those that come into question.
+/// Returns the format that an object identifies, among those that `may_be` accepts.
 fn shown(object: &Seen, may_be: impl Fn(&Form) -> bool) -> Option<Format> {
     let is_it = |format: &&Format| {
         let form = format.form();
@@ -34,13 +34,13 @@ fn shown(object: &Seen, may_be: impl Fn(&Form) -> bool) -> Option<Format> {
     Format::ALL.iter().find(is_it).copied()
 }
 
-/// Whether a value is a whole conversation, and no entry of one.
+/// Returns whether a value is a whole conversation, not an entry of one.
 pub(crate) fn is_document(value: Skim) -> bool {
     let is_shown = || shown(&Seen::new(value), |form| !form.is_lines).is_some();
     value.first() == Some(b'{') && (is_shown() || document(value).is_some())
 }
 
-/// A session file: one object after another.
+/// Detects a session file: one object after another.
 fn entries(first: Skim) -> Option<Format> {
     let mut likely = None;
     for entry in std::iter::successors(Some(first), |entry| entry.after()).take(ENTRIES) {
@@ -56,7 +56,7 @@ fn entries(first: Skim) -> Option<Format> {
     likely
 }
 
-/// A session file in which the way from one object to the next is broken: what its lines show, each for itself.
+/// Detects a session file with broken entries: examines each line by itself.
 fn lines(bytes: &[u8]) -> Option<Format> {
     let starts = bytes.split(|byte| *byte == b'\n').take(ENTRIES);
     let starts = starts.map(|line| Skim::new(crate::lines::trim_zeros(line)));
@@ -66,10 +66,10 @@ fn lines(bytes: &[u8]) -> Option<Format> {
     whole.find_map(entries)
 }
 
-/// What an entry shows of the form of its file.
+/// The evidence that an entry gives for the format of its file.
 enum Shows {
     Form(Format),
-    /// Unless another entry shows another form.
+    /// This format, unless another entry identifies another one.
     Perhaps(Format),
     Nothing,
 }
@@ -94,7 +94,7 @@ fn entry(entry: Skim) -> Shows {
     if has("messageId") && has("snapshot")
         || (is_linked || has("leafUuid")) && kind.is_some_and(|kind| kind == "summary" || claude_code::is_known(kind))
     {
-        // Notes of the program come before anything is said, and look alike in both.
+        // Notes of the program precede the first message, and look alike in both.
         let may_be_other = kind == Some("system") && !has("message");
         let claude_code = Format::ClaudeCode;
         return if may_be_other {
@@ -112,7 +112,7 @@ fn entry(entry: Skim) -> Shows {
     let format = match kind {
         Some("session") if has("cwd") || has("version") => Format::Pi,
         Some("message") if message.is_some_and(|message| message.get("role").is_some()) => Format::Pi,
-        // Codex once wrote the bare items of its requests, after a line with the instructions.
+        // Early versions of Codex wrote the bare items of requests, after a line with the instructions.
         Some("message") if has("role") && has("content") => Format::Codex,
         Some("function_call" | "function_call_output" | "reasoning" | "local_shell_call") => Format::Codex,
         None if has("timestamp") && (has("instructions") || has("git")) && has("id") => Format::Codex,
@@ -134,13 +134,13 @@ fn is_of_codex(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
-/// Names of keys that were seen and matter.
+/// The names of the relevant keys found so far.
 #[derive(Default)]
 struct Keys(Vec<String>);
 
 impl Keys {
     fn note(&mut self, name: &str) {
-        // A hostile object may have a million keys; the ones that matter stand among the first.
+        // A malicious object may have a million keys; the relevant ones are among the first.
         if self.0.len() < 64 {
             self.0.push(name.to_owned());
         }
@@ -155,7 +155,7 @@ impl Keys {
     }
 }
 
-/// One object that holds the whole conversation.
+/// Detects the format of one object that holds the whole conversation.
 fn document(object: Skim) -> Option<Format> {
     let mut has = Keys::default();
     let mut messages = None;
@@ -203,7 +203,7 @@ fn document(object: Skim) -> Option<Format> {
     Some(clues.vendor().unwrap_or_else(|| around(&has, tools, model, &clues)))
 }
 
-/// Told by what stands around the messages, where they are nothing but words.
+/// Detects the format from the fields around the messages, if those are plain text.
 fn around(has: &Keys, tools: Option<Skim>, model: &str, clues: &Clues) -> Format {
     const ANTHROPIC: [&str; 5] = [
         "system",
@@ -236,7 +236,7 @@ fn around(has: &Keys, tools: Option<Skim>, model: &str, clues: &Clues) -> Format
     Format::Anthropic
 }
 
-/// A bare list of messages or items.
+/// Detects the format of a bare list of messages or items.
 fn list(list: Skim) -> Option<Format> {
     let first = list.items().next()?;
     if first.get("parts").is_some() {
@@ -259,7 +259,7 @@ fn list(list: Skim) -> Option<Format> {
     Some(clues.vendor().unwrap_or(plain))
 }
 
-/// Whether an item of this type stands in requests to Responses.
+/// Returns whether items of this type occur in Responses requests.
 fn is_item(kind: &str) -> bool {
     const KINDS: [&str; 5] = ["message", "reasoning", "item_reference", "compaction", "mcp_list_tools"];
     KINDS.contains(&kind)
@@ -268,21 +268,21 @@ fn is_item(kind: &str) -> bool {
             .any(|end| kind.ends_with(end))
 }
 
-/// What messages show of their vendor.
+/// Evidence in messages for their provider's format.
 #[derive(Default)]
 struct Clues {
     anthropic: bool,
     openai: bool,
     /// Items of Responses.
     items: bool,
-    /// Notes that only the neutral form has.
+    /// Annotations that only the neutral form has.
     neutral: bool,
-    /// A system message among the others.
+    /// An inline system message.
     system: bool,
 }
 
 impl Clues {
-    /// Looks at messages until one shows it.
+    /// Examines messages until one identifies the format.
     fn gather(messages: Skim) -> Self {
         let mut clues = Clues::default();
         for message in messages.items() {
@@ -308,7 +308,7 @@ impl Clues {
                 }
                 "tool_calls" | "function_call" | "refusal" => self.openai = true,
                 "meta" => self.neutral = true,
-                // A message among Responses items names its type, and every other item has no role.
+                // A message among Responses items names its type, and no other item has a role.
                 "type" if value.string() == Some("message") => self.items = true,
                 "call_id" | "encrypted_content" => self.items = true,
                 "content" => value.items().for_each(|block| self.block(block)),

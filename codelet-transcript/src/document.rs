@@ -1,29 +1,31 @@
-//! A conversation as a file holds it: the messages, and what stands around them.
+//! A conversation as stored in a file: the messages and the fields around them.
 
 use crate::Format;
 use codelet_context::message::Message;
 use serde_json::{Map, Value};
 
-/// What was read from a file, or is to be written to one.
+/// A conversation that was read from a file, or is to be written to one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Document {
-    /// The form it was read in. In this form messages are written as they are: ids and names of tools are spelled as another
-    /// vendor wants them only in other forms, and no rule of [`validate`](codelet_context::validate) looks at the spelling. So say
-    /// a vendor's form of nothing but what was read in it; [`Document::new`] says none.
+    /// The format it was read in. In this format, messages are written unchanged; only for other formats are ids and
+    /// tool names rewritten to what the provider accepts, and [`validate`](codelet_context::validate) does not check
+    /// their spelling. So set a provider's format only for what was read in it; [`Document::new`] sets none.
     pub format: Format,
-    /// System prompt first where there is one, then the conversation in order.
+    /// The system prompt first, if there is one, then the conversation in order.
     pub messages: Vec<Message>,
-    /// For the four request formats: the request's other fields (model, tools, limits …) in their order. Where messages
-    /// and system prompt stood, their fields stand empty, so that a writer puts them back there; a name that begins with
-    /// `codelet.` is a note from reader to writer. For a trajectory in ATIF: what stands around the steps. Empty for everything else.
+    /// For the four request formats: the other fields of the request (model, tools, limits …) in order. The fields of
+    /// the messages and the system prompt stay as empty placeholders, so that a writer puts them back there; a name
+    /// that begins with `codelet.` is a note from reader to writer. For an ATIF trajectory: the fields around the
+    /// steps. Empty for all other formats.
     pub envelope: Map<String, Value>,
-    /// What was odd in the file.
+    /// Anomalies in the file.
     pub warnings: Vec<Warning>,
 }
 
 impl Document {
-    /// Messages that no file held, such as those of a [view](codelet_context::view::View), to be written in any form: what
-    /// each vendor wants spelled otherwise is.
+    /// Returns a document of messages that were not read from a file, such as those of a
+    /// [view](codelet_context::view::View). It can be written in any format; ids and names are rewritten to what the
+    /// provider accepts.
     pub fn new(messages: impl IntoIterator<Item = impl AsRef<Message>>) -> Self {
         Document {
             format: Format::Corpus,
@@ -34,95 +36,95 @@ impl Document {
     }
 }
 
-/// Something odd in a file that could be read all the same.
+/// An anomaly in a file that could still be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The last line is cut: the file is still being written.
+    /// The last line is truncated: the file is still being written.
     CutLastLine {
         /// Counted from 1.
         line: usize,
     },
-    /// The file breaks off in the middle.
+    /// The file is truncated.
     BrokenOff {
-        /// Bytes behind the last whole entry.
+        /// Bytes after the last complete entry.
         lost: usize,
     },
-    /// Lines that are not one whole entry each: several on a line, or parts of one.
+    /// Lines that do not hold exactly one entry: several entries on a line, or fragments.
     BrokenLines {
         /// The first of them, counted from 1.
         first: usize,
-        /// How many there are.
+        /// The number of such lines.
         count: usize,
-        /// Bytes of theirs of which nothing could be read.
+        /// Bytes in them that could not be read.
         lost: usize,
     },
-    /// Not all that is said in the file was understood.
+    /// Not all content of the file was understood.
     Missed {
-        /// Bytes of entries that were not.
+        /// Bytes of entries that were not understood.
         missed: usize,
-        /// Bytes of all entries that say something.
+        /// Bytes of all entries with content.
         all: usize,
     },
-    /// An entry says that nothing stands before it, so what stands before it in the file was left out.
+    /// An entry says that it has no predecessor, so the entries before it in the file were left out.
     BegunAnew {
-        /// How many entries that say something.
+        /// The number of left out entries with content.
         left: usize,
     },
-    /// Entries name one before them that is not in the file; they were taken to follow what stands before them.
+    /// Entries name a parent that is not in the file; they were taken to follow the entry before them.
     ParentGuessed {
-        /// How many.
+        /// The number of such entries.
         count: usize,
     },
-    /// Bytes that are no UTF-8 were replaced.
+    /// Invalid UTF-8 was replaced.
     InvalidUtf8 {
         /// The offset of the first one.
         offset: usize,
     },
-    /// Escapes of half a character (`\ud83d`) were replaced: something cut a text in the middle of a character.
+    /// Unpaired surrogate escapes (`\ud83d`) were replaced: something cut a text in the middle of a character.
     HalfCharacter {
         /// The offset of the first one.
         offset: usize,
     },
-    /// The vendor keeps a part of the conversation, which is not in the file.
+    /// The provider stores a part of the conversation, which is not in the file.
     KeptByVendor {
         /// The field or item that says so.
         by: &'static str,
     },
     /// An earlier part of the conversation is in another file.
     EarlierElsewhere {
-        /// What names that file: a path, or an id; empty where nothing does.
+        /// The path or id of that file; empty if unknown.
         at: String,
     },
-    /// It was compacted before, so handles in it are those of another file.
+    /// It was compacted before, so handles in it belong to another file.
     Compacted,
-    /// The form it is written in has nothing like some blocks.
+    /// The output format cannot represent some blocks.
     LeftOut {
-        /// That form.
+        /// The output format.
         to: Format,
-        /// Kinds of block, and how many of each.
+        /// The kinds of those blocks, and the number of each.
         kinds: Vec<(String, usize)>,
     },
-    /// Entries that should hold something that was said, and hold nothing that can be read as such, were passed over.
+    /// Entries that should have content but have none that can be read were skipped.
     UnreadEntry {
         /// The first of them, counted from 1.
         line: usize,
-        /// What it calls itself.
+        /// Its kind, as the entry names it.
         kind: String,
-        /// How many there are, of all kinds.
+        /// The number of such entries, of all kinds.
         count: usize,
     },
-    /// An entry of a kind that this version does not know was passed over.
+    /// An entry of a kind unknown to this version was skipped.
     UnknownEntry {
         /// Counted from 1.
         line: usize,
-        /// What the entry calls itself.
+        /// The kind, as the entry names it.
         kind: String,
     },
 }
 
 impl Warning {
-    /// Whether what was read differs from what the file says, so that the two are not interchangeable.
+    /// Returns whether the document differs from the file, so that the two are not interchangeable.
     pub fn is_altered(&self) -> bool {
         !matches!(
             self,
@@ -190,7 +192,6 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// What became of broken lines.
 struct Lost(usize);
 
 impl std::fmt::Display for Lost {

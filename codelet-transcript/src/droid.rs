@@ -1,4 +1,4 @@
-//! Sessions of Factory's Droid: a line about the session, then a line a message in Anthropic's words.
+//! Sessions of Factory's Droid: a line about the session, then one line per message in Anthropic's format.
 
 use crate::ReadError;
 use crate::blocks;
@@ -47,7 +47,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         }
     }
     let mut document = gather.finish(Format::Droid, lines.into_warnings());
-    // Reminders stand beside what the user says, in the tags of a harness.
+    // Reminders are mixed with the user's text, in the tags of a harness.
     told::mark(&mut document.messages);
     Ok(Recording {
         document,
@@ -55,7 +55,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// Takes in a message; whose it is, if it could be read.
+/// Adds a message; returns its role if it could be read.
 fn message(gather: &mut Gather, mut message: Fields) -> Option<Role> {
     let content = take::value(&mut message, "content");
     if !content.is_string() && !content.is_array() {

@@ -1,40 +1,41 @@
-//! Texts of a conversation that were encoded for one request, kept for the next: an agent sends its whole history again at
-//! each step, and most of it is as it was.
+//! Caches the encoded texts of one request for the next: an agent resends its whole history at each step, and most of
+//! it is unchanged.
 
 use bytes::Bytes;
 use codelet_context::body::Body;
 use std::collections::HashMap;
 
-/// Shorter texts, in bytes, are encoded each time: a slice of its own would cost more.
+/// Texts shorter than this, in bytes, are encoded each time: a separate slice would cost more.
 pub(crate) const LEAST: usize = 1_024;
-/// A text that so many requests in a row do not hold is forgotten: between two of a session, one may ask for a summary.
+/// A text that is missing from this many consecutive requests is dropped: a request for a summary may come between two
+/// requests of a session.
 const REQUESTS: u64 = 2;
 
 /// The long texts of the last requests, as JSON.
 #[derive(Default)]
 pub struct Encoded {
-    /// By the hash of the text.
+    /// By hash of the text.
     texts: HashMap<u64, Entry>,
-    /// Counts the requests.
+    /// The number of the current request.
     request: u64,
 }
 
 struct Entry {
     text: Body,
     json: Bytes,
-    /// The request that held it last.
+    /// The number of the last request that held it.
     held: u64,
 }
 
 impl Encoded {
-    /// Begins a request.
+    /// Starts a request.
     pub(crate) fn begin(&mut self) {
         let oldest = self.request.saturating_sub(REQUESTS - 1);
         self.texts.retain(|_, entry| entry.held >= oldest);
         self.request += 1;
     }
 
-    /// A text as JSON, as it was made before or is made now.
+    /// Returns a text as JSON, from the cache or newly encoded.
     pub(crate) fn json(&mut self, text: &Body, encode: impl FnOnce(&str) -> Vec<u8>) -> Bytes {
         let held = self.request;
         if let Some(entry) = self.texts.get_mut(&text.hash())

@@ -1,11 +1,10 @@
-//! The fields around the messages of a request, from one vendor's words to another's.
+//! Converts the fields around the messages of a request between providers.
 
 use crate::document::Document;
 use crate::format::Format;
 use crate::tools::Tools;
 use serde_json::{Map, Value};
 
-/// What several vendors have, in no one's words.
 #[derive(Default)]
 struct Common<'a> {
     model: Option<&'a Value>,
@@ -16,8 +15,8 @@ struct Common<'a> {
     tools: Tools<'a>,
 }
 
-/// The envelope for another vendor: what has an equivalent there, and the kinds of what of the tools has none. Other fields
-/// stay behind.
+/// Returns the envelope for another provider, with the fields that have an equivalent there, and the kinds of tools
+/// that have none. Other fields are dropped.
 pub(crate) fn convert(document: &Document, to: Format) -> (Map<String, Value>, Vec<String>) {
     let mut common = read(document);
     let mut out = Map::new();
@@ -59,7 +58,7 @@ pub(crate) fn convert(document: &Document, to: Format) -> (Map<String, Value>, V
     for (name, value) in tools {
         put(name, Some(value));
     }
-    // The places of the system prompt and the messages come last, where a writer puts them.
+    // The system prompt and the messages come last, where a writer puts them.
     (out, common.tools.left_out)
 }
 

@@ -1,16 +1,16 @@
-//! What can be wrong with a file, in the words of the person who holds it. Whoever opened it adds its name.
+//! Errors about a file, worded for the person who has it. The caller adds the file's name.
 
 use crate::Format;
 use std::fmt;
 
-/// Why bytes could not be read as a conversation.
+/// The reason why bytes could not be read as a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is nothing but white space.
+    /// There is only white space.
     #[error("line 1: the file is empty, expected {expected}")]
     Empty {
-        /// What a file of this form begins with.
+        /// The beginning of a file of this format.
         expected: &'static str,
     },
     /// The bytes are not text.
@@ -21,88 +21,88 @@ pub enum ReadError {
         /// Counted from 0, within the file.
         offset: usize,
     },
-    /// The text is not JSON, or breaks off.
+    /// The text is not JSON, or is truncated.
     #[error("line {line}, column {column}: {problem}, expected {expected}")]
     Json {
         /// Counted from 1.
         line: usize,
         /// Counted from 1, in bytes.
         column: usize,
-        /// What the parser met.
+        /// The parser's message.
         problem: String,
-        /// What should stand there.
+        /// The expected value.
         expected: &'static str,
     },
-    /// The JSON is not what the form has in this place.
+    /// The JSON does not fit the format at this place.
     #[error("line {line}: {place} is {found}, expected {expected}")]
     Unexpected {
         /// Counted from 1.
         line: usize,
         /// The place within the document, such as `messages[3].content`.
         place: String,
-        /// What stands there.
+        /// The value found.
         found: String,
-        /// What should stand there.
+        /// The expected value.
         expected: &'static str,
     },
-    /// Nothing in the structure says which form this is.
+    /// Nothing in the structure identifies the format.
     #[error("line 1: not a known conversation format, expected one of the forms that are read")]
     UnknownFormat,
-    /// In the form that was asked for the file cannot be read, or most of it says nothing.
+    /// The file cannot be read in the specified format, or most of it has no content in that format.
     #[error("line 1: this is not {asked}: it looks like {found}")]
     OtherForm {
-        /// The form that was asked for.
+        /// The specified format.
         asked: Format,
-        /// The form that the file has.
+        /// The format that the file has.
         found: Format,
     },
-    /// Nothing in the file is of the form that was asked for.
+    /// Nothing in the file has the specified format.
     #[error("line 1: this file is not in the format {0}, expected one of the forms that are read")]
     NothingFound(Format),
-    /// There are entries, and in the form that the file seems to have, none of them says anything.
+    /// There are entries, but none of them has content in the format that the file seems to have.
     #[error("line 1: this looks like {0}, but nothing in it can be read, expected one of the forms that are read")]
     NothingRead(Format),
-    /// There are more entries that could not be read than messages.
+    /// More entries could not be read than there are messages.
     #[error(
         "line 1: this looks like {format}, but most of what is said in it cannot be read ({unread} entries), expected one of the forms that are read"
     )]
     MostUnread {
-        /// The form that the file seems to have.
+        /// The format that the file seems to have.
         format: Format,
         /// Entries, or messages, that could not be read.
         unread: usize,
     },
-    /// Less than nine tenths of what is said was understood, by bytes.
+    /// Less than nine tenths of the content was understood, by bytes.
     #[error("this looks like {format}, but {missed} of {all} bytes of what is said in it could not be read")]
     TooLittle {
-        /// The form that the file seems to have.
+        /// The format that the file seems to have.
         format: Format,
         /// Bytes that could not be read.
         missed: usize,
-        /// Bytes of all that is said.
+        /// Bytes of all content.
         all: usize,
     },
-    /// The messages are in the words of a program or vendor that is not read.
+    /// The messages have the format of a program or provider that is not supported.
     #[error("line 1: the messages are those of {of}, which are not read, expected one of the forms that are read")]
     Foreign {
-        /// Whose words they are.
+        /// The program or provider.
         of: &'static str,
     },
-    /// The form is for people and is not read.
+    /// The format is for people and cannot be read.
     #[error("{0} is written only, expected one of the forms that are read")]
     NotReadable(Format),
 }
 
-/// Why a conversation could not be written.
+/// The reason why a conversation could not be written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The form is read only.
+    /// The format is read-only.
     #[error("{0} is read only, expected {forms}", forms = OneOf(Format::is_written))]
     NotWritable(Format),
 }
 
-/// The forms that can be what is expected, by their names.
+/// Displays the names of the expected formats.
 struct OneOf(fn(Format) -> bool);
 
 impl fmt::Display for OneOf {
@@ -116,8 +116,8 @@ impl fmt::Display for OneOf {
 }
 
 impl ReadError {
-    /// Whether the form is what is wrong, as far as can be told: the file may be a good one of another form, or of none that is
-    /// read. A program can add how its user says which form a file has.
+    /// Returns whether the format is the likely cause: the file may be a valid one of another format, or of none that
+    /// is supported. A program can add how its user specifies a format.
     pub fn is_of_form(&self) -> bool {
         match self {
             ReadError::UnknownFormat

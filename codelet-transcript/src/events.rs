@@ -1,4 +1,4 @@
-//! Entries of a recording that is written one a line, or as one list of them.
+//! Entries of a recording that is written one per line, or as one list.
 
 use crate::lines::{Entry, Lines};
 use crate::notes::Notes;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const EXPECTED: &str = "a list of JSON objects, or one a line";
 
-/// Hands over each entry, with where what is odd about it is noted. In a list the entries are counted in place of the lines.
+/// Passes each entry to `take`, with the notes for its warnings. In a list, entries are counted instead of lines.
 pub(crate) fn each(bytes: &[u8], mut take: impl FnMut(Entry, &mut Notes)) -> Result<Vec<Warning>, ReadError> {
     let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     if !start.starts_with(b"[") {

@@ -1,37 +1,38 @@
-//! How unread fields travel: an object whose read fields were taken out, so that a writer can put each back in its place.
+//! Preserves unread fields: keeps an object without its read fields, so that a writer can put each back in its place.
 //!
-//! A reader takes what it understands out of an object and keeps the rest as [`Extra`], with `null` (or a word on the
-//! original shape) where something was taken. An object of exactly the usual fields in the usual order keeps nothing. A
-//! writer names the fields that it makes; those stand where they stood, and the unread ones come back between them.
+//! A reader takes the fields that it understands out of an object and keeps the rest as [`Extra`], with `null` (or a
+//! note about the original shape) in place of each taken field. An object with exactly the usual fields in the usual
+//! order keeps nothing. A writer names the fields that it writes; those go to their original places, with the unread
+//! ones between them.
 
 use crate::node::Node;
 use codelet_context::message::{Extra, Message, Text, Thinking};
 use serde_json::{Map, Value};
 
-/// What the names of marks begin with: notes from a reader to a writer among the unread fields, never written out.
+/// The prefix of marks: notes from a reader to a writer among the unread fields, never written out.
 const MARK: &str = "codelet.";
 
-/// Who made the thinking of a part, where the format alone does not tell: `anthropic`, `openai` or `gemini`. Writers give
-/// thinking only to the vendor that made it, and drop what is of unknown make.
+/// The provider that produced a part's thinking, if the format alone does not tell: `anthropic`, `openai` or `gemini`.
+/// Writers send thinking only to the provider that produced it, and drop thinking of unknown origin.
 pub(crate) const VENDOR: &str = "codelet.vendor";
 
-/// On an answer: the file that was open in the editor before or behind it, as its source notes beside it.
+/// On a result: the file that was open in the editor before or after the call, as recorded with the result.
 pub(crate) const OPEN: &str = "codelet.open";
 
-/// On a message: the one before it has the same role, and they stood apart.
+/// On a message: the one before it has the same role, and the two were separate.
 pub(crate) const APART: &str = "codelet.apart";
 
 /// In an envelope: the request was a bare list of messages.
 pub(crate) const LIST: &str = "codelet.list";
 
-/// Names of the fields that were `null` in the source, so that they differ from those that were taken.
+/// Names of the fields that were `null` in the source, to distinguish them from taken ones.
 const NULLS: &str = "codelet.nulls";
 
 /// An object that is being read.
 pub(crate) struct Fields(pub(crate) Map<String, Value>);
 
 impl Fields {
-    /// Begins to read an object.
+    /// Starts reading an object.
     pub(crate) fn new(mut map: Map<String, Value>) -> Self {
         if map.values().any(Value::is_null) {
             let nulls = map
@@ -44,19 +45,19 @@ impl Fields {
         Fields(map)
     }
 
-    /// The object as it was, as long as nothing was taken.
+    /// Returns the object unchanged, as long as nothing was taken.
     pub(crate) fn untouched(mut self) -> Value {
         self.0.shift_remove(NULLS);
         Value::Object(self.0)
     }
 
-    /// Takes a value of this kind out. An object has few fields, and to go through them is quicker than to look one up.
+    /// Takes out a value of this kind. An object has few fields, so a scan is faster than a lookup.
     fn take(&mut self, name: &str, is_kind: impl Fn(&Value) -> bool) -> Option<Value> {
         let (_, value) = self.0.iter_mut().find(|(other, _)| *other == name)?;
         is_kind(value).then(|| value.take())
     }
 
-    /// Takes a string out; any other kind of value stays where it is.
+    /// Takes out a string; any other kind of value stays.
     pub(crate) fn string(&mut self, name: &str) -> Option<String> {
         match self.take(name, Value::is_string)? {
             Value::String(text) => Some(text),
@@ -64,7 +65,6 @@ impl Fields {
         }
     }
 
-    /// Takes a list out.
     pub(crate) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
         match self.take(name, Value::is_array)? {
             Value::Array(items) => Some(items),
@@ -72,7 +72,6 @@ impl Fields {
         }
     }
 
-    /// Takes an object out.
     pub(crate) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
         match self.take(name, Value::is_object)? {
             Value::Object(fields) => Some(fields),
@@ -80,29 +79,27 @@ impl Fields {
         }
     }
 
-    /// Takes a truth value out.
     pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
         self.take(name, Value::is_boolean)?.as_bool()
     }
 
-    /// Looks at a string.
+    /// Returns a string without taking it.
     pub(crate) fn peek(&self, name: &str) -> Option<&str> {
         let mut fields = self.0.iter();
         fields.find(|(other, _)| *other == name)?.1.as_str()
     }
 
-    /// Whether a field is there and is a string.
     pub(crate) fn has_string(&self, name: &str) -> bool {
         self.peek(name).is_some()
     }
 
-    /// Leaves a note in the place of a field.
+    /// Replaces a field with a note.
     pub(crate) fn note(&mut self, name: &str, note: impl Into<Value>) {
         self.0.insert(name.to_owned(), note.into());
     }
 
-    /// What is left. Nothing, when the object had just the usual fields in the usual order and all were taken; a usual
-    /// name that ends in `?` may be missing.
+    /// Returns the remaining fields. Empty if the object had exactly the usual fields in the usual order and all were
+    /// taken; a usual name that ends in `?` may be missing.
     pub(crate) fn rest(self, usual: &[&str]) -> Extra {
         if is_usual(&self.0, usual) {
             Extra::default()
@@ -112,7 +109,7 @@ impl Fields {
     }
 }
 
-/// Whether nothing is left in an object but the empty places of these fields, in this order.
+/// Returns whether an object holds only the emptied placeholders of these fields, in this order.
 pub(crate) fn is_usual(map: &Map<String, Value>, usual: &[&str]) -> bool {
     let mut fields = map.iter().peekable();
     for name in usual {
@@ -133,9 +130,7 @@ pub(crate) fn is_usual(map: &Map<String, Value>, usual: &[&str]) -> bool {
 
 /// The fields of an object as a reader left them.
 pub(crate) trait Kept {
-    /// One field.
     fn field(&self, name: &str) -> Option<&Value>;
-    /// All fields, in order.
     fn fields(&self) -> Box<dyn Iterator<Item = (&String, &Value)> + '_>;
 }
 
@@ -159,8 +154,8 @@ impl Kept for Map<String, Value> {
     }
 }
 
-/// Puts an object together: what was kept in its order, what is made in its old places or else at the end. A field of
-/// `None` is left out if it was taken.
+/// Assembles an object: the kept fields in their order, and the written ones in their old places or else at the end. A
+/// field of `None` is left out if it was taken.
 pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<Node<'a>>)>) -> Node<'a> {
     let Some(kept) = kept else {
         return Node::Object(
@@ -177,7 +172,7 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
         }
         match made.iter_mut().find(|(own, ..)| own == name) {
             Some((_, node, placed)) => {
-                // What a reader did not take was odd, and is passed on as it came.
+                // A field that a reader did not take is unusual, and is passed on unchanged.
                 let odd = || !value.is_null() || was_null(Some(kept), name);
                 match node.take() {
                     Some(node) => fields.push((name.as_str(), node)),
@@ -197,7 +192,7 @@ pub(crate) fn weave<'a>(kept: Option<&'a dyn Kept>, made: Vec<(&'a str, Option<N
     Node::Object(fields)
 }
 
-/// The kept fields of a part or message, or `None` where there are none but marks: it is then written in the usual order.
+/// Returns the kept fields of a part or message; `None`, for the usual order of fields, if there are only marks.
 pub(crate) fn kept(extra: &Extra) -> Option<&dyn Kept> {
     if extra.iter().all(|(name, _)| is_note(name)) {
         None
@@ -206,7 +201,7 @@ pub(crate) fn kept(extra: &Extra) -> Option<&dyn Kept> {
     }
 }
 
-/// An object within the kept fields.
+/// Returns an object within the kept fields.
 pub(crate) fn kept_in<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a dyn Kept> {
     match kept?.field(name)? {
         Value::Object(fields) => Some(fields),
@@ -214,35 +209,34 @@ pub(crate) fn kept_in<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a 
     }
 }
 
-/// Whether a name is that of a mark, which is never written out.
+/// Returns whether a name is that of a mark, which is never written out.
 pub(crate) fn is_note(name: &str) -> bool {
     name.starts_with(MARK)
 }
 
-/// Whether a field was `null` in the source.
+/// Returns whether a field was `null` in the source.
 pub(crate) fn was_null(kept: Option<&dyn Kept>, name: &str) -> bool {
     let nulls = kept.and_then(|kept| kept.field(NULLS)).and_then(Value::as_array);
     nulls.is_some_and(|nulls| nulls.iter().any(|null| null == name))
 }
 
-/// Whether a field was taken by the reader, or is one that a fresh part has: then it is written, empty or not.
+/// Returns whether a field was taken by the reader, or belongs to a new part: then it is written, empty or not.
 pub(crate) fn was_taken(kept: Option<&dyn Kept>, name: &str) -> bool {
     kept.is_none_or(|kept| kept.field(name).is_some_and(Value::is_null) && !was_null(Some(kept), name))
 }
 
-/// The note that stands in the place of a field.
+/// Returns the note in place of a field.
 pub(crate) fn note<'a>(kept: Option<&'a dyn Kept>, name: &str) -> Option<&'a str> {
     kept?.field(name)?.as_str()
 }
 
-/// The same kept fields and a mark.
 pub(crate) fn marked(extra: Extra, mark: &str, value: impl Into<Value>) -> Extra {
     let mut fields: Map<String, Value> = extra.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     fields.insert(mark.to_owned(), value.into());
     Extra::new(fields)
 }
 
-/// Marks each message that follows one of the same role, so that a writer does not merge what its source kept apart.
+/// Marks each message that follows one of the same role, so that a writer does not merge the two.
 pub(crate) fn mark_apart(messages: &mut [Message]) {
     for index in 1..messages.len() {
         if messages[index].role == messages[index - 1].role {
@@ -252,7 +246,6 @@ pub(crate) fn mark_apart(messages: &mut [Message]) {
     }
 }
 
-/// A text with unread fields.
 pub(crate) fn text_with(body: String, extra: Extra) -> Text {
     Text {
         extra,
@@ -260,7 +253,6 @@ pub(crate) fn text_with(body: String, extra: Extra) -> Text {
     }
 }
 
-/// Thinking with unread fields.
 pub(crate) fn thinking_with(
     body: String,
     signature: Option<String>,

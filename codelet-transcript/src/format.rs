@@ -1,32 +1,32 @@
-//! The forms of a conversation: a table, a row for each.
+//! The conversation formats: a table with one row for each.
 //!
 //! To add one: a file with a reader and its [`Form`], and a row here.
 
 use crate::skim::Seen;
 use crate::*;
 
-/// What is known of a form.
+/// The properties of a format.
 pub(crate) struct Form {
-    /// The name by which it is asked for.
+    /// The name by which users select it.
     pub name: &'static str,
-    /// What it is, in a few words for a list.
+    /// A short description for a list.
     pub what: &'static str,
     pub read: fn(&[u8]) -> Result<Recording, ReadError>,
-    /// Whether an object shows that its file has this form: the first of a file, and the entries behind it where there are any.
-    /// None where it is told apart from others in `detect`.
+    /// Returns whether an object identifies the format of its file: called with the first object, and with later
+    /// entries if there are any. `None` if `detect` identifies the format in another way.
     pub shows: Option<fn(&Seen) -> bool>,
-    /// Whether its files are entries, one a line.
+    /// True if its files are entries, one per line.
     pub is_lines: bool,
-    /// Whether they may be a list of entries.
+    /// True if its files may be a list of entries.
     pub is_items: bool,
-    /// In a file that is one object: the fields that list what was said.
+    /// In a file that is one object: the fields that list the messages.
     pub lists: &'static [&'static str],
-    /// The vendor whose own blocks and proofs stand in it.
+    /// The provider whose blocks and signatures it holds.
     pub blocks_of: Option<Format>,
 }
 
 impl Form {
-    /// One whose readers say no more than they must.
+    /// Returns a format with defaults for everything else.
     pub(crate) const fn new(
         name: &'static str,
         what: &'static str,
@@ -47,7 +47,7 @@ impl Form {
 
 macro_rules! forms {
     ($($(#[$doc:meta])* $variant:ident = $form:expr;)*) => {
-        /// The forms in which a conversation is read or written.
+        /// The formats in which a conversation is read or written.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         #[non_exhaustive]
         pub enum Format {
@@ -55,7 +55,7 @@ macro_rules! forms {
         }
 
         impl Format {
-            /// All forms, in the order in which they are listed for people.
+            /// All formats, in the order in which they are listed for people.
             pub const ALL: &[Format] = &[$(Format::$variant),*];
 
             pub(crate) fn form(self) -> &'static Form {
@@ -118,11 +118,11 @@ forms! {
         lists: &["history", "trajectory"],
         ..Form::new("swe-agent", "a trajectory of SWE-agent (JSON)", |bytes| plain(swe_agent::read(bytes)))
     };
-    /// What `claude -p` prints as `stream-json`.
+    /// Output of `claude -p` as `stream-json`.
     ClaudeStream = claude_stream::FORM;
-    /// What `codex exec --json` prints.
+    /// Output of `codex exec --json`.
     CodexExec = codex_exec::FORM;
-    /// What Gemini CLI prints as `stream-json`.
+    /// Output of Gemini CLI as `stream-json`.
     GeminiStream = gemini_stream::FORM;
     /// A session file of Gemini CLI.
     GeminiCli = gemini_cli::FORM;
@@ -140,7 +140,7 @@ forms! {
     Droid = droid::FORM;
     /// A transcript of Cursor's agent.
     Cursor = cursor::FORM;
-    /// What Cursor's agent prints as `stream-json`.
+    /// Output of Cursor's agent as `stream-json`.
     CursorStream = cursor_stream::FORM;
     /// A session of Kimi's agent.
     Kimi = kimi::FORM;
@@ -166,7 +166,7 @@ forms! {
     SessionTrace = session_trace::FORM;
     /// A trajectory of Harbor and Terminal-Bench.
     Atif = atif::FORM;
-    /// A conversation of training data in ShareGPT's words.
+    /// A conversation of training data in ShareGPT's format.
     Sharegpt = sharegpt::FORM;
     /// The neutral form of the recorded corpus.
     Corpus = Form {
@@ -178,43 +178,43 @@ forms! {
             |bytes| plain(corpus::read(bytes)),
         )
     };
-    /// One line a message, for people; written only.
+    /// One line per message, for people; written only.
     Shape = Form::new("shape", "one line a message, for people", |_| Err(ReadError::NotReadable(Format::Shape)));
 }
 
-/// A conversation of whose requests nothing was recorded.
+/// Returns a recording without information about requests.
 pub(crate) fn plain(document: Result<Document, ReadError>) -> Result<Recording, ReadError> {
     let requests = Vec::new();
     document.map(|document| Recording { document, requests })
 }
 
 impl Format {
-    /// The name by which it is asked for, for example `claude-code`.
+    /// The name by which users select it, for example `claude-code`.
     pub fn name(self) -> &'static str {
         self.form().name
     }
 
-    /// The form of that name.
+    /// Returns the format of that name.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// What it is, in a few words for a list.
+    /// A short description for a list.
     pub fn describe(self) -> &'static str {
         self.form().what
     }
 
-    /// Whether [`read`](crate::read) understands it.
+    /// Returns whether [`read`](crate::read) supports it.
     pub fn is_read(self) -> bool {
         self != Format::Shape
     }
 
-    /// Whether [`write`](crate::write) makes it.
+    /// Returns whether [`write`](crate::write) supports it.
     pub fn is_written(self) -> bool {
         self.is_request() || matches!(self, Format::Atif | Format::Shape)
     }
 
-    /// Whether it is a request to a vendor.
+    /// Returns whether it is a provider's request format.
     pub(crate) fn is_request(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Messages gathered from the entries of a session file, in which one message may be spread over several entries.
+//! Gathers messages from the entries of a session file, in which one message may be spread over several entries.
 
 use crate::extra::VENDOR;
 use crate::take::Fields;
@@ -8,7 +8,7 @@ use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Thinki
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What many agents keep as one text or as a list, of whose items each is so many parts.
+/// Reads content that many agents store as one text or as a list, each item of which gives zero or more parts.
 pub(crate) fn content<P>(value: Value, origin: Origin, item: impl FnMut(Value) -> P) -> Vec<Part>
 where
     P: IntoIterator<Item = Part>,
@@ -20,7 +20,6 @@ where
     }
 }
 
-/// The messages so far.
 #[derive(Default)]
 pub(crate) struct Gather {
     system: Option<Message>,
@@ -28,7 +27,7 @@ pub(crate) struct Gather {
     open: Open,
 }
 
-/// What the next entry may still join.
+/// The message that the next entry may still join.
 #[derive(Default, PartialEq)]
 pub(crate) enum Open {
     #[default]
@@ -38,14 +37,14 @@ pub(crate) enum Open {
 }
 
 impl Gather {
-    /// The system prompt. An agent that assembles it anew for each request sends only the latest.
+    /// Sets the system prompt. An agent that rebuilds it for each request sends only the latest.
     pub(crate) fn system(&mut self, text: String) {
         if !text.trim().is_empty() {
             self.system = Some(Message::system(text));
         }
     }
 
-    /// A message of its own; one without parts is none.
+    /// Adds a separate message, unless it has no parts.
     pub(crate) fn message(&mut self, role: Role, parts: Vec<Part>) {
         self.open = Open::Nothing;
         if !parts.is_empty() {
@@ -53,7 +52,7 @@ impl Gather {
         }
     }
 
-    /// Something of a reply: joins the reply under way.
+    /// Adds parts of a reply: joins the current reply.
     pub(crate) fn reply(&mut self, parts: Vec<Part>) {
         match self.messages.last_mut() {
             Some(last) if self.open == Open::Reply => last.parts.extend(parts),
@@ -65,12 +64,12 @@ impl Gather {
         }
     }
 
-    /// What comes next begins a new message.
+    /// Makes the next entry start a new message.
     pub(crate) fn close(&mut self) {
         self.open = Open::Nothing;
     }
 
-    /// The answer of a tool: answers that directly follow one another are one message.
+    /// Adds a tool result: consecutive results form one message.
     pub(crate) fn result(&mut self, result: ToolResult) {
         let part = Part::ToolResult(result);
         match self.messages.last_mut() {
@@ -80,7 +79,7 @@ impl Gather {
         self.open = Open::Results;
     }
 
-    /// How many messages there are, not counting the system prompt.
+    /// The number of messages, without the system prompt.
     pub(crate) fn len(&self) -> usize {
         self.messages.len()
     }
@@ -90,23 +89,21 @@ impl Gather {
         &self.messages
     }
 
-    /// Whether there is a system prompt, which comes before all messages in the document.
+    /// Returns whether there is a system prompt, which comes before all messages in the document.
     pub(crate) fn has_system(&self) -> bool {
         self.system.is_some()
     }
 
-    /// One message, to be completed.
     pub(crate) fn message_mut(&mut self, index: usize) -> Option<&mut Message> {
         self.messages.get_mut(index)
     }
 
-    /// Forgets the messages from this one on: the user went back to before it.
+    /// Drops the messages from this index on: the user rewound to before it.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);
         self.open = Open::Nothing;
     }
 
-    /// The document.
     pub(crate) fn finish(mut self, format: Format, warnings: Vec<Warning>) -> Document {
         self.messages.splice(0..0, self.system);
         Document {
@@ -118,19 +115,20 @@ impl Gather {
     }
 }
 
-/// A call, with what it does.
+/// Returns a call with its action.
 pub(crate) fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, parameters: Fields) -> Part {
     let tool = tool.into();
     let action = actions::action(&tool, &parameters);
     Part::ToolCall(ToolCall::new(id, tool, parameters).doing(action))
 }
 
-/// A text, or nothing where it is empty.
+/// Returns a text, or `None` if it is empty.
 pub(crate) fn text(origin: Origin, text: String) -> Option<Part> {
     (!text.is_empty()).then(|| Part::text_from(origin, text))
 }
 
-/// Thinking as its vendor wants it back, or nothing where none is left. The signature counts only with a known vendor.
+/// Returns thinking in the form that its provider expects, or `None` if it is empty. The signature is kept only if the
+/// provider is known.
 pub(crate) fn thinking(
     words: String,
     signature: Option<String>,
@@ -156,7 +154,7 @@ pub(crate) fn thinking(
     }))
 }
 
-/// A picture: base64 data of a type.
+/// Returns an image from its type and base64 data.
 pub(crate) fn image(media_type: &str, data: String) -> Part {
     Part::Image(Image {
         media_type: Arc::from(media_type),
@@ -166,7 +164,7 @@ pub(crate) fn image(media_type: &str, data: String) -> Part {
     })
 }
 
-/// A picture by its address, which may hold the picture itself (`data:image/png;base64,…`).
+/// Returns an image from its URL, which may hold the data itself (`data:image/png;base64,…`).
 pub(crate) fn image_at(url: String) -> Part {
     if let Some((head, data)) = url.strip_prefix("data:").and_then(|rest| rest.split_once(','))
         && let Some(media_type) = head.strip_suffix(";base64")
@@ -181,7 +179,7 @@ pub(crate) fn image_at(url: String) -> Part {
     })
 }
 
-/// The answer of a tool in parts.
+/// Returns a tool result that consists of parts.
 pub(crate) fn result(id: impl Into<Arc<str>>, success: Option<bool>, output: Vec<Part>) -> ToolResult {
     ToolResult {
         output,

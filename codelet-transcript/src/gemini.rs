@@ -1,6 +1,6 @@
 //! Gemini `generateContent` requests.
 //!
-//! Gemini knows calls by order and name; ids are rare. Calls without one get one here, which is not written back.
+//! Gemini matches calls by order and name; ids are rare. Calls without an id get one here, which is not written back.
 
 pub(crate) mod answer;
 
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-/// The two spellings of a field that the interface takes.
+/// The two spellings of a field that the API accepts.
 const SYSTEM: [&str; 2] = ["systemInstruction", "system_instruction"];
 const CALL: [&str; 2] = ["functionCall", "function_call"];
 const RESPONSE: [&str; 2] = ["functionResponse", "function_response"];
@@ -33,7 +33,7 @@ fn spelled(map: &Map<String, Value>, names: [&'static str; 2]) -> Option<&'stati
     names.into_iter().find(|name| map.contains_key(*name))
 }
 
-/// The spelling that was read, else the usual one.
+/// Returns the spelling that was read, or else the usual one.
 fn spelling(kept: Option<&dyn Kept>, names: [&'static str; 2]) -> &'static str {
     names
         .into_iter()
@@ -41,7 +41,7 @@ fn spelling(kept: Option<&dyn Kept>, names: [&'static str; 2]) -> &'static str {
         .unwrap_or(names[0])
 }
 
-/// Reads a request, or a bare list of contents. Where a list is expected, one object may stand alone.
+/// Reads a request, or a bare list of contents. A single object is accepted in place of a list.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     request::read(bytes, Format::Gemini, "contents", |request| {
         let mut messages = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
 }
 
-/// Reads items of the list, a message each; `first` of them stand before these.
+/// Reads list items, each as one message; `first` items precede them.
 pub(crate) fn items(list: Vec<Value>, first: usize) -> Result<Vec<Message>, Misfit> {
     let mut reader = Reader {
         first,
@@ -72,7 +72,7 @@ pub(crate) fn items(list: Vec<Value>, first: usize) -> Result<Vec<Message>, Misf
     Ok(messages)
 }
 
-/// In the place of a list: one object stood there instead, which the interface takes for a list of one.
+/// The note in place of a list that was a single object, which the API takes as a list of one.
 const ALONE: &str = "one";
 
 fn list_or_one(fields: &mut Fields, name: &str) -> Option<Vec<Value>> {
@@ -88,7 +88,7 @@ fn one(fields: &mut Fields, name: &str) -> Vec<Value> {
     object.into_iter().collect()
 }
 
-/// A list as it was read: one object where that stood alone and still does.
+/// Writes a list in the shape it was read in: a single object if it was one and still has one item.
 fn as_read<'a>(kept: Option<&dyn Kept>, name: &str, mut items: Vec<Node<'a>>) -> Node<'a> {
     match items.pop() {
         Some(only) if items.is_empty() && note(kept, name) == Some(ALONE) => only,
@@ -127,14 +127,14 @@ fn system(request: &mut Fields) -> Result<Option<Message>, Misfit> {
     Ok(Some(Message::new(Role::System, parts)))
 }
 
-/// Gives ids to calls and finds the calls that answers belong to.
+/// Assigns ids to calls and finds the calls that results belong to.
 #[derive(Default)]
 struct Reader {
     used: HashSet<Arc<str>>,
     count: usize,
-    /// Items before the first one that is read: what is invented here was not invented for those.
+    /// The number of items before the first one that is read, so that generated ids differ from theirs.
     first: usize,
-    /// Calls without an answer yet, by tool: id, and whether it is the vendor's own.
+    /// Calls without a result yet, by tool: id, and whether the id is from the provider.
     open: HashMap<Arc<str>, VecDeque<(Arc<str>, bool)>>,
 }
 
@@ -151,7 +151,7 @@ impl Reader {
         let mut fields = Fields::new(fields);
         let role = match fields.0.get("role").map(Value::as_str) {
             Some(Some("user")) | None => Role::User,
-            // Answers of tools had a role of their own; its name stays.
+            // Tool results used to have a role of their own; its name is kept.
             Some(Some("function" | "tool")) => Role::User,
             Some(Some("model")) => Role::Assistant,
             _ => return Err(Misfit::new(at(Some("role")), fields.0.get("role"), "user or model")),
@@ -163,7 +163,7 @@ impl Reader {
             return Err(Misfit::new(at(Some("parts")), fields.0.get("parts"), "a list of parts"));
         };
         if role == Role::Assistant {
-            // What is still open here is never answered by order.
+            // Calls still open here can no longer be matched by order.
             self.open.clear();
         }
         let parts = parts.into_iter().map(|value| self.part(value)).collect();
@@ -240,7 +240,7 @@ impl Reader {
         let tool = inner.peek("name").unwrap_or_default().to_owned();
         let own_id: Option<Arc<str>> = own_id(&mut inner).map(Arc::from);
         let open = self.open.get_mut(tool.as_str());
-        // An answer without the id that its call has.
+        // A result without the id that its call has.
         let mut bears_none = false;
         let call_id = match (own_id, open) {
             (Some(id), Some(open)) => {
@@ -270,7 +270,7 @@ impl Reader {
                 inner.note("response", kept);
             }
         }
-        // Words among these would be no field of the response, so nothing but pictures is read.
+        // Text in these parts would not be a field of the response, so only images are read.
         output.extend(
             inner
                 .list("parts")
@@ -320,7 +320,7 @@ fn words(mut fields: Fields) -> Part {
     Part::Text(text_with(body, fields.rest(&["text"])))
 }
 
-/// A picture, or whatever else it is.
+/// Reads an image or any other file.
 fn file(mut fields: Fields) -> Part {
     if let Some(image) = image(&mut fields) {
         return image;
@@ -337,7 +337,7 @@ fn image(fields: &mut Fields) -> Option<Part> {
     };
     let inner = fields.0.get(names)?.as_object()?;
     let media = spelled(inner, MEDIA_TYPE)?;
-    // Sound, film and documents come in the same dress.
+    // Audio, video and documents use the same fields.
     if !inner.get(media)?.as_str()?.starts_with("image/") || !inner.get(data)?.is_string() {
         return None;
     }
@@ -357,7 +357,7 @@ fn image(fields: &mut Fields) -> Option<Part> {
     }))
 }
 
-/// The item that messages of one role side by side are written as; `tools` are the calls before it.
+/// Writes adjacent messages of one role as one item; `tools` are the calls before it.
 fn content_node<'a>(group: &'a [Message], tools: &mut Calls<&'a str, &'a ToolCall>) -> Node<'a> {
     for call in group.iter().flat_map(Message::calls) {
         tools.called(&call.id, call);
@@ -370,7 +370,7 @@ fn content_node<'a>(group: &'a [Message], tools: &mut Calls<&'a str, &'a ToolCal
     let role = note(kept, "role")
         .filter(|_| group[0].role == Role::User)
         .unwrap_or(role);
-    // A content without a role is the user's; one that came without stays without.
+    // A content without a role is the user's; one that was read without a role is written without.
     let has_role = kept.is_none_or(|kept| kept.field("role").is_some());
     let parts = request::parts_of(group)
         .into_iter()
@@ -385,14 +385,12 @@ fn content_node<'a>(group: &'a [Message], tools: &mut Calls<&'a str, &'a ToolCal
     )
 }
 
-/// The items of each message.
 pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
     let mut tools: Calls<&str, &ToolCall> = Calls::default();
     let groups = messages.chunks(1);
     groups.map(|group| vec![content_node(group, &mut tools)]).collect()
 }
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let envelope: Option<&dyn Kept> = Some(&document.envelope);
@@ -475,13 +473,12 @@ fn text_node(text: &Text) -> Node<'_> {
     weave(kept(&text.extra), vec![("text", Some(Node::Body(&text.body)))])
 }
 
-/// What was kept of a call beside what was read.
 fn call_fields(call: &ToolCall) -> Option<&dyn Kept> {
     let kept = kept(&call.extra);
     kept_in(kept, spelling(kept, CALL))
 }
 
-/// Ids are written where they were read.
+/// Returns the id field, if an id was read.
 fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Option<Node<'a>>)> {
     match inner.and_then(|inner| inner.field("id")) {
         Some(Value::Null) if !was_null(inner, "id") => vec![("id", Some(Node::str(id)))],
@@ -489,7 +486,7 @@ fn id_field<'a>(inner: Option<&'a dyn Kept>, id: &'a str) -> Vec<(&'a str, Optio
     }
 }
 
-/// What was kept of the object that a function answered with.
+/// Returns the kept fields of a function's response object.
 fn kept_response(result: &ToolResult) -> Option<&dyn Kept> {
     let kept = kept(&result.extra);
     kept_in(kept_in(kept, spelling(kept, RESPONSE)), "response")
@@ -516,13 +513,13 @@ fn result_node<'a>(result: &'a ToolResult, tools: &Calls<&'a str, &'a ToolCall>)
         .collect();
     let response = answer::write(result, kept_in(inner, "response"), error);
     let says = result.texts().next().is_some() || error.is_some();
-    // A response that is no object was not taken.
+    // A response that is not an object was not taken.
     let was_taken = inner.is_none_or(|inner| match inner.field("response") {
         Some(Value::Null) => !was_null(Some(inner), "response"),
         Some(response) => response.is_object(),
         None => false,
     });
-    // An answer made after reading bears an id if its call does.
+    // A result created after reading has an id if its call does.
     let mut fields = match (kept, call) {
         (None, Some(call)) => id_field(call_fields(call), &result.call_id),
         _ => id_field(inner, &result.call_id),

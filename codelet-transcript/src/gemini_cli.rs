@@ -1,5 +1,5 @@
-//! Sessions of Gemini CLI: one object with the messages or, since 2026, a line for each, in which later lines change what
-//! earlier ones said (`$set`, `$rewindTo`, a message again under its id).
+//! Sessions of Gemini CLI: one object with the messages or, since 2026, one line for each, in which later lines modify
+//! earlier ones (`$set`, `$rewindTo`, a message repeated under its id).
 
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
@@ -47,7 +47,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 #[derive(Default)]
 struct Session {
     messages: Vec<Fields>,
-    /// The place of each message, by its id.
+    /// The index of each message, by its id.
     places: HashMap<String, usize>,
 }
 
@@ -58,7 +58,7 @@ impl Session {
             if let Some(id) = take::string(&mut entry.fields, "$rewindTo") {
                 match self.places.get(&id) {
                     Some(place) => self.rewind(*place),
-                    // Nothing says how far back, so nothing is taken back.
+                    // The target is unknown, so nothing is removed.
                     None => lines.note_unread(entry.line, "$rewindTo"),
                 }
             } else if let Some(mut set) = take::object(&mut entry.fields, "$set") {
@@ -79,13 +79,12 @@ impl Session {
         self.places.retain(|_, other| *other < place);
     }
 
-    /// The messages as they stand at this moment.
     fn replace(&mut self, messages: impl Iterator<Item = Fields>) {
         self.rewind(0);
         messages.for_each(|message| self.message(message));
     }
 
-    /// A message, or its newest state.
+    /// Adds a message, or updates it.
     fn message(&mut self, message: Fields) {
         let id = take::str(&message, "id").to_owned();
         match self.places.get(&id) {
@@ -113,7 +112,7 @@ impl Session {
                         requests.replied(at, time, model, billed);
                     }
                 }
-                // Told to the user only.
+                // Shown to the user only.
                 "info" | "error" | "warning" => continue,
                 other => note_unknown(&mut warnings, 1, other),
             }
@@ -126,7 +125,7 @@ impl Session {
     }
 }
 
-/// A part, a list of parts, or a text.
+/// Reads content: a part, a list of parts, or a text.
 fn content(value: Value) -> Vec<Part> {
     let list = match value {
         Value::Array(list) => list,
@@ -139,7 +138,7 @@ fn content(value: Value) -> Vec<Part> {
         .collect()
 }
 
-/// A reply with its calls, and what they gave.
+/// Adds a reply with its calls and their results.
 fn reply(gather: &mut Gather, mut message: Fields) {
     let thought = |thought: Fields| {
         let told = ["subject", "description"].map(|name| take::str(&thought, name));
@@ -160,7 +159,7 @@ fn reply(gather: &mut Gather, mut message: Fields) {
     results.into_iter().for_each(|result| gather.result(result));
 }
 
-/// The answer of a tool, unless it still runs.
+/// Returns a tool result, unless the tool is still running.
 fn result(id: String, call: &mut Fields) -> Option<ToolResult> {
     let status = take::string(call, "status").unwrap_or_default();
     let success = match status.as_str() {
@@ -188,7 +187,7 @@ fn result(id: String, call: &mut Fields) -> Option<ToolResult> {
             other => output.push(other),
         }
     }
-    // A command that ended badly is a success of the tool: its status stands in the output.
+    // If a command fails, the tool still succeeds: the exit status is in the output.
     let has_worked = success.or(of_answer);
     let mut result = gather::result(id, has_worked, output);
     if status == "cancelled" {

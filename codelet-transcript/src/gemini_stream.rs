@@ -1,4 +1,5 @@
-//! What Gemini CLI prints while it works for a program (`--output-format stream-json`): a line an event, replies in pieces.
+//! Output of Gemini CLI in non-interactive mode (`--output-format stream-json`): an event per line, replies in
+//! fragments.
 
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
@@ -30,7 +31,7 @@ fn shows(first: &Seen) -> bool {
 fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut gather = Gather::default();
-    // The pieces of a reply.
+    // The fragments of a reply.
     let mut said = String::new();
     while let Some(mut entry) = lines.next()? {
         let fields = &mut entry.fields;
@@ -62,10 +63,10 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                 let error = take::object(fields, "error").and_then(|mut error| take::string(&mut error, "message"));
                 let output = take::string(fields, "output").or(error).unwrap_or_default();
                 let output = gather::text(Origin::Own, output).into_iter().collect();
-                // What the tool calls a success may be a command that ended badly: its status stands in the output.
+                // A success of the tool may be a failed command: the exit status is in the output.
                 gather.result(gather::result(id, has_failed.then_some(false), output));
             }
-            // Told to whoever runs it.
+            // Meant for the caller.
             "init" | "error" | "result" => {}
             _ => lines.note_unknown(entry.line, &kind),
         }

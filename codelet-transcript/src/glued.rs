@@ -1,16 +1,16 @@
-//! Whole entries within a line that is none: two that were glued together, or the beginning of one before a whole one, as
-//! programs leave them that were ended while they wrote.
+//! Recovers whole entries from a malformed line: two entries joined together, or a fragment followed by a whole entry,
+//! as left by programs that were killed while writing.
 
 use crate::source::MOST_VALUES;
 use codelet_text::json::has_more_values;
 use serde_json::{Map, Value};
 
-/// Different beginnings that are looked for: writers name the fields of their entries in few orders.
+/// The maximum number of different beginnings searched for: writers order the fields of their entries in few ways.
 const MOST: usize = 16;
-/// How often the bytes of a line are looked at, at most, whatever it holds.
+/// The maximum number of times that each byte of a line is examined, on average.
 const LOOKS: usize = 16;
 
-/// How entries of this file begin: a brace and the first key, as far as lines begin so.
+/// Returns the beginnings of entries in this file: a brace and the first key of each line.
 pub(crate) fn beginnings(file: &[u8]) -> Vec<&[u8]> {
     let mut found: Vec<&[u8]> = Vec::new();
     for line in file.split(|byte| *byte == b'\n') {
@@ -29,8 +29,9 @@ pub(crate) fn beginnings(file: &[u8]) -> Vec<&[u8]> {
     found
 }
 
-/// The whole entries within a line, and how many bytes each takes. An entry begins like others of its file, and ends where the
-/// line does or another object begins. In a line that only breaks off, what stands where a value may stand is a value.
+/// Returns the whole entries within a line, with the length of each in bytes. An entry begins like others of its file,
+/// and ends at the end of the line or where another object begins. In a line that is only truncated, an object in the
+/// position of a value is not an entry.
 pub(crate) fn parts(line: &str, beginnings: &[&[u8]], breaks_off: bool) -> Vec<(Map<String, Value>, usize)> {
     let mut found = Vec::new();
     if has_more_values(line.as_bytes(), MOST_VALUES) {
@@ -54,7 +55,7 @@ pub(crate) fn parts(line: &str, beginnings: &[&[u8]], breaks_off: bool) -> Vec<(
             }
             _ => start + 1,
         };
-        // Where it was no entry, the parser has looked at no more than the rest of the line.
+        // If it was not an entry, the parser examined at most the rest of the line.
         left = left.saturating_sub(length.max(1));
         if left == 0 {
             break;
@@ -67,7 +68,6 @@ fn is_nothing(c: char) -> bool {
     c.is_whitespace() || c == '\0'
 }
 
-/// Where the next entry may begin.
 fn next(line: &str, at: usize, beginnings: &[&[u8]]) -> Option<usize> {
     let bytes = line.as_bytes();
     let braces = memchr::memchr_iter(b'{', &bytes[at..]).map(|offset| at + offset);

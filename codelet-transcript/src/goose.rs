@@ -1,5 +1,4 @@
-//! Sessions of Goose as it exports them (`goose session export --format json`): a conversation of messages with requests of tools and
-//! responses to them.
+//! Sessions of Goose as exported (`goose session export --format json`): messages with tool requests and responses.
 
 use crate::ReadError;
 use crate::format::{Form, Format};
@@ -45,7 +44,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         for block in take::objects(&mut message, "content") {
             match self::block(block) {
                 Ok(Some(Said::Part(part))) => parts.push(part),
-                // Whichever role they stand in.
+                // In either role.
                 Ok(Some(Said::Result(result))) => gather.result(result),
                 Ok(None) => {}
                 Err(kind) => note_unknown(&mut warnings, 1, &kind),
@@ -53,7 +52,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         }
         if is_users {
             if !parts.is_empty() {
-                // What was compacted stays, and the model does not see it any more.
+                // Compacted messages stay in the file, but the model no longer sees them.
                 gather.message(Role::User, parts);
             }
         } else if !parts.is_empty() {
@@ -75,7 +74,7 @@ enum Said {
     Result(ToolResult),
 }
 
-/// Reads a block; an unknown one is an error that holds its kind.
+/// Reads a block; returns its kind as the error if it is unknown.
 fn block(mut block: Fields) -> Result<Option<Said>, String> {
     let kind = take::string(&mut block, "type").unwrap_or_default();
     let id = take::string(&mut block, "id").unwrap_or_default();
@@ -88,7 +87,7 @@ fn block(mut block: Fields) -> Result<Option<Said>, String> {
         "image" => take::string(&mut block, "data").map(|data| gather::image(take::str(&block, "mimeType"), data)),
         "toolRequest" | "frontendToolRequest" => {
             let mut call = take::object(&mut block, "toolCall").unwrap_or_default();
-            // What could not be read as a call is told in place of one.
+            // An error takes the place of a call that could not be parsed.
             let mut call = take::object(&mut call, "value").unwrap_or(call);
             let tool = take::string(&mut call, "name").unwrap_or_default();
             Some(gather::call(
@@ -126,7 +125,7 @@ fn result(id: String, block: &mut Fields) -> ToolResult {
     };
     let part = |value: Value| {
         let Value::Object(mut fields) = value else { return None };
-        // What only the user is shown.
+        // Content shown only to the user.
         let audience = fields
             .get("annotations")
             .and_then(|notes| notes.get("audience"))

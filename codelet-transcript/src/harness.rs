@@ -1,16 +1,16 @@
-//! How harnesses speak in the user's name: the tags and the words that are theirs, whatever the form of the file.
+//! Recognizes text that harnesses write in the user's name: their tags and phrases, in any file format.
 //!
-//! What a harness says is no request of the user's; what a user types always is. So a tag counts where nothing else stands
-//! beside it, and words where they begin a prompt that hardly anybody would type.
+//! Text of a harness is not a prompt; text that a user types always is. So a tag counts only if nothing else is next to
+//! it, and a phrase only if it begins a message in a way that hardly anyone would type.
 
-/// Tags of the blocks that harnesses put beside what users say.
+/// Tags of the blocks that harnesses put next to the user's text.
 #[rustfmt::skip]
 const BLOCKS: [&str; 14] = [
     "system-reminder", "system_reminder", "environment_details", "environment_context", "environment_info", "workspace_info",
     "session_context", "user_info", "user_instructions", "project_layout", "git_status", "reminderInstructions",
     "editorContext", "open_and_recently_viewed_files",
 ];
-/// Messages in the user's role that Codex adds: how they begin and end. Codex itself knows them by that.
+/// Messages that Codex adds in the user role: their beginnings and ends. Codex itself recognizes them by these.
 const FRAGMENTS: [(&str, &str); 13] = [
     ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
     ("<environment_context>", "</environment_context>"),
@@ -22,19 +22,19 @@ const FRAGMENTS: [(&str, &str); 13] = [
     ("<permissions instructions>", "</permissions instructions>"),
     ("<collaboration_mode>", "</collaboration_mode>"),
     ("<hook_prompt", "</hook_prompt>"),
-    // What stands around a pasted picture.
+    // Tags around a pasted image.
     ("<image name=", ">"),
     ("<image>", "<image>"),
     ("</image>", "</image>"),
 ];
-/// Those of them that nobody types: they tell of what happened.
+/// The fragments that nobody types: they report events.
 const EVENTS: [&str; 4] = [
     "<skill>",
     "<user_shell_command>",
     "<turn_aborted>",
     "<subagent_notification>",
 ];
-/// Tags in which harnesses put the user's words among blocks of their own.
+/// Tags in which harnesses put the user's text between blocks of their own.
 const WORDS: [&str; 8] = [
     "user_query",
     "userRequest",
@@ -45,7 +45,7 @@ const WORDS: [&str; 8] = [
     "task",
     "feedback",
 ];
-/// Parts of names of tags in which people put what they ask for.
+/// Words in the names of tags in which people put their request.
 #[rustfmt::skip]
 const REQUESTS: &[&str] = &[
     "acceptance", "behavior", "behaviour", "bug", "criteria", "criterion", "defect", "description", "epic", "feature", "goal",
@@ -53,7 +53,7 @@ const REQUESTS: &[&str] = &[
     "reproduction", "request", "requirement", "requirements", "scenario", "spec", "specification", "statement", "story", "task",
     "ticket",
 ];
-/// Parts of names of tags that tell of something, whatever else is in them.
+/// Words in the names of tags that hold information, whatever other words are in the name.
 #[rustfmt::skip]
 const TELLING: &[&str] = &[
     "agent", "agents", "available", "background", "bash", "command", "completed", "context", "environment", "error", "event",
@@ -62,12 +62,12 @@ const TELLING: &[&str] = &[
     "resumption", "skill", "state", "status", "subagent", "summary", "system", "teammate", "tool", "tools", "update", "updates",
     "workspace",
 ];
-/// What Claude Code notes in the user's role where the user has stopped it. All of a text, to the letter.
+/// Texts that Claude Code writes in the user role when the user interrupts it. They match only a whole text, exactly.
 const INTERRUPTIONS: [&str; 2] = [
     "[Request interrupted by user]",
     "[Request interrupted by user for tool use]",
 ];
-/// What harnesses say to a reply that they could read no action from: how it begins, and what else stands in it.
+/// Replies of harnesses to a reply without a parsable action: the beginning, and another phrase in it.
 const COMPLAINTS: [(&str, &str); 7] = [
     // mini-swe-agent.
     (
@@ -80,7 +80,7 @@ const COMPLAINTS: [(&str, &str); 7] = [
         "Your output was not formatted correctly.",
         "one discussion and one command",
     ),
-    // Cline, Roo Code and those that come from them.
+    // Cline, Roo Code and their forks.
     (
         "[ERROR] You did not use a tool in your previous response!",
         "Please retry with a tool use.",
@@ -101,9 +101,9 @@ const COMPLAINTS: [(&str, &str); 7] = [
         "say exactly 'The task is done.'",
     ),
 ];
-/// So many elements of one name may stand in one another.
+/// The maximum nesting of elements of one name.
 const DEEPEST: usize = 32;
-/// Beginnings of what some harnesses say of the project before anything was asked.
+/// The beginnings of messages about the project that some harnesses send before the first prompt.
 const OPENINGS: [&str; 5] = [
     // Aider.
     "I have *added these files to the chat*",
@@ -113,7 +113,7 @@ const OPENINGS: [&str; 5] = [
     "Here are some files that I have added to the chat",
 ];
 
-/// Whether a tag holds words of the user's among blocks of a harness.
+/// Returns whether a tag holds the user's text between blocks of a harness.
 fn holds_words(name: &str) -> bool {
     const SAID: [&str; 7] = ["input", "message", "prompt", "query", "question", "request", "text"];
     let lower = name.to_ascii_lowercase();
@@ -121,8 +121,8 @@ fn holds_words(name: &str) -> bool {
     WORDS.contains(&name) || parts().any(|part| part == "user") && parts().any(|part| SAID.contains(&part))
 }
 
-/// Whether a tag says by its name that somebody asks for what it holds, as vendors advise to write: `<bug_report>`. What tells of
-/// how a task goes asks for nothing.
+/// Returns whether a tag's name marks its content as a request, as providers recommend: `<bug_report>`. Tags that
+/// report on a task are not requests.
 fn holds_a_request(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let parts = || lower.split(['_', '-']);
@@ -131,7 +131,7 @@ fn holds_a_request(name: &str) -> bool {
     is_asked && !is_known() && !parts().any(|part| TELLING.contains(&part))
 }
 
-/// Whether a text is nothing but blocks that harnesses put beside what users say.
+/// Returns whether a text consists only of blocks that harnesses put next to the user's text.
 pub(crate) fn is_block(text: &str) -> bool {
     is_all(text, |name| BLOCKS.contains(&name))
 }
@@ -149,7 +149,7 @@ fn is_all(text: &str, is_it: impl Fn(&str) -> bool) -> bool {
     is_any && rest.is_empty()
 }
 
-/// The block in tags that a text begins with: its name, what stands in it, and what stands behind it.
+/// Splits off the tagged block that a text begins with: its name, its content, and the text after it.
 fn block(text: &str) -> Option<(&str, &str, &str)> {
     let inside = text.strip_prefix('<')?;
     let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))?;
@@ -162,8 +162,8 @@ fn block(text: &str) -> Option<(&str, &str, &str)> {
     Some((name, inside, behind.trim_start()))
 }
 
-/// What stands in an element behind its opening tag, and what stands behind its end. Those of the same name may stand within
-/// it, up to [`DEEPEST`] of them in one another; where they are not told apart, the first tag that closes one is the end.
+/// Returns the content of an element after its opening tag, and the text after its end. Elements of the same name may
+/// be nested up to [`DEEPEST`] levels; if they cannot be matched, the first closing tag ends the element.
 fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let (open, close) = (format!("<{name}"), format!("</{name}>"));
     let first = behind.find(&close)?;
@@ -177,7 +177,8 @@ fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
             .is_some_and(|rest| rest.starts_with(['>', ' ']))
         {
             depth += 1;
-            // Of a text that opens more than it closes, each element would be looked for in all of the rest.
+            // Without this limit, a text that opens more tags than it closes would be scanned to its end for each
+            // element.
             if depth > DEEPEST {
                 break;
             }
@@ -193,8 +194,8 @@ fn element<'a>(behind: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     Some((&behind[..end], &behind[end + close.len()..]))
 }
 
-/// Whether a text is what harnesses put before the first prompt: blocks in tags that name no request, or a message that Codex
-/// adds. People begin so too, so it is one only where a prompt stands directly behind it.
+/// Returns whether a text is what harnesses put in front of the first prompt: tagged blocks whose names mark no
+/// request, or a message that Codex adds. People begin this way too, so it counts only if a prompt directly follows it.
 pub(crate) fn is_frame(text: &str) -> bool {
     is_fragment(text)
         || is_all(text, |name| {
@@ -203,28 +204,28 @@ pub(crate) fn is_frame(text: &str) -> bool {
         })
 }
 
-/// Whether a message in the user's role is context that Codex adds, by how it begins and ends.
+/// Returns whether a message in the user role is context that Codex adds, by its beginning and end.
 pub(crate) fn is_fragment(text: &str) -> bool {
     let text = text.trim();
-    // What stands around a picture is one tag.
+    // An image tag is a single tag.
     let is_tag = || text.matches('<').count() == 1;
     FRAGMENTS
         .iter()
         .any(|(head, tail)| text.starts_with(head) && text.ends_with(tail) && (!head.contains("image") || is_tag()))
 }
 
-/// Whether it tells of an event that nobody types in such a tag.
+/// Returns whether it reports an event in a tag that nobody types.
 pub(crate) fn is_event(text: &str) -> bool {
     is_fragment(text) && EVENTS.iter().any(|event| text.trim_start().starts_with(event))
 }
 
-/// Whether a text is the note of a harness that the user has stopped it, and nothing else.
+/// Returns whether a text is only a harness's note that the user interrupted it.
 pub(crate) fn is_interruption(text: &str) -> bool {
     INTERRUPTIONS.contains(&text.trim())
 }
 
-/// Whether a text begins in the words in which a harness always begins. People may begin so too, so whatever follows has
-/// to show that it was nothing to do.
+/// Returns whether a text begins with the fixed phrase of a harness. People may begin this way too, so the text that
+/// follows has to show that it was not a request.
 pub(crate) fn is_opening(text: &str) -> bool {
     // Some put all of it into a tag.
     let text = match text.split_once('\n') {
@@ -232,13 +233,13 @@ pub(crate) fn is_opening(text: &str) -> bool {
         _ => text,
     };
     let line = text.trim_start().lines().next().unwrap_or_default();
-    // Gemini CLI and those that come from it.
+    // Gemini CLI and its forks.
     line.starts_with("This is the ") && line.contains(". We are setting up the context for our chat")
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
 }
 
-/// Whether a text has the words in which harnesses ask again for an action. Directly behind a reply without one nobody else
-/// begins so.
+/// Returns whether a text has the phrases with which harnesses ask again for an action. Directly after a reply without
+/// an action, nobody else begins this way.
 pub(crate) fn complains(text: &str) -> bool {
     let text = text.trim();
     COMPLAINTS
@@ -274,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Whatever looks at the rest of the text for each tag does not end here in minutes.
+    /// A scan of the rest of the text for each tag would take minutes here.
     #[test]
     fn a_text_of_nothing_but_tags_is_read_in_time_in_proportion_to_its_bytes() {
         for tags in [

@@ -1,26 +1,26 @@
-//! How the ids of calls and the names of their tools are spelled to a vendor. A conversation keeps those that its model's
-//! vendor gave, and what is written untouched has them as they were; whoever goes on with another vendor, or hands out a
-//! conversation that was altered, has the ones spelled that the vendor refuses.
+//! Rewrites call ids and tool names for a provider. A conversation keeps the ids and names of its model's provider, and
+//! untouched content is written with them; when the conversation moves to another provider, or was altered, those that
+//! the provider refuses are rewritten.
 
 use crate::format::Format;
 use codelet_context::message::{Message, Part};
 use std::sync::Arc;
 
-/// The most characters of an id that OpenAI takes in a chat.
+/// The maximum length of an id in Chat Completions, in characters.
 pub(crate) const LONGEST_IN_CHAT: usize = 40;
-/// The same of a response.
+/// The maximum length of an id in Responses, in characters.
 const LONGEST_IN_RESPONSES: usize = 64;
-/// Characters of an id that stay readable where it has to be spelled.
+/// The number of characters of a rewritten id that stay readable.
 const STEM: usize = 24;
-/// The most characters of a tool's name that every vendor takes.
+/// The maximum length of a tool name that every provider accepts, in characters.
 const LONGEST_NAME: usize = 64;
-/// The same of Anthropic alone.
+/// The maximum length of a tool name for Anthropic.
 const LONGEST_NAME_AT_ANTHROPIC: usize = 128;
-/// Digits behind what is left of a name or an id.
+/// The number of digits after the rest of a name or an id.
 const DIGITS: usize = 13;
 
-/// Spells the ids and names in a message that this form's vendor refuses: a call's id and its answer's alike, and the same
-/// in every request.
+/// Rewrites the ids and names in a message that this format's provider refuses: a call's id the same way as its
+/// result's, and the same way in every request.
 pub fn spell(message: &mut Message, to: Format) {
     for part in &mut message.parts {
         let id = match part {
@@ -39,19 +39,19 @@ pub fn spell(message: &mut Message, to: Format) {
     }
 }
 
-/// An id in the letters and the length that every vendor takes; `None` where it has them.
+/// Returns an id with the characters and the length that every provider accepts; `None` if it already conforms.
 pub(crate) fn spelled_for_all(id: &str) -> Option<String> {
     let is_taken = !id.is_empty() && id.len() <= LONGEST_IN_CHAT && id.chars().all(is_plain);
     (!is_taken).then(|| anew(id))
 }
 
-/// The same without what tells it from other ids, for who sees to it that none is used twice.
+/// Returns a conforming id without the suffix that makes it unique, for callers that ensure uniqueness themselves.
 pub(crate) fn plain_id(id: &str) -> Arc<str> {
     let plain: String = plain_letters(id).take(LONGEST_IN_CHAT).collect();
     if plain.is_empty() { "_".into() } else { plain.into() }
 }
 
-/// The id in letters that the vendor takes; `None` where it takes it as it is.
+/// Returns the id in characters that the provider accepts; `None` if the provider accepts it unchanged.
 fn spelled(id: &str, to: Format) -> Option<String> {
     let is_taken = match to {
         Format::Anthropic => id.chars().all(is_plain),
@@ -62,17 +62,17 @@ fn spelled(id: &str, to: Format) -> Option<String> {
     (!is_taken).then(|| anew(id))
 }
 
-/// Letters that every vendor takes in an id.
+/// Returns whether every provider accepts this character in an id.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// The same text in such letters.
+/// Replaces other characters in a text.
 fn plain_letters(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().map(|c| if is_plain(c) { c } else { '_' })
 }
 
-/// Whether the vendor of this form takes this as a tool's name.
+/// Returns whether this format's provider accepts this tool name.
 fn is_name(name: &str, to: Format) -> bool {
     match to {
         Format::Anthropic | Format::Openai | Format::Responses if name.is_empty() => false,
@@ -90,8 +90,8 @@ fn begins_well(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// A tool's name in the letters and the length that every vendor takes. Of a long one the beginning stays, with what tells
-/// it from others that begin so.
+/// Returns a tool name with the characters and the length that every provider accepts. A long name keeps its beginning,
+/// with a suffix that distinguishes it from others that begin alike.
 pub(crate) fn name_for_all(name: &Arc<str>) -> Arc<str> {
     let is_short = name.len() <= LONGEST_NAME;
     if begins_well(name) && is_short && name.chars().all(is_plain) {
@@ -106,14 +106,14 @@ pub(crate) fn name_for_all(name: &Arc<str>) -> Arc<str> {
     told_apart(stem, name).into()
 }
 
-/// Another id for this one. It follows from the old one alone, so that it is the same in each request, and ids that differ
-/// in nothing but what is replaced or cut stay different.
+/// Returns a new id for this one. It depends on the old id alone, so it is the same in each request, and ids that
+/// differ only in replaced or cut characters stay different.
 fn anew(id: &str) -> String {
     let stem: String = plain_letters(id).take(STEM).collect();
     told_apart(&stem, id)
 }
 
-/// A stem with [`DIGITS`] digits of the hash of the whole behind it.
+/// Returns a stem followed by [`DIGITS`] digits of the hash of the whole.
 fn told_apart(stem: &str, whole: &str) -> String {
     format!("{stem}_{:0DIGITS$x}", hash(whole) >> (64 - 4 * DIGITS))
 }

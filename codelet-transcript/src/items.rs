@@ -1,5 +1,5 @@
-//! Items of a request's list by themselves, for who sees a conversation grow request by request: each request brings all of it, and
-//! only what is new has to be read.
+//! Reads and writes single items of a request's list, for callers that see a conversation grow request by request: each
+//! request holds all of it, and only the new items have to be read.
 
 use crate::error::ReadError;
 use crate::format::Format;
@@ -13,14 +13,15 @@ use codelet_context::message::Message;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Reads items that follow one another in the list of a request: the messages that they are, in order, each with how many items it was
-/// read from. `first` of the list's items stand before these. What calls and answers say of one another is read within these items alone.
+/// Reads consecutive items of a request's list: returns the messages in order, each with the number of items it was
+/// read from. `first` items of the list precede these. References between calls and results are resolved within these
+/// items alone.
 ///
 /// # Errors
-/// When an item is none of the format, or the format is none of a request.
+/// If an item does not fit the format, or the format is not a request format.
 pub fn read_items(items: &[&[u8]], first: usize, format: Format) -> Result<Vec<(Message, usize)>, ReadError> {
     let expected = "an item of a request";
-    // Together they are the text that an error names a line of.
+    // The joined items are the text that an error's line number refers to.
     let list = [b"[", items.join(&b",\n"[..]).as_slice(), b"]"].concat();
     let mut source = Source::new(&list, expected)?;
     let Value::Array(values) = source.parse(expected)? else {
@@ -52,8 +53,8 @@ pub fn read_items(items: &[&[u8]], first: usize, format: Format) -> Result<Vec<(
     Ok(messages.into_iter().zip(counts).collect())
 }
 
-/// Writes messages as items of a request's list: for each message the JSON of its items, in order. Each is written by itself, also where
-/// the one before it has the same role. A format that is none of a request gives none.
+/// Writes messages as items of a request's list: for each message the JSON of its items, in order. Each is written
+/// separately, even if the one before it has the same role. Returns nothing for a format that is not a request format.
 pub fn write_items(messages: &[Message], format: Format) -> Vec<Vec<String>> {
     let items = match format {
         Format::Anthropic => messages
@@ -69,7 +70,7 @@ pub fn write_items(messages: &[Message], format: Format) -> Vec<Vec<String>> {
     items.into_iter().map(json).collect()
 }
 
-/// Whether an item is something of the model's reply: its words, thinking and calls.
+/// Returns whether an item belongs to the model's reply: text, thinking or calls.
 pub fn is_reply_item(item: &[u8], format: Format) -> bool {
     let (mut role, mut kind) = (None, None);
     for (name, value) in Skim::new(item).members() {
@@ -87,7 +88,7 @@ pub fn is_reply_item(item: &[u8], format: Format) -> bool {
     }
 }
 
-/// Where the items of the list stand that begins here, and what follows it; none where there are none.
+/// Returns the ranges of the items of the list that begins here, and the rest after it; `None` if there is no list.
 fn items_of<'a>(list: Skim<'a>) -> Option<(Vec<Range<usize>>, Skim<'a>)> {
     let mut items = Vec::new();
     let mut item = list.inside(b'[')?;
@@ -106,20 +107,19 @@ fn items_of<'a>(list: Skim<'a>) -> Option<(Vec<Range<usize>>, Skim<'a>)> {
     }
 }
 
-/// A request taken apart without reading what it says.
+/// A request split into its fields and items without parsing their content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed<'a> {
-    /// Its other fields: the name, and the JSON of the value.
+    /// The other fields: the name, and the JSON of the value.
     pub fields: Vec<(&'a str, &'a [u8])>,
-    /// Where the list's items stand in the text, brackets left out: the bytes from the first to the last.
+    /// The byte range of the list's items, from the first to the last, without the brackets.
     pub list: Range<usize>,
-    /// Where each item stands.
+    /// The byte range of each item.
     pub items: Vec<Range<usize>>,
 }
 
 impl<'a> Listed<'a> {
-    /// Takes a request apart. None where it is no object with such a list that has items, or where it is not sure what belongs to the
-    /// list.
+    /// Splits a request. `None` if it is not an object with a non-empty list of items, or if the list is ambiguous.
     pub fn of(request: &'a [u8], format: Format) -> Option<Self> {
         let name = list_of(format);
         let (mut fields, mut list) = (Vec::new(), None);
@@ -151,19 +151,19 @@ impl<'a> Listed<'a> {
         })
     }
 
-    /// A field that is a string, as it stands there: escapes are left as they are.
+    /// Returns a field that is a string, without decoding escapes.
     pub fn string(&self, name: &str) -> Option<&'a str> {
         let (_, value) = self.fields.iter().find(|(key, _)| *key == name)?;
         Skim::new(value).string()
     }
 
-    /// A field's value, if it is there and is JSON.
+    /// Returns a field's value, if it exists and is JSON.
     pub fn json(&self, name: &str) -> Option<Value> {
         let (_, value) = self.fields.iter().find(|(key, _)| *key == name)?;
         serde_json::from_slice(value).ok()
     }
 
-    /// The field that says that the vendor keeps a part of the conversation, if one does.
+    /// Returns the field that says that the provider stores a part of the conversation, if there is one.
     pub fn kept_by_vendor(&self) -> Option<&'static str> {
         let is_set = |name: &&str| self.fields.iter().any(|(key, value)| key == name && *value != b"null");
         KEPT_ELSEWHERE.into_iter().find(is_set)

@@ -1,4 +1,4 @@
-//! What Kimi's agent notes of a session (`wire.jsonl`): the events that its screen showed.
+//! Session logs of Kimi's agent (`wire.jsonl`): the events that its user interface showed.
 
 use crate::ReadError;
 use crate::format::{Form, Format};
@@ -29,7 +29,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     while let Some(mut entry) = lines.next()? {
         let time = entry.fields.get("timestamp").and_then(Value::as_f64);
         let Some(mut message) = take::object(&mut entry.fields, "message") else {
-            // What stands at the head is about the file.
+            // The header describes the file.
             continue;
         };
         let kind = take::string(&mut message, "type").unwrap_or_default();
@@ -51,14 +51,14 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 struct Session {
     gather: Gather,
     requests: Vec<Recorded>,
-    /// When the step began.
+    /// The time at which the step began.
     step: Option<u64>,
-    /// A call whose arguments still come in pieces.
+    /// A call whose arguments are still arriving in fragments.
     open: Option<(String, String, String)>,
 }
 
 impl Session {
-    /// Takes in an event; says whether its kind is a known one.
+    /// Adds an event; returns whether its kind is known.
     fn event(&mut self, kind: &str, mut payload: Fields, time: Option<u64>) -> bool {
         if kind == "ToolCallPart" {
             if let (Some((_, _, arguments)), Some(more)) =
@@ -91,7 +91,7 @@ impl Session {
                 let mut value = take::object(&mut payload, "return_value").unwrap_or_default();
                 let success = value.get("is_error").and_then(Value::as_bool).map(|is_error| !is_error);
                 let mut output = content(take::value(&mut value, "output"));
-                // The model is told of both.
+                // The model is sent both.
                 let told = take::string(&mut value, "message").filter(|_| output.is_empty());
                 output.extend(told.and_then(|text| gather::text(Origin::Own, text)));
                 self.gather.result(gather::result(id, success, output));
@@ -118,7 +118,7 @@ impl Session {
             | "ApprovalRequestResolved"
             | "QuestionRequest"
             | "ToolCallRequest" => {}
-            // What an agent does that the conversation started is a conversation of its own.
+            // A subagent's work is a conversation of its own.
             "SubagentEvent" => {}
             _ => return false,
         }
@@ -147,7 +147,7 @@ impl Session {
     }
 }
 
-/// A text, or parts.
+/// Reads content: a text, or parts.
 fn content(value: Value) -> Vec<Part> {
     match value {
         one @ Value::Object(_) => part(one).into_iter().collect(),

@@ -1,5 +1,4 @@
-//! Conversations of Kiro CLI, and of Amazon Q CLI before it, as their store holds them: pairs of what the user and what the
-//! model said.
+//! Conversations of Kiro CLI, and its predecessor Amazon Q CLI, as stored in their database: pairs of prompt and reply.
 
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
@@ -37,7 +36,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         warnings,
         ..Talk::default()
     };
-    // What was condensed before is told with the next prompt.
+    // The summary of a compaction is sent with the next prompt.
     if let Some(Value::String(summary)) = take::list(&mut file, "latest_summary").into_iter().next() {
         let parts = gather::text(Origin::Summary, summary).into_iter().collect();
         talk.gather.message(Role::User, parts);
@@ -149,7 +148,7 @@ fn result(mut answer: Fields) -> ToolResult {
         }
         match take::value(&mut block, "Json") {
             Value::Object(mut ended) if ended.contains_key("exit_status") => {
-                // A command that ended with another status than 0 is a success of the tool.
+                // If a command exits with a status other than 0, the tool still succeeds.
                 let status = match &ended["exit_status"] {
                     Value::String(status) => status.trim().parse().ok(),
                     other => other.as_i64(),
@@ -203,7 +202,7 @@ mod tests {
             (2, Some(1_000), Some("claude-sonnet-4.5"))
         );
         assert_eq!(recording.document.warnings, []);
-        // As pairs were kept before.
+        // The older form of pairs.
         let older = json!({"conversation_id": "c", "history": [[user(json!({"Prompt": {"prompt": "Hello."}})), {"Response": {"message_id": null, "content": "Hi."}}]]});
         let recording = crate::record(older.to_string().as_bytes(), None).expect("it is one");
         assert_eq!(sketch(&recording.document), "user: Hello.\nassistant: Hi.\n");

@@ -1,5 +1,5 @@
-//! Messages of LangChain: as objects with a `type`, as `messages_to_dict` writes them, or as its serialised constructors; alone in a
-//! list, or in the inputs and outputs of a run of LangSmith.
+//! Messages of LangChain: as objects with a `type`, as `messages_to_dict` writes them, or as its serialized
+//! constructors; in a list, or in the inputs and outputs of a LangSmith run.
 
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
@@ -42,14 +42,14 @@ fn is_message(message: &Seen) -> bool {
     is_written || kind.is_some_and(is_named) && is_said
 }
 
-/// The first message in an object that holds some, be it the inputs of a run.
+/// Returns the first message in an object that holds some, such as the inputs of a run.
 fn messages_in<'a>(holder: &Seen<'a>) -> Option<Skim<'a>> {
     let list = match holder.get("inputs") {
         Some(inputs) => inputs.get("messages"),
         None => holder.get("messages"),
     };
     let first = list?.items().next()?;
-    // A run has a list for each of several conversations.
+    // A run has one list for each of several conversations.
     let first = first.items().next().unwrap_or(first);
     is_message(&Seen::new(first)).then_some(first)
 }
@@ -75,13 +75,13 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     Ok(gather.finish(Format::Langchain, std::mem::take(&mut source.warnings)))
 }
 
-/// What came of a run: a message, or lists of generations with one.
+/// Adds the outputs of a run: a message, or lists of generations with one.
 fn answered(gather: &mut Gather, mut run: Fields) {
     let Some(mut outputs) = take::object(&mut run, "outputs") else {
         return;
     };
     if outputs.contains_key("messages") {
-        // All of the conversation, what was asked included.
+        // The whole conversation, including the inputs.
         gather.truncate(0);
         take::list(&mut outputs, "messages")
             .into_iter()
@@ -149,7 +149,7 @@ fn text(content: Value) -> String {
     texts.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// A text, or blocks; calls among them stand in a field of their own, too.
+/// Reads content: a text, or blocks; calls among them are also in a separate field.
 fn content(value: Value) -> Vec<Part> {
     let block = |value: Value| match value {
         Value::String(text) => gather::text(Origin::Own, text),

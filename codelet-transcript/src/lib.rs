@@ -1,12 +1,15 @@
-//! Conversations as text: reads what coding agents record, writes what vendors accept. Takes bytes, opens nothing.
+//! Conversations as text: reads what coding agents record and writes what providers accept. Takes bytes and opens no
+//! files.
 //!
-//! Everything becomes a [`Document`]: messages that keep all that a vendor needs back, and the request's other fields.
-//! Written in the form that it was read in, an untouched document is the same JSON again. Written in another form, it is
-//! a request that the other vendor accepts: ids and names are mapped, and what only its own vendor can read is left out.
+//! Every format is read into a [`Document`]: messages that keep all data that a provider needs back, and the other
+//! fields of the request. Written in the format it was read in, an untouched document gives the same JSON. Written in
+//! another format, it is a request that the other provider accepts: ids and names are mapped, and data that only its
+//! own provider can read is left out.
 //!
-//! Start with [`read`] and [`write()`]; [`record()`] also gives what was billed for each request. [`Format`] lists the forms, and
-//! [`detect()`] tells them apart. The rest is for who writes requests of their own, as an agent or a gateway does: [`vendor`] for
-//! what vendors demand, [`actions`] for what the tools of known agents do, [`Listed`] for requests that are not read whole.
+//! Start with [`read`] and [`write()`]; [`record()`] also returns each request's usage. [`Format`] lists the formats,
+//! and [`detect()`] identifies them. The rest is for programs that write requests, such as an agent or a gateway:
+//! [`vendor`] for the rules of the providers, [`actions`] for the effects of known agents' tools, [`Listed`] for
+//! requests that are not parsed in full.
 //!
 //! ```
 //! use codelet_transcript::{Format, read, write};
@@ -18,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What was never in a file, as an agent's own conversation, is written in the form of whichever vendor is asked:
+//! A conversation that was never in a file, such as an agent's own, is written in the format of any provider:
 //!
 //! ```
 //! use codelet_context::message::Message;
@@ -31,7 +34,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// What the package's page shows is run as the rest of the examples is.
+/// Runs the examples of the package's README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
@@ -145,16 +148,16 @@ use node::Node;
 use share::Share;
 use std::borrow::Cow;
 
-/// Reads a conversation, in the given form or, with `None`, in the one that its structure shows.
+/// Reads a conversation, in the given format or, with `None`, in the one that its structure identifies.
 ///
 /// # Errors
-/// When the bytes are no conversation of that form, or read so say much less than in the form that they have; the error
-/// says where and what was expected.
+/// If the bytes are not a conversation in that format, or read that way hold much less than in their actual format; the
+/// error gives the place and the expected value.
 pub fn read(bytes: &[u8], format: Option<Format>) -> Result<Document, ReadError> {
     record(bytes, format).map(|recording| recording.document)
 }
 
-/// Reads a conversation as [`read`] does, with what was recorded of its requests beside it. Only some forms record that.
+/// Reads a conversation like [`read`], with the recorded information about its requests. Only some formats record that.
 ///
 /// # Errors
 /// As for [`read`].
@@ -171,7 +174,8 @@ pub fn record(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadErr
     })
 }
 
-/// What stands before the place at which a file breaks off, and how many bytes are lost; none where it does not, or there is nothing.
+/// Reads the part of a truncated file before the truncation, and returns the number of bytes lost; `None` if the file
+/// is not truncated, or nothing can be read.
 fn as_far_as_it_goes(
     bytes: &[u8],
     format: Option<Format>,
@@ -192,10 +196,10 @@ fn record_whole(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadE
     }
 }
 
-/// Reads a conversation as [`record`] does, however little of it is understood: its warnings say how much is missing.
+/// Reads a conversation like [`record`], however little of it is understood: its warnings say how much is missing.
 ///
 /// # Errors
-/// When nothing can be read of it.
+/// If nothing in it can be read.
 pub fn record_anyway(bytes: &[u8], format: Option<Format>) -> Result<Recording, ReadError> {
     record_all(bytes, format).or_else(|error| {
         let (mut recording, lost) = as_far_as_it_goes(bytes, format, record_all).ok_or(error)?;
@@ -241,11 +245,11 @@ fn read_form(bytes: &[u8], format: Format) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// Writes a conversation in one of the forms that are written. What is written follows the messages alone, so they may
-/// have been altered since they were read.
+/// Writes a conversation in one of the writable formats. The output depends on the messages alone, so they may have
+/// been altered since they were read.
 ///
 /// # Errors
-/// When the form is read only.
+/// If the format is read-only.
 pub fn write(document: &Document, format: Format) -> Result<String, WriteError> {
     write_all(document, format).map(|written| written.text)
 }
@@ -255,11 +259,11 @@ pub fn write(document: &Document, format: Format) -> Result<String, WriteError> 
 pub struct Written {
     /// The text.
     pub text: String,
-    /// What the form has no place for.
+    /// Content that the format cannot represent.
     pub warnings: Vec<Warning>,
 }
 
-/// Writes a conversation as [`write()`] does, and tells what the form has no place for.
+/// Writes a conversation like [`write()`], and reports content that the format cannot represent.
 ///
 /// # Errors
 /// As for [`write()`].
@@ -285,17 +289,17 @@ pub fn write_all(document: &Document, format: Format) -> Result<Written, WriteEr
     })
 }
 
-/// Writes a request in its own form as [`write()`] does, in slices that together are its text. Those of long texts are made once
-/// and kept in `encoded`, for the next request that holds them.
+/// Writes a request in its own format like [`write()`], in slices that concatenate to its text. Slices of long texts
+/// are encoded once and kept in `encoded` for the next request that holds them.
 ///
 /// # Errors
-/// When the document's form is read only.
+/// If the document's format is read-only.
 pub fn write_slices(document: &Document, encoded: &mut Encoded) -> Result<Vec<Bytes>, WriteError> {
     let document = in_words(document);
     encode(&document, document.format, |node| node.to_slices(encoded))
 }
 
-/// The document with calls that stood in words in words again.
+/// Returns the document with calls that were parsed from text turned back into text.
 fn in_words(document: &Document) -> Cow<'_, Document> {
     match text_tool_calls::put_back(&document.messages) {
         Cow::Borrowed(_) => Cow::Borrowed(document),

@@ -1,4 +1,4 @@
-//! JSON lines as agents write them: one entry a line, perhaps with a byte order mark, CRLF, a cut end or broken UTF-8.
+//! JSON Lines as agents write them, possibly with a byte order mark, CRLF, a truncated end or invalid UTF-8.
 
 use crate::notes::Notes;
 use crate::take::Fields;
@@ -7,18 +7,17 @@ use crate::{glued, source};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// One entry of a session file.
 pub(crate) struct Entry {
     /// The line, counted from 1.
     pub line: usize,
     /// The entry itself; always an object.
     pub fields: Fields,
-    /// How many bytes of the file it takes.
+    /// Its length in bytes in the file.
     pub bytes: usize,
 }
 
 impl Entry {
-    /// An entry of a list: `line` is its number there, from 1.
+    /// Returns an entry of a list: `line` is its number there, from 1.
     pub(crate) fn of_list(line: usize, fields: Fields) -> Self {
         Entry { line, fields, bytes: 0 }
     }
@@ -29,24 +28,24 @@ pub(crate) struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
     line: usize,
-    /// Entries of a line that holds several, or parts of some, still to be given out: the last one first.
+    /// Entries still to be returned from a line that holds several entries, or fragments of some: the last one first.
     waiting: Vec<Entry>,
-    /// How the whole lines of this file begin; looked for once a line is broken.
+    /// The beginnings of this file's whole lines; computed once a line is broken.
     beginnings: Option<Vec<&'a [u8]>>,
     broken: Broken,
-    /// What is wrong with the first line, until there is an entry.
+    /// The error in the first line, until there is an entry.
     problem: Option<ReadError>,
     has_entry: bool,
     notes: Notes,
 }
 
-/// Lines that are not one whole entry each.
+/// Lines that do not hold exactly one whole entry.
 #[derive(Default)]
 struct Broken {
     /// The first of them, counted from 1.
     first: usize,
     count: usize,
-    /// Bytes of theirs that no entry was read from.
+    /// Bytes in them from which no entry was read.
     lost: usize,
 }
 
@@ -56,7 +55,7 @@ impl<'a> Lines<'a> {
     /// Starts at the first line.
     ///
     /// # Errors
-    /// When there is nothing but white space.
+    /// If there is only white space.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, ReadError> {
         let at = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         if is_blank(&bytes[at..]) {
@@ -75,18 +74,18 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// The next entry, or `None` at the end. A line that is no entry is passed over and counted; of one that holds several, or
-    /// the beginning of one before a whole one, each whole entry is read.
+    /// Returns the next entry, or `None` at the end. A line that is not an entry is skipped and counted; from a line
+    /// that holds several entries, or a fragment followed by a whole one, each whole entry is read.
     ///
     /// # Errors
-    /// When no line at all is an entry, the error says what is wrong with the first.
+    /// If no line is an entry, the error of the first line.
     pub(crate) fn next(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             if let Some(entry) = self.waiting.pop() {
                 return Ok(Some(self.given(entry)));
             }
             if self.at >= self.bytes.len() {
-                // Of a file without one entry, what is wrong with its first line says most.
+                // For a file without any entry, the error of its first line is the most useful.
                 return self.problem.take().map_or(Ok(None), Err);
             }
             let start = self.at;
@@ -149,7 +148,7 @@ impl<'a> Lines<'a> {
         self.waiting.pop()
     }
 
-    /// Counts a line of so many bytes that is not one entry. What of it was lost may have been said.
+    /// Counts a line of `bytes` bytes that is not exactly one entry. The lost part may have had content.
     fn note_broken(&mut self, bytes: usize) {
         let read: usize = self.waiting.iter().map(|entry| entry.bytes).sum();
         let lost = bytes.saturating_sub(read);
@@ -161,7 +160,7 @@ impl<'a> Lines<'a> {
         self.broken.lost += lost;
     }
 
-    /// The whole entries within a line that is none.
+    /// Returns the whole entries within a malformed line.
     fn parts(&mut self, text: &str, breaks_off: bool) -> Vec<Entry> {
         let bytes = self.bytes;
         let beginnings = self.beginnings.get_or_insert_with(|| glued::beginnings(bytes));
@@ -170,22 +169,22 @@ impl<'a> Lines<'a> {
         parts.map(|(fields, bytes)| Entry { line, fields, bytes }).collect()
     }
 
-    /// Notes an entry of a kind that this version does not know; each kind is mentioned once.
+    /// Records an entry of a kind unknown to this version; each kind is reported once.
     pub(crate) fn note_unknown(&mut self, line: usize, kind: &str) {
         self.notes.unknown(line, kind);
     }
 
-    /// Notes an entry that should hold something that was said and does not.
+    /// Records an entry that should have content but has none that can be read.
     pub(crate) fn note_unread(&mut self, line: usize, kind: &str) {
         self.notes.unread(line, kind);
     }
 
-    /// Where what is odd about the entries is noted.
+    /// The notes from which the warnings about entries are made.
     pub(crate) fn notes(&mut self) -> &mut Notes {
         &mut self.notes
     }
 
-    /// What was odd in the lines read so far.
+    /// Returns the warnings about the lines read so far.
     pub(crate) fn into_warnings(mut self) -> Vec<Warning> {
         let Broken { first, count, lost } = self.broken;
         if count > 0 {
@@ -198,7 +197,7 @@ impl<'a> Lines<'a> {
 /// Reads a file that is one JSON object.
 ///
 /// # Errors
-/// When it is empty, breaks off, or is something else.
+/// If it is empty, truncated, or something else.
 pub(crate) fn whole(bytes: &[u8], expected: &'static str) -> Result<(Fields, Vec<Warning>), ReadError> {
     let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let bytes = trim_zeros(&bytes[start..]);
@@ -224,7 +223,7 @@ pub(crate) fn whole(bytes: &[u8], expected: &'static str) -> Result<(Fields, Vec
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A line without the zeros that a crash leaves where a program had not written yet.
+/// Strips the zero bytes that a crash leaves where a program had not written yet.
 pub(crate) fn trim_zeros(line: &[u8]) -> &[u8] {
     let is_said = |byte: &u8| *byte != 0;
     let first = line.iter().position(is_said).unwrap_or(line.len());
@@ -232,7 +231,7 @@ pub(crate) fn trim_zeros(line: &[u8]) -> &[u8] {
     &line[first..end]
 }
 
-/// White space, and the zeros that a crash leaves at the end of a file.
+/// Returns whether there is only white space and zero bytes, as a crash leaves them at the end of a file.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0)
 }
@@ -260,13 +259,13 @@ fn broken_json(
     ReadError::Json {
         line,
         column: problem.column().max(1),
-        // The parser counts lines within what it was given, so its own figures mislead.
+        // The parser counts lines within its input, so its own line numbers are misleading.
         problem: String::from(text.rsplit_once(" at line ").map_or(text.as_str(), |(words, _)| words)),
         expected,
     }
 }
 
-/// What a JSON value is, for an error.
+/// Names the kind of a JSON value, for an error.
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,7 +1,8 @@
-//! Who made a reply, and what of it another model may be told.
+//! Records which model produced a reply, and removes what another model cannot use.
 //!
-//! A reply holds what only its own maker can check: signatures, encrypted thinking, fields that the vendor wants back. A
-//! conversation goes on with another model without them, and with the words and calls as they were.
+//! A reply holds data that only its own provider can verify: signatures, encrypted thinking, fields that the provider
+//! wants back. To continue the conversation with another model, these are dropped, and text and calls are kept
+//! unchanged.
 
 use crate::convert::said;
 use crate::extra::marked;
@@ -11,20 +12,20 @@ use codelet_context::message::{Extra, Message, Part, Role, Text, ToolCall};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// On a reply: the form that it came in and the model that made it, with a space between.
+/// On a reply: its format and the model that produced it, separated by a space.
 const MAKER: &str = "codelet.maker";
 
-/// The model that made a reply, and the form that the reply came in.
+/// The model that produced a reply, and the reply's format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Maker {
-    /// The form.
+    /// The format.
     pub form: Format,
     /// The model, as `vendor/model`.
     pub model: String,
 }
 
 impl Maker {
-    /// Who made this reply; `None` where nobody noted it.
+    /// Returns the producer of this reply; `None` if it was not recorded.
     fn of(reply: &Message) -> Option<Maker> {
         let (form, model) = reply.extra.get(MAKER)?.as_str()?.split_once(' ')?;
         Some(Maker {
@@ -33,14 +34,14 @@ impl Maker {
         })
     }
 
-    /// Notes that this model made a reply. The note is never written out.
+    /// Records that this model produced a reply. The note is never written out.
     pub fn sign(&self, reply: &mut Message) {
         let extra = std::mem::take(&mut reply.extra);
         reply.extra = marked(extra, MAKER, format!("{} {}", self.form, self.model));
     }
 }
 
-/// Makes the messages of a conversation, one after the other, fit for a model that did not make all of them.
+/// Adapts the messages of a conversation, in order, for a model that did not produce all of them.
 pub struct Retelling<F> {
     is_own: F,
     /// New ids of calls by their old ones.
@@ -48,7 +49,7 @@ pub struct Retelling<F> {
 }
 
 impl<F: Fn(&Maker) -> bool> Retelling<F> {
-    /// `is_own` says whose replies stay as they are; so do those of unknown make.
+    /// `is_own` returns whether replies of a model stay unchanged; so do those of unknown origin.
     pub fn new(is_own: F) -> Self {
         Retelling {
             is_own,
@@ -56,7 +57,7 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
         }
     }
 
-    /// The next message as it may be sent; `None` where nothing is left of it.
+    /// Returns the next message as it may be sent; `None` if nothing is left of it.
     pub fn message(&mut self, mut message: Message) -> Option<Message> {
         if message.role == Role::Assistant {
             let is_own = Maker::of(&message).is_none_or(|maker| (self.is_own)(&maker));
@@ -85,12 +86,12 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
                         words(&mut parts, Text::new(text, Default::default()));
                     }
                 }
-                // Thinking is its maker's own, and no vendor lets a model speak in pictures or answer calls.
+                // Only its producer can use thinking, and no provider accepts images or results in a reply.
                 Part::Text(_) | Part::Thinking(_) | Part::Image(_) | Part::ToolResult(_) => {}
             }
         }
         let texts = parts.iter().filter(|part| matches!(part, Part::Text(_))).count();
-        // Servers that imitate a vendor may know nothing but a plain string.
+        // Compatible servers may support nothing but a plain string.
         let bare = texts == 1;
         (!parts.is_empty()).then(|| Message {
             bare,
@@ -116,7 +117,7 @@ impl<F: Fn(&Maker) -> bool> Retelling<F> {
     }
 }
 
-/// Adds words; those that directly follow others become one text with them, as not every vendor takes several.
+/// Adds text; adjacent texts are joined, as not every provider accepts several.
 fn words(parts: &mut Vec<Part>, text: Text) {
     if let Some(Part::Text(last)) = parts.last_mut()
         && last.origin == text.origin

@@ -1,12 +1,12 @@
-//! Marks for Anthropic's cache in items of a request, put there by their bytes: all else of an item stays as it came.
+//! Sets cache control marks for Anthropic in the JSON of request items: all other bytes of an item stay unchanged.
 
 use crate::skim::Skim;
 
-/// The field that is a mark.
+/// The name of the field.
 const MARK: &str = "cache_control";
 
-/// The item with its last block marked; `mark` is the JSON of the mark. A content that is one string becomes the block that it stands
-/// for. None where the vendor takes no mark there (thinking, an empty text) or one is there already.
+/// Returns the item with its last block marked; `mark` is the JSON of the mark. A string content becomes the equivalent
+/// text block. `None` if the provider accepts no mark there (thinking, an empty text) or one is already there.
 pub fn mark_last_block(item: &[u8], mark: &str) -> Option<Vec<u8>> {
     let content = Skim::new(item).get("content")?;
     if let Some(text) = content.string() {

@@ -1,5 +1,5 @@
-//! Trajectories of mini-swe-agent: a chat in which each reply holds one command, as a fenced block or as a tool call, and
-//! the next message what came of it.
+//! Trajectories of mini-swe-agent: a chat in which each reply holds one command, as a fenced block or as a tool call,
+//! and the next message is its result.
 
 use crate::gather::{self, Gather};
 use crate::lines;
@@ -9,7 +9,6 @@ use crate::{Document, Format, ReadError};
 use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 
-/// Reads a trajectory.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with messages")?;
     let messages = trajectory::messages(&mut file, "messages")?;
@@ -26,23 +25,23 @@ struct Chat {
     last: Last,
 }
 
-/// What the last message was, which decides what a message in the user's role means.
+/// The last message, which determines the meaning of a message in the user role.
 #[derive(Default)]
 enum Last {
     #[default]
     Other,
-    /// A reply with one command, under this call id, which awaits its outcome.
+    /// A reply with one command, under this call id, that has no result yet.
     Command(String),
-    /// A reply from which the harness can take no command.
+    /// A reply without a command that the harness can run.
     NoCommand,
-    /// A reply whose calls are answered by messages of their own.
+    /// A reply whose calls have their results in separate messages.
     Calls,
 }
 
 impl Chat {
     fn message(&mut self, index: usize, mut message: Fields) {
         let role = take::string(&mut message, "role").unwrap_or_default();
-        // Some versions record the vendor's items in place of messages.
+        // Some versions record the provider's items instead of messages.
         if take::str(&message, "type") == "function_call_output" {
             return self.answer(&mut message, "call_id", "output");
         }
@@ -53,7 +52,7 @@ impl Chat {
             }
             "assistant" => self.reply(index, message),
             "tool" => self.answer(&mut message, "tool_call_id", "content"),
-            // How the run ended; the model never saw it.
+            // The outcome of the run; the model never saw it.
             "exit" => {}
             "" if take::str(&message, "object") == "response" => self.items(message),
             "system" | "developer" => {
@@ -120,7 +119,7 @@ impl Chat {
         self.last = Last::Other;
     }
 
-    /// A reply as the list of items that the vendor sent.
+    /// Reads a reply that is the provider's list of items.
     fn items(&mut self, mut message: Fields) {
         let mut parts = Vec::new();
         for mut item in take::objects(&mut message, "output") {
@@ -151,8 +150,8 @@ impl Chat {
     }
 }
 
-/// The one command of a reply, with what stands before and after its block. Two blocks or none are no command: the harness
-/// runs neither.
+/// Returns the only command of a reply, with the text before and after its block. The harness runs nothing if there are
+/// two blocks or none.
 fn command(content: &str) -> Option<(&str, &str, &str)> {
     ["```bash", "```mswea_bash_command"].iter().find_map(|fence| {
         let (before, inside, after) = fenced(content, fence)?;
@@ -160,7 +159,7 @@ fn command(content: &str) -> Option<(&str, &str, &str)> {
     })
 }
 
-/// The first block between a line that ends with the fence and a line that begins with three backticks.
+/// Returns the first block between a line that ends with the fence and a line that begins with three backticks.
 fn fenced<'a>(content: &'a str, fence: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let mut from = 0;
     while let Some(length) = content[from..].find('\n') {
@@ -168,7 +167,7 @@ fn fenced<'a>(content: &'a str, fence: &str) -> Option<(&'a str, &'a str, &'a st
         if line.ends_with(fence) {
             let start = from + line.len() - fence.len();
             let inside = from + length;
-            // The newline before the closing fence may be the one after the opening one.
+            // The newline before the closing fence may be the one after the opening fence.
             let end = inside + content[inside..].find("\n```")?;
             let after = &content[end + "\n```".len()..];
             return Some((
@@ -182,7 +181,7 @@ fn fenced<'a>(content: &'a str, fence: &str) -> Option<(&'a str, &'a str, &'a st
     None
 }
 
-/// Whether a command succeeded: its return code, as a field or in the envelope that the output begins with.
+/// Returns whether a command succeeded: from its return code, in a field or in the envelope at the start of the output.
 fn status(message: &Fields) -> Option<bool> {
     let field = message
         .get("extra")
@@ -197,7 +196,7 @@ fn status(message: &Fields) -> Option<bool> {
         _ => return None,
     };
     if text.starts_with("The last command <command>") {
-        // The words in which the harness reports that it killed a command that ran too long.
+        // The phrase with which the harness reports that it killed a command after a timeout.
         return Some(false);
     }
     let (code, _) = text.strip_prefix("<returncode>")?.split_once("</returncode>")?;

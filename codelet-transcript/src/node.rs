@@ -1,4 +1,4 @@
-//! JSON on its way out: a tree that borrows the texts of a conversation, so that writing does not copy them twice.
+//! JSON output: a tree that borrows the texts of a conversation, so that writing does not copy them twice.
 
 use crate::encoded::{Encoded, LEAST};
 use bytes::Bytes;
@@ -6,37 +6,33 @@ use codelet_context::body::Body;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Why writing cannot fail.
+/// The reason why writing cannot fail.
 const TAKES_ALL: &str = "a vector takes every byte, and every key is a string";
 
 /// A JSON value, mostly borrowed.
 #[derive(Clone, Debug)]
 pub(crate) enum Node<'a> {
-    /// A string.
     Text(Cow<'a, str>),
     /// A text of the conversation.
     Body(&'a Body),
-    /// A value that was kept as it came.
+    /// A kept value, unchanged.
     Json(&'a Value),
-    /// An object that was kept as it came.
+    /// A kept object, unchanged.
     Map(&'a Map<String, Value>),
-    /// A value made for the occasion.
+    /// A newly created value.
     Made(Value),
-    /// Text that is JSON already.
+    /// A text that is already JSON.
     Raw(&'a str),
-    /// A list.
     List(Vec<Node<'a>>),
-    /// An object, in the order in which it is to be written.
+    /// An object, in output order.
     Object(Vec<(&'a str, Node<'a>)>),
 }
 
 impl<'a> Node<'a> {
-    /// A borrowed string.
     pub(crate) fn str(text: &'a str) -> Self {
         Node::Text(Cow::Borrowed(text))
     }
 
-    /// The compact JSON text.
     pub(crate) fn to_json(&self) -> String {
         let mut out = Out {
             open: Vec::with_capacity(self.weight() + self.weight() / 8),
@@ -46,7 +42,7 @@ impl<'a> Node<'a> {
         String::from_utf8(out.open).expect("every piece written is UTF-8")
     }
 
-    /// The same in slices: each long text is one of its own, shared with what was written before.
+    /// Returns the JSON in slices: each long text has its own, shared with earlier output.
     pub(crate) fn to_slices(&self, encoded: &mut Encoded) -> Vec<Bytes> {
         encoded.begin();
         let mut out = Out {
@@ -91,7 +87,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// About how many bytes the JSON takes: enough to allocate once in most cases.
+    /// Estimates the length of the JSON in bytes, to allocate once in most cases.
     fn weight(&self) -> usize {
         match self {
             Node::Text(text) => text.len() + 2,
@@ -110,14 +106,14 @@ impl<'a> Node<'a> {
     }
 }
 
-/// What is written so far.
+/// The output so far.
 #[derive(Default)]
 struct Out<'a> {
-    /// The slices that are whole.
+    /// The finished slices.
     slices: Vec<Bytes>,
-    /// What comes behind them.
+    /// The bytes after them.
     open: Vec<u8>,
-    /// The texts that were encoded before; none where all is written as one.
+    /// The cache of encoded texts; `None` if all is written as one text.
     encoded: Option<&'a mut Encoded>,
 }
 
@@ -141,7 +137,7 @@ impl Out<'_> {
         }
     }
 
-    /// Ends the slice that is open.
+    /// Finishes the open slice.
     fn close(&mut self) {
         if !self.open.is_empty() {
             self.slices.push(Bytes::from(std::mem::take(&mut self.open)));
@@ -149,7 +145,7 @@ impl Out<'_> {
     }
 }
 
-/// A string as JSON. Histories are megabytes of plain text with few bytes to escape, so eight are looked at at a time.
+/// Writes a string as JSON. Histories are megabytes of text with few bytes to escape, so it scans eight at a time.
 fn quote(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let (mut from, mut at) = (0, 0);
@@ -174,7 +170,7 @@ fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// The high bit of each byte that is a control character, a quote or a backslash. Exact up to the lowest one found.
+/// Sets the high bit of each byte that is a control character, quote or backslash. Exact up to the lowest one found.
 fn to_escape(eight: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;

@@ -1,21 +1,19 @@
-//! What is odd about the entries of a recording, and how much of what they say was understood.
+//! Collects anomalies in the entries of a recording, and the share of the content that was understood.
 
 use crate::Warning;
 use crate::lines::Entry;
 use crate::share::{self, Share};
 
-/// What a reader notes of the entries that it is given.
 #[derive(Default)]
 pub(crate) struct Notes {
     share: Share,
-    /// The bytes of the newest entry, until they are counted as missed, and whether it says anything.
+    /// The bytes of the newest entry, until they are counted as missed, and whether it has content.
     newest: usize,
     speaks: bool,
     warnings: Vec<Warning>,
 }
 
 impl Notes {
-    /// Behind these warnings.
     pub(crate) fn new(warnings: Vec<Warning>) -> Self {
         Notes {
             warnings,
@@ -23,7 +21,7 @@ impl Notes {
         }
     }
 
-    /// Notes that this entry is looked at now.
+    /// Records the entry that is being read.
     pub(crate) fn given(&mut self, entry: &Entry) {
         self.newest = entry.bytes;
         self.speaks = share::speaks(&entry.fields);
@@ -32,15 +30,15 @@ impl Notes {
         }
     }
 
-    /// Notes an entry of a kind that this version does not know.
+    /// Records an entry of a kind unknown to this version.
     pub(crate) fn unknown(&mut self, line: usize, kind: &str) {
         self.missed();
         note_unknown(&mut self.warnings, line, kind);
     }
 
-    /// Notes an entry that should hold something that was said and does not.
+    /// Records an entry that should have content but has none that can be read.
     pub(crate) fn unread(&mut self, line: usize, kind: &str) {
-        // It should say something, whatever its fields are called.
+        // It should have content, whatever its fields are called.
         if !self.speaks {
             self.share.all += self.newest;
         }
@@ -56,13 +54,13 @@ impl Notes {
         self.warnings.push(Warning::UnreadEntry { line, kind, count: 1 });
     }
 
-    /// Notes so many bytes of which no entry could be made. They may have said something.
+    /// Records bytes that could not be read as an entry. They may have had content.
     pub(crate) fn lost(&mut self, bytes: usize) {
         self.share.all += bytes;
         self.share.missed += bytes;
     }
 
-    /// Tells of something else that is odd, unless something like it was told before.
+    /// Adds another warning, unless there is one of its kind.
     pub(crate) fn warn_once(&mut self, warning: Warning) {
         let is_like_it = |told: &Warning| std::mem::discriminant(told) == std::mem::discriminant(&warning);
         if !self.warnings.iter().any(is_like_it) {
@@ -70,23 +68,22 @@ impl Notes {
         }
     }
 
-    /// What the newest entry says was not understood.
+    /// Counts the newest entry's content as not understood.
     fn missed(&mut self) {
         if self.speaks {
             self.share.missed += std::mem::take(&mut self.newest);
         }
     }
 
-    /// All that was odd.
     pub(crate) fn into_warnings(mut self) -> Vec<Warning> {
         self.warnings.extend(self.share.warning());
         self.warnings
     }
 }
 
-/// Notes something of a kind that this version does not know; each kind is mentioned once.
+/// Records something of a kind unknown to this version; each kind is reported once.
 pub(crate) fn note_unknown(warnings: &mut Vec<Warning>, line: usize, kind: &str) {
-    // A hostile file may call everything something else; nobody reads more than a few such warnings.
+    // A malicious file may give each entry a different kind; nobody reads more than a few such warnings.
     const MOST: usize = 100;
     let kind = shortened(kind);
     let is_it = |told: &Warning| matches!(told, Warning::UnknownEntry { kind: other, .. } if other == kind);
@@ -96,7 +93,7 @@ pub(crate) fn note_unknown(warnings: &mut Vec<Warning>, line: usize, kind: &str)
     }
 }
 
-/// As much of a kind as is told.
+/// Returns the part of a kind that is shown.
 fn shortened(kind: &str) -> &str {
     const LONGEST: usize = 80;
     kind.char_indices().nth(LONGEST).map_or(kind, |(end, _)| &kind[..end])

@@ -1,8 +1,8 @@
-//! Answers of tools that are wholly one JSON object: `{"ok": true, "content": "…"}`.
+//! Tool results that are one JSON object: `{"ok": true, "content": "…"}`.
 //!
-//! As text that is one line, in which nothing can be found, quoted or cut. Its texts become texts of the answer, as those
-//! of an object that a Gemini function answers with; what stands around them is kept as it came and put around them again,
-//! to the byte. An object of which that cannot be promised stays the text that it is.
+//! As text, such an object is one line, in which nothing can be found, quoted or cut. So its text fields become texts
+//! of the result, as for the response object of a Gemini function; the JSON around them is kept and written back around
+//! them, byte for byte. An object that cannot be restored exactly stays plain text.
 
 use crate::extra::{kept, marked};
 use crate::gemini::answer;
@@ -14,21 +14,19 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// On an answer: what stands before, between and behind its texts in the object, and whether these escape everything beyond
-/// ASCII.
+/// On a result: the JSON before, between and after its texts, and whether they escape all non-ASCII characters.
 const FRAME: &str = "codelet.frame";
 
-/// What stands around the texts at most, in bytes. It stays with an answer whose texts are cut, so it has to be small.
+/// The maximum length of the JSON around the texts, in bytes. It stays with a result whose texts are cut.
 const LONGEST_FRAME: usize = 600;
 
-/// The object that an answer is, if it is one.
+/// Returns the object that a result consists of, if it does.
 pub(crate) fn of(result: &ToolResult) -> Option<Map<String, Value>> {
     let raw = only_text(result)?;
     let is_one = raw.trim().starts_with('{') && raw.trim().ends_with('}');
     is_one.then(|| fields(raw))?
 }
 
-/// The object that a text is, if it is one.
 pub(crate) fn fields(text: &str) -> Option<Map<String, Value>> {
     match source::embedded(text)? {
         Value::Object(fields) => Some(fields),
@@ -36,7 +34,7 @@ pub(crate) fn fields(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// The text that an answer is nothing but.
+/// Returns the only text of a result, if it has no other content.
 fn only_text(result: &ToolResult) -> Option<&str> {
     match result.output.as_slice() {
         [Part::Text(text)] if result.error.is_none() && text.origin == Origin::Own && kept(&text.extra).is_none() => {
@@ -46,8 +44,7 @@ fn only_text(result: &ToolResult) -> Option<&str> {
     }
 }
 
-/// Makes texts of the texts of an object that an answer is. Only one with a text of several lines is worth it, or one that
-/// tells of a program.
+/// Splits the object of a result into its texts, if it has a multi-line text or is the result of a program.
 pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, is_program: bool) {
     let Some((frame, names)) = only_text(result).and_then(|raw| frame(raw, object)) else {
         return;
@@ -67,13 +64,13 @@ pub(crate) fn take_apart(result: &mut ToolResult, object: &Map<String, Value>, i
     result.extra = marked(std::mem::take(&mut result.extra), FRAME, frame);
 }
 
-/// What stands around the texts of an object, and the names of the fields that they are, in order.
+/// Returns the JSON around the texts of an object, and the names of their fields, in order.
 fn frame(raw: &str, object: &Map<String, Value>) -> Option<(Value, Vec<String>)> {
     let fields = Skim::new(raw.as_bytes()).members();
     let literals = fields.filter_map(|(name, value)| Some((name, object.get(name)?.as_str()?, value.string()?)));
     let taken: Vec<(&str, &str, &str)> = literals.filter(|(name, text, _)| answer::is_text(name, text)).collect();
     let mut seen = HashSet::new();
-    // Of two fields of one name only one is read.
+    // Of duplicate fields, only one is read.
     if taken.is_empty() || !taken.iter().all(|(name, ..)| seen.insert(*name)) {
         return None;
     }
@@ -95,7 +92,7 @@ fn frame(raw: &str, object: &Map<String, Value>) -> Option<(Value, Vec<String>)>
     (bytes <= LONGEST_FRAME).then(|| (json!({"escapes": escapes, "pieces": pieces, "names": names}), names))
 }
 
-/// A text as it stands in a JSON string, with everything beyond ASCII as it is or, as Python writes it, escaped.
+/// Escapes a text for a JSON string, with non-ASCII characters unchanged or, as Python writes them, escaped.
 fn escaped(text: &str, escapes: bool) -> String {
     let quoted = Value::from(text).to_string();
     let plain = &quoted[1..quoted.len() - 1];
@@ -114,8 +111,8 @@ fn escaped(text: &str, escapes: bool) -> String {
     out
 }
 
-/// The whole object of an answer that was taken apart, with what became of its texts; `None` where it was not, or its
-/// texts are not what they were (a marker stands for all of them).
+/// Returns the whole object of a split result, with the current state of its texts; `None` if it was not split, or its
+/// texts no longer match its fields (such as when a marker replaced all of them).
 pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     let frame = result.extra.get(FRAME)?;
     let escapes = frame.get("escapes")?.as_bool()?;
@@ -126,7 +123,7 @@ pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     if says_more || !result.output.iter().all(is_field) {
         return None;
     }
-    // What is no text of its own stands in the frame.
+    // Fields that are not separate texts are part of the frame.
     let mut texts = result.texts().filter(|text| !answer::is_others(text));
     let mut out = String::from(pieces.next()?);
     for name in names {
@@ -137,12 +134,12 @@ pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     texts.next().is_none().then_some(out)
 }
 
-/// Whether an answer was taken apart.
+/// Returns whether a result was split.
 pub(crate) fn is_apart(result: &ToolResult) -> bool {
     result.extra.get(FRAME).is_some()
 }
 
-/// The answer as a form writes it that has a plain string for it, or a list of blocks of this type.
+/// Returns the result for a format that writes it as a plain string, or as a list of blocks of this type.
 pub(crate) fn node<'a>(result: &ToolResult, block: &'static str) -> Option<Node<'a>> {
     let whole: Node = whole(result)?.into();
     Some(match result.bare {

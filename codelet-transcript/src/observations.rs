@@ -1,6 +1,6 @@
-//! Observations: some agents speak with their tools in text. The model's action stands in its reply, and the next message in the
-//! user's role is what came of it. One message proves nothing, since people paste outputs too. Several that open as agents are
-//! known to do count, where half of all that follows an action is such.
+//! Observations: some agents use tools through plain text. The model's action is in its reply, and the next message in
+//! the user role is the result. One message proves nothing, since people paste outputs too. Messages that open with an
+//! agent's known phrase count if there are several, and they make up half of all messages that follow an action.
 
 use crate::actions::{action, asks_and_prints_nothing};
 use crate::told::{inject, is_action, own_texts};
@@ -8,38 +8,39 @@ use codelet_context::message::{ActionKind, Message, Origin, Part, Role};
 use serde_json::Map;
 use std::collections::HashMap;
 
-/// Messages of one opening before it counts, and the share of all that follows an action.
+/// The minimum number of messages with the same opening, and their minimum share of the messages that follow an action.
 const MANY: usize = 3;
 const SHARE: f64 = 0.5;
-/// Openings of outputs: tags around the whole text, …
+/// Openings of outputs: tags around the whole text.
 #[rustfmt::skip]
 const TAGS: &[&str] = &[
     "returncode", "output", "observation", "tool_response", "tool_result", "tool_output", "function_results",
     "function_response", "command_output",
 ];
-/// … words before a colon, …
+/// Openings of outputs: labels before a colon.
 #[rustfmt::skip]
 const LABELS: &[&str] = &[
     "observation", "tool result", "tool output", "tool response", "command output", "execution result", "execution output",
 ];
-/// … and whole beginnings, with what else the text has, of Aider, AutoGen and mini-swe-agent.
+/// Openings of outputs of Aider, AutoGen and mini-swe-agent: a beginning, and another phrase in the text.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("I ran this command:\n", "\nAnd got this output:\n"),
     ("exitcode: ", "\nCode output:"),
     ("The last command <command>", ""),
 ];
-/// What begins and ends an opening that names its tool: of Cline and its like, `[read_file for 'src/a.rs'] Result:`, and of OpenHands.
+/// The beginning and end of openings that name the tool: of Cline and its forks, `[read_file for 'src/a.rs'] Result:`,
+/// and of OpenHands.
 const NAMING: &[(&str, &str)] = &[("[", "] Result:"), ("EXECUTION RESULT of [", "]:")];
-/// The opening of an action that could not be done: a line of its own.
+/// The opening of a failed action: a line by itself.
 const ERROR: &str = "error";
-/// What a marker has in it that this engine has left in the place of an output.
+/// The phrase that identifies a marker that this engine left in place of an output.
 const MARKER: &str = " \u{b7} recall ";
-/// Within an observation: what the user says to it.
+/// Tags of the user's words within an observation.
 const ANSWERS: [&str; 3] = ["<feedback>", "<answer>", "<user_message>"];
-/// How a harness begins to say that the user has said something.
+/// The beginning of a harness's sentence about what the user said.
 const SAYS: &str = "The user ";
 
-/// Marks what came of actions. Returns where it stands behind an action in words.
+/// Marks the results of actions. Returns the indices of those that follow an action in text.
 pub(crate) fn mark(messages: &mut [Message]) -> Vec<usize> {
     let mut acted = 0;
     let mut found: Vec<(usize, Opening, bool)> = Vec::new();
@@ -55,7 +56,7 @@ pub(crate) fn mark(messages: &mut [Message]) -> Vec<usize> {
             Part::Text(text) if text.origin == Origin::Own => Opening::of(text.body.as_str()),
             _ => None,
         });
-        // Aider runs what stands nowhere as an action.
+        // Aider also runs commands that are not marked as an action.
         let opening = own.filter(|opening| is_behind_action || is_reply && opening.kind == BEGINNINGS[0].0);
         found.extend(opening.map(|opening| (at, opening, is_behind_action)));
     }
@@ -81,14 +82,14 @@ pub(crate) fn mark(messages: &mut [Message]) -> Vec<usize> {
     observed
 }
 
-/// Marks what the harness says first in a message that opens so. What stands behind it is somebody's else.
+/// Marks the harness's text at the start of a message with this opening. The rest was not written by the harness.
 fn mark_one(message: &mut Message, kind: &str) {
     let mut before: Option<Opening> = None;
     for text in own_texts(message) {
         let own = Opening::of(text.body.as_str()).filter(|opening| opening.kind == kind);
         let opening = match (own, before.take()) {
             (Some(own), _) => own,
-            // Some say in a text of its own what follows.
+            // Some announce the output in a separate text.
             (None, Some(before)) if before.is_bare => Opening {
                 is_bare: false,
                 head: 0,
@@ -103,13 +104,13 @@ fn mark_one(message: &mut Message, kind: &str) {
     }
 }
 
-/// How a message begins that may be an observation.
+/// The beginning of a message that may be an observation.
 pub(crate) struct Opening {
-    /// The row of the tables.
+    /// The entry in the tables.
     kind: &'static str,
-    /// Nothing stands behind it in its text.
+    /// The text consists of the opening alone.
     pub is_bare: bool,
-    /// Bytes of the text that say only what follows.
+    /// The length of the opening in bytes, if it only announces the output.
     pub head: usize,
     /// The tool that it names.
     pub tool: Option<String>,
@@ -143,7 +144,7 @@ impl Opening {
         for (begin, end) in NAMING {
             let Some(rest) = text.strip_prefix(begin) else { continue };
             let tool = rest.find(|c: char| !(c.is_ascii_lowercase() || c == '_'))?;
-            // What is named may have several lines.
+            // The argument may have several lines.
             let at = rest.find(end)?;
             let is_named = tool > 0 && (at == tool || rest[tool..].starts_with(" for "));
             return is_named.then(|| behind(begin, begin.len() + at + end.len(), Some(rest[..tool].to_owned())));
@@ -151,7 +152,7 @@ impl Opening {
         if let Some(rest) = text.strip_prefix('<') {
             let name = rest.split(['>', ' ']).next()?;
             let tag = TAGS.iter().find(|tag| **tag == name)?;
-            // All of it stands in tags: people write something beside what they paste.
+            // The tags enclose the whole text: people write something next to what they paste.
             let last = text.trim_end().rsplit("</").next()?.strip_suffix('>')?;
             let is_tag = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
             return is_tag.then(|| plain(tag));
@@ -167,8 +168,8 @@ impl Opening {
             .map(|known| behind(known, label.len() + 1, None))
     }
 
-    /// Whether what is said behind it holds words of the user's: what a tool has answered that asks, or what the harness says at
-    /// the very beginning of the answer to a change. The text of a file, a program or a server can say anything.
+    /// Returns whether the observation holds words of the user: the answer of a tool that asks, or a harness's
+    /// statement at the very start of an edit's result. The text of a file, a program or a server could claim anything.
     fn lets_the_user_speak(&self, text: &str) -> bool {
         let said = text.get(self.head..).unwrap_or_default();
         let (Some(at), Some(tool)) = (ANSWERS.iter().filter_map(|tag| said.find(tag)).min(), &self.tool) else {
@@ -179,7 +180,8 @@ impl Opening {
     }
 }
 
-/// Whether a text is nothing but a marker of this engine's, such as `[bash output, 1,365 bytes, same as a newer one · recall h45yz2]`.
+/// Returns whether a text is only a marker of this engine, such as `[bash output, 1,365 bytes, same as a newer one ·
+/// recall h45yz2]`.
 fn is_marker(text: &str) -> bool {
     let inside = text
         .trim_end()

@@ -13,10 +13,10 @@ use crate::{actions, arguments, attachment, objects};
 use codelet_context::message::{Extra, Image, Message, Opaque, Parameters, Part, Role, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
-/// The names under which servers return thinking in the open.
+/// The fields in which servers return unencrypted thinking.
 const THINKING: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// Reads a request, or a bare list of messages. The answers to one reply's calls become one message.
+/// Reads a request, or a bare list of messages. The results of one reply's calls become one message.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     request::read(bytes, Format::Openai, "messages", |request| {
         let list = request
@@ -26,7 +26,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
 }
 
-/// Reads items of the list; `first` of them stand before these. With each message's number by item.
+/// Reads list items; `first` items precede them. Returns the messages, and for each item the index of its message.
 pub(crate) fn items(list: Vec<Value>, first: usize) -> Result<(Vec<Message>, Vec<usize>), Misfit> {
     let mut reader = Reader {
         messages: Vec::with_capacity(list.len()),
@@ -43,7 +43,7 @@ pub(crate) fn items(list: Vec<Value>, first: usize) -> Result<(Vec<Message>, Vec
 
 struct Reader {
     messages: Vec<Message>,
-    /// Calls without an id so far (`function_call`, which came before `tool_calls`).
+    /// The number of calls without an id so far (`function_call`, the predecessor of `tool_calls`).
     legacy: usize,
     after_result: bool,
 }
@@ -62,7 +62,7 @@ impl Reader {
                 return Err(Misfit::new(at("role"), fields.0.get("role"), expected));
             }
         };
-        // Other formats tell by the kept name of the role that a system message stands among the others; here all do.
+        // In other formats, the kept role name marks an inline system message; here all system messages are inline.
         if fields.peek("role") != Some("developer") {
             fields.string("role");
         }
@@ -156,7 +156,7 @@ fn thinking(fields: &mut Fields) -> Option<Part> {
     }))
 }
 
-/// On a text: it is the message's refusal, which stands beside its content.
+/// On a text: it is the message's refusal, which is stored next to its content.
 const REFUSAL: &str = "codelet.refusal";
 
 fn refusal(fields: &mut Fields) -> Option<Part> {
@@ -165,7 +165,7 @@ fn refusal(fields: &mut Fields) -> Option<Part> {
     Some(Part::Text(text_with(words, marked(Default::default(), REFUSAL, true))))
 }
 
-/// A spoken answer, which stands beside the content: a block that is its field.
+/// Takes out a spoken reply, which is stored next to the content: a block that holds the field.
 fn sound(fields: &mut Fields) -> Option<Part> {
     let audio = fields.object(AUDIO)?;
     let block = Map::from_iter([(AUDIO.to_owned(), Value::Object(audio))]);
@@ -174,13 +174,13 @@ fn sound(fields: &mut Fields) -> Option<Part> {
 
 const AUDIO: &str = "audio";
 
-/// The spoken answer that a block is; one among the parts of a content has a type.
+/// Returns the spoken reply of a block; an audio block among the content parts has a type.
 fn spoken(opaque: &Opaque) -> Option<&Value> {
     let is_field = &*opaque.kind == AUDIO && opaque.value.get("type").is_none();
     opaque.value.get(AUDIO).filter(|_| is_field)
 }
 
-/// What was said. `null`, no content and an empty list leave their note in the message.
+/// Reads the content. `null`, a missing content and an empty list leave a note in the message.
 fn content(fields: &mut Fields, place: Vec<Step>) -> Result<(Vec<Part>, bool), Misfit> {
     if let Some(text) = fields.string("content") {
         let parts = if text.is_empty() {
@@ -232,7 +232,7 @@ fn part(value: Value) -> Part {
     }
 }
 
-/// The picture at an address, which may be the picture itself.
+/// Returns an image from its URL, which may be a data URL.
 pub(crate) fn picture(url: String, extra: Extra) -> Part {
     let (media_type, data, is_url) = split_data_url(url);
     Part::Image(Image {
@@ -243,7 +243,6 @@ pub(crate) fn picture(url: String, extra: Extra) -> Part {
     })
 }
 
-/// A picture's address as media type and data, when the address is the picture itself.
 fn split_data_url(url: String) -> (String, String, bool) {
     let split = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match split {
@@ -252,7 +251,7 @@ fn split_data_url(url: String) -> (String, String, bool) {
     }
 }
 
-/// A picture as one address.
+/// Returns an image as one URL.
 pub(crate) fn data_url(image: &Image) -> Node<'_> {
     if image.is_url {
         Node::Body(&image.data)
@@ -268,7 +267,7 @@ fn is_list_of_calls(value: &Value) -> bool {
         .is_some_and(|calls| !calls.is_empty() && calls.iter().all(is_call))
 }
 
-/// The field that says what is called: `function`, or `custom` for a tool that takes free text.
+/// Returns the field that describes the call: `function`, or `custom` for a tool with plain text input.
 fn kind_of(call: &Value) -> Option<&'static str> {
     ["function", "custom"].into_iter().find(|kind| {
         let named = call.get(kind).and_then(|inner| inner.get("name"));
@@ -306,7 +305,6 @@ fn call(value: Value) -> Option<Part> {
     }))
 }
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let messages = document.messages.iter().flat_map(message_items).collect();
     request::write(
@@ -317,7 +315,7 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
     )
 }
 
-/// The items of a message: answers of tools are one each.
+/// Returns the items of a message: one for each tool result.
 pub(crate) fn message_items(message: &Message) -> Vec<Node<'_>> {
     if message.role != Role::User {
         return vec![message_node(message, message.parts.iter().collect())];
@@ -379,7 +377,7 @@ fn message_node<'a>(message: &'a Message, parts: Vec<&'a Part>) -> Node<'a> {
         fields.push((name, thinking));
         fields.push(("refusal", refusal));
         fields.push((AUDIO, audio));
-        // A list that is no list of calls (an empty one) was not taken.
+        // A value that is not a list of calls (such as an empty list) was not taken.
         let odd = kept
             .and_then(|kept| kept.field("tool_calls"))
             .filter(|odd| !odd.is_null());
@@ -432,7 +430,7 @@ fn part_node(part: &Part) -> Node<'_> {
             )
         }
         Part::Opaque(opaque) => Node::Json(&opaque.value),
-        // Calls, answers and thinking have their own places.
+        // Calls, results and thinking have separate fields.
         Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => Node::Object(vec![]),
     }
 }
@@ -453,7 +451,7 @@ fn call_node(call: &ToolCall) -> Node<'_> {
         ("name", Some(Node::str(&call.tool))),
         ("arguments", arguments::write(function, "arguments", &call.parameters)),
     ];
-    // Some servers leave the type out; it is written where it was.
+    // Some servers omit the type; it is written if it was read.
     fields.push(("type", was_taken(kept, "type").then(|| Node::str("function"))));
     fields.push(("function", Some(weave(function, inner))));
     weave(kept, fields)

@@ -1,4 +1,4 @@
-//! Exported sessions of OpenCode: messages made of parts, a tool's call and its answer being one part.
+//! Exported sessions of OpenCode: messages made of parts, in which a tool call and its result are one part.
 
 use crate::actions::is_own;
 use crate::attachment;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Reads an exported session, with what its steps were billed.
+/// Reads an exported session, with the usage of its steps.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let expected = "an exported session: an object with info and messages";
     let (mut file, warnings) = lines::whole(bytes, expected)?;
@@ -57,7 +57,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
 struct Session {
     gather: Gather,
     requests: Requests,
-    /// Where the user went back to, if so: what begins there is no longer sent.
+    /// The point that the user went back to, if any: from there on, nothing is sent any more.
     until_message: Option<String>,
     until_part: Option<String>,
     warnings: Vec<Warning>,
@@ -65,14 +65,14 @@ struct Session {
     share: Share,
 }
 
-/// What one request has led to.
+/// The outcome of one request.
 #[derive(Default)]
 struct Step {
     said: Vec<Part>,
     results: Vec<ToolResult>,
-    /// When its message was begun.
+    /// The start time of its message.
     time: Option<u64>,
-    /// When the last of its tools was done.
+    /// The time at which the last of its tools finished.
     ended: Option<u64>,
     model: Option<Arc<str>>,
 }
@@ -82,7 +82,7 @@ fn millisecond(times: Option<&Value>, name: &str) -> Option<u64> {
 }
 
 impl Session {
-    /// Takes in a message; says whether the conversation ends with it.
+    /// Adds a message; returns whether the conversation ends with it.
     fn message(&mut self, mut message: Fields) -> bool {
         let mut info = take::object(&mut message, "info").unwrap_or_default();
         let is_last = self.until_message.as_deref() == Some(take::str(&info, "id"));
@@ -100,7 +100,7 @@ impl Session {
         let time = millisecond(info.get("time"), "created");
         match take::str(&info, "role") {
             "assistant" => {
-                // The answer to a compaction is the summary.
+                // The reply to a compaction is the summary.
                 let summary = take::flag(&info, "summary");
                 let origin = if summary { Origin::Summary } else { Origin::Own };
                 let mut step = Step {
@@ -109,7 +109,7 @@ impl Session {
                     ..Step::default()
                 };
                 self.reply(parts, origin, &mut step);
-                // One without marks of its steps is one request.
+                // A message without step markers is one request.
                 let billed = info.get("tokens").and_then(opencode2::billed);
                 self.step(&mut step, billed);
             }
@@ -135,7 +135,7 @@ impl Session {
                 gather::text(origin, take::string(&mut part, "text")?)
             }
             "file" => file(part),
-            // What the model is asked in the place of these two.
+            // The prompt that the model gets in place of these two.
             "compaction" => Some(Part::text_from(Origin::Injected, "What did we do so far?")),
             "subtask" => gather::text(Origin::Injected, take::string(&mut part, "prompt")?),
             _ => {
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    /// A reply of one or several steps: a step ends where the answers of its tools are sent. The last one is left open.
+    /// Adds a reply of one or more steps: a step ends when the results of its tools are sent. The last one stays open.
     fn reply(&mut self, parts: Vec<Fields>, origin: Origin, step: &mut Step) {
         for mut part in parts {
             let kind = take::string(&mut part, "type").unwrap_or_default();
@@ -178,7 +178,7 @@ impl Session {
         }
     }
 
-    /// Ends a step, with what it was billed.
+    /// Ends a step, with its usage.
     fn step(&mut self, step: &mut Step, billed: Option<Billed>) {
         if !step.said.is_empty() {
             self.requests
@@ -188,7 +188,7 @@ impl Session {
         for result in step.results.drain(..) {
             self.gather.result(result);
         }
-        // The next one is asked for when the tools are done.
+        // The next request is sent when the tools have finished.
         self.requests.passed(step.ended.take());
     }
 
@@ -210,13 +210,14 @@ impl Session {
         self.share.missed += share::size(part);
         if self.unknown.len() < MOST && self.unknown.insert(kind.clone()) {
             let kind = kind.chars().take(80).collect();
-            // The parts of an exported session know no lines.
+            // The parts of an exported session have no line numbers.
             self.warnings.push(Warning::UnknownEntry { line: 1, kind });
         }
     }
 }
 
-/// Files come as data addresses; a text file's content, and what a folder holds, stand in a synthetic text beside it.
+/// Reads an attached file, given as a data URL; a text file's content, and a directory's listing, are in a separate
+/// synthetic text.
 fn file(mut part: Fields) -> Option<Part> {
     let media = take::str(&part, "mime").to_owned();
     match media.as_str() {
@@ -244,7 +245,7 @@ fn reasoning(mut part: Fields) -> Option<Part> {
     gather::thinking(words, None, None, None)
 }
 
-/// A call, and its answer unless the tool still runs.
+/// Returns a call, and its result unless the tool is still running.
 fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
     let id = take::string(&mut part, "callID").unwrap_or_default();
     let tool = take::string(&mut part, "tool").unwrap_or_default();
@@ -256,7 +257,7 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
             let output = take::string(&mut state, "output").and_then(|text| gather::text(Origin::Own, text));
             let mut output: Vec<Part> = output.into_iter().collect();
             output.extend(take::objects(&mut state, "attachments").filter_map(file));
-            // A program that ended with another status than 0 completed as a tool.
+            // If a program exits with a status other than 0, the tool still completes.
             let success = match state.get("metadata").and_then(|metadata| metadata.get("exit")) {
                 Some(status) => status.as_i64().map(|status| status == 0),
                 None => Some(true),
@@ -266,7 +267,7 @@ fn tool(mut part: Fields) -> (Part, Option<ToolResult>) {
         "error" => {
             let error = take::string(&mut state, "error").and_then(|text| gather::text(Origin::Own, text));
             let mut result = gather::result(id, Some(false), error.into_iter().collect());
-            // A program that has run is completed, whatever its status; a tool of somebody else's fails in its own words.
+            // A program that ran counts as completed, whatever its status; a third-party tool fails with its own error.
             result.refusal = refused::by_user(&result).filter(|_| is_own);
             Some(result)
         }

@@ -1,4 +1,4 @@
-//! Exported sessions of OpenCode 2: messages by their type, the steps of a reply with each tool's call and answer in one.
+//! Exported sessions of OpenCode 2: typed messages, with each tool call and its result in one item of a reply.
 
 use crate::actions::is_own;
 use crate::format::{Form, Format};
@@ -94,7 +94,7 @@ impl Session {
                 self.gather.message(Role::User, parts);
             }
             "assistant" => self.reply(message, time),
-            // What the user sees only.
+            // Shown to the user only.
             "agent-switched" | "model-switched" | "location-switched" | "idle" => {}
             other => note_unknown(&mut self.warnings, 1, other),
         }
@@ -141,7 +141,7 @@ fn file(mut file: Fields) -> Option<Part> {
     media.starts_with("image/").then(|| gather::image(&media, data))
 }
 
-/// A call, and its answer unless the tool still runs.
+/// Returns a call, and its result unless the tool is still running.
 fn tool(mut item: Fields) -> (Part, Option<ToolResult>) {
     let id = take::string(&mut item, "id").unwrap_or_default();
     let tool = take::string(&mut item, "name").unwrap_or_default();
@@ -154,7 +154,7 @@ fn tool(mut item: Fields) -> (Part, Option<ToolResult>) {
     let result = match take::str(&state, "status") {
         "completed" => {
             let exit = state.get("metadata").and_then(|metadata| metadata.get("exit"));
-            // A program that ended with another status than 0 completed as a tool.
+            // If a program exits with a status other than 0, the tool still completes.
             let success = match exit {
                 Some(status) => status.as_i64().map(|status| status == 0),
                 None => Some(true),

@@ -1,4 +1,4 @@
-//! Events of OpenHands: a list of them, or one a line. Those of its SDK have a `kind`; older ones are an `action` or an
+//! Events of OpenHands: in a list, or one per line. Events of its SDK have a `kind`; older ones are an `action` or an
 //! `observation` that names the action that caused it.
 
 use crate::events;
@@ -46,14 +46,14 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 #[derive(Default)]
 struct Story {
     gather: Gather,
-    /// The request whose reply is under way: its calls are an event each.
+    /// The id of the current reply: each of its calls is a separate event.
     response: Option<String>,
-    /// The calls of old events, by the number of the event.
+    /// The calls of old events, by event number.
     calls: HashMap<u64, String>,
 }
 
 impl Story {
-    /// Takes in an event of the SDK.
+    /// Adds an event of the SDK.
     fn event(&mut self, mut event: Fields) -> Result<(), String> {
         let kind = take::string(&mut event, "kind").unwrap_or_default();
         let id = take::string(&mut event, "tool_call_id").unwrap_or_default();
@@ -72,7 +72,7 @@ impl Story {
                     _ => Origin::Own,
                 };
                 parts.extend(content(take::value(&mut message, "content"), origin));
-                // What a skill adds to what the user says.
+                // Text that a skill adds to the user's.
                 parts.extend(content(take::value(&mut event, "extended_content"), Origin::Injected));
                 let role = if is_agents { Role::Assistant } else { Role::User };
                 self.gather.message(role, parts);
@@ -140,7 +140,7 @@ impl Story {
         Ok(())
     }
 
-    /// Takes in an action or an observation of the time before.
+    /// Adds an action or an observation of the older format.
     fn old(&mut self, mut event: Fields) -> Result<(), String> {
         if let Some(action) = take::string(&mut event, "action") {
             return self.action(&action, event);
@@ -183,7 +183,7 @@ impl Story {
                 let role = if is_agents { Role::Assistant } else { Role::User };
                 self.gather.message(role, thought.into_iter().chain(said).collect());
             }
-            // What the program does for itself.
+            // Internal actions of the program.
             "recall"
             | "change_agent_state"
             | "condensation"
@@ -217,7 +217,7 @@ impl Story {
     }
 }
 
-/// The exit status of a command, in its observation or in that one's metadata; one below zero says that there was none.
+/// Returns the exit status of a command, from its observation or the metadata of that; a negative one means none.
 fn exit_code(observation: &Fields) -> Option<i64> {
     let code = |fields: &Fields| {
         let code = fields.get("exit_code").and_then(Value::as_i64);
@@ -227,7 +227,7 @@ fn exit_code(observation: &Fields) -> Option<i64> {
     code(observation).or_else(|| code(metadata?))
 }
 
-/// A text, or a list of texts and pictures.
+/// Reads content: a text, or a list of texts and images.
 fn content(value: Value, origin: Origin) -> Vec<Part> {
     let part = |value: Value| {
         let Value::Object(mut fields) = value else {
@@ -249,7 +249,7 @@ fn content(value: Value, origin: Origin) -> Vec<Part> {
     gather::content(value, origin, part)
 }
 
-/// What the model thought, with the proofs that one vendor gives.
+/// Reads thinking, with Anthropic's signatures.
 fn thoughts(fields: &mut Fields) -> Vec<Part> {
     let block = |mut block: Fields| {
         let words = take::string(&mut block, "thinking").unwrap_or_default();

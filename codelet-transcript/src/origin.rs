@@ -1,22 +1,23 @@
-//! What a text is, said in the file that holds it: a field beside the text, since nothing is told from what a text says.
+//! Stores a text's origin in the file that holds it: in a field next to the text, since the origin is never derived
+//! from the text.
 //!
-//! Only files that people keep say so. What is read with the field is written without it, as vendors take no fields that
-//! they do not know.
+//! Only files that people keep have the field. It is removed on reading and never sent, as providers refuse unknown
+//! fields.
 
 use crate::extra::{Fields, marked};
 use codelet_context::message::{Extra, Message, Origin, Part, ReminderKind, ToolResult};
 use codelet_context::refusal::Refusal;
 use serde_json::{Map, Value};
 
-/// The field of a file in which it says of its session what a request has no place for: where it worked, and what fills its window. It
-/// stands behind all others.
+/// The field in which a file stores session data that a request has no field for: the working directory, and what fills
+/// the context window. It comes after all other fields.
 pub const SESSION: &str = "codelet_session";
 /// The field of a text's block.
 const FIELD: &str = "codelet_origin";
-/// What stands before a reminder's kind.
+/// The prefix of a reminder's kind.
 const REMINDER: &str = "reminder ";
 
-/// The message, each text of which says what it is where it is not the speaker's own.
+/// Returns the message with the origin of each text that is not the speaker's own.
 pub fn noted(mut message: Message) -> Message {
     let mut is_noted = false;
     for part in &mut message.parts {
@@ -24,7 +25,7 @@ pub fn noted(mut message: Message) -> Message {
             Part::ToolResult(result) => {
                 note_refusal(result);
                 for inner in &mut result.output {
-                    // Only a block has room for the field.
+                    // Only a block can hold the field.
                     result.bare &= !note(inner);
                 }
             }
@@ -47,7 +48,7 @@ fn note(part: &mut Part) -> bool {
     true
 }
 
-/// On the answer to a call: who has not let it be made. What the user said beside no is a text, a rule is `true`.
+/// On a result: who refused the call. A refusal by the user is a string with their words, one by a rule is `true`.
 const REFUSAL: &str = "codelet_refusal";
 
 fn note_refusal(result: &mut ToolResult) {
@@ -64,7 +65,7 @@ fn note_refusal(result: &mut ToolResult) {
     result.extra = marked(extra, REFUSAL, value);
 }
 
-/// Who has not let a call be made, by the field of its answer, which is taken out.
+/// Takes out the field of a result that says who refused the call.
 pub(crate) fn take_refusal(fields: &mut Fields) -> Option<Refusal> {
     match fields.0.shift_remove(REFUSAL)? {
         Value::Bool(true) => Some(Refusal::Rule),
@@ -73,7 +74,7 @@ pub(crate) fn take_refusal(fields: &mut Fields) -> Option<Refusal> {
     }
 }
 
-/// What a text is, by the field of its block, which is taken out.
+/// Takes out the field of a block that gives a text's origin.
 pub(crate) fn take(fields: &mut Fields) -> Origin {
     let value = fields.0.shift_remove(FIELD);
     value
@@ -111,7 +112,7 @@ mod tests {
     use crate::{Document, Format};
     use codelet_context::message::{Role, ToolCall};
 
-    /// Words that each look like another origin's.
+    /// Returns texts that each look as if they had another origin.
     fn messages() -> Vec<Message> {
         let origins = ReminderKind::ALL.map(Origin::Reminder).into_iter();
         let origins = origins.chain([Origin::Own, Origin::Injected, Origin::Summary, Origin::Notice]);
@@ -173,7 +174,7 @@ mod tests {
             let read = crate::read(text.as_bytes(), Some(Format::Anthropic)).unwrap();
             let result = read.messages.iter().flat_map(Message::tool_results).next().unwrap();
             assert_eq!(result.refusal, refusal);
-            // What is sent on has no such field.
+            // Requests do not have this field.
             assert!(!crate::write(&read, Format::Anthropic).unwrap().contains(REFUSAL));
         }
     }

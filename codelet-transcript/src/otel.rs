@@ -1,5 +1,5 @@
-//! Spans of OpenTelemetry in which a program noted its requests by the conventions for generative AI, as OTLP in JSON: an object
-//! with `resourceSpans`, or one a line. Each span of a request holds the whole conversation until then.
+//! OpenTelemetry spans in which a program recorded its requests under the semantic conventions for generative AI, as
+//! OTLP JSON: an object with `resourceSpans`, or one per line. Each request's span holds the conversation up to then.
 
 use crate::ReadError;
 use crate::events;
@@ -26,11 +26,11 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-/// A request as its span tells it.
+/// A request as recorded in its span.
 struct Span {
-    /// The conversation that it belongs to: its id, or else what was said first.
+    /// The conversation that it belongs to: its id, or else its first message.
     talk: String,
-    /// Whether it is a request, and not the work of an agent as a whole.
+    /// True if it is a request, rather than an agent's run as a whole.
     is_request: bool,
     /// In nanoseconds since 1970-01-01 UTC.
     began: u64,
@@ -60,7 +60,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     if spans.is_empty() {
         note_unknown(&mut warnings, 1, "spans without gen_ai.input.messages");
     }
-    // What an agent is told and says as a whole is told by its requests, where these are there.
+    // The spans of agent runs only repeat their requests, if these are recorded.
     if spans.iter().any(|span| span.is_request) {
         spans.retain(|span| span.is_request);
     }
@@ -74,7 +74,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
         });
     };
     gather.system(last.system.clone().unwrap_or_default());
-    // Where each message of the span begins among those that were gathered.
+    // The index among the gathered messages at which each message of the span begins.
     let mut starts = Vec::new();
     for said in last.input.iter().chain(&last.output) {
         starts.push(gather.len());
@@ -107,14 +107,14 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// The spans of the conversation in which most was said: others are those of sub-agents.
+/// Returns the spans of the longest conversation: the others are those of subagents.
 fn longest(spans: Vec<Span>) -> Vec<Span> {
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     for span in &spans {
         let size = sizes.entry(&span.talk).or_default();
         *size = (*size).max(span.input.len() + span.output.len());
     }
-    // Of equal ones the first.
+    // Of equally long ones, the first.
     let most = spans.iter().map(|span| sizes[&*span.talk]).max();
     let chosen = spans.iter().find(|span| Some(sizes[&*span.talk]) == most);
     let Some(talk) = chosen.map(|span| span.talk.clone()) else {
@@ -125,7 +125,7 @@ fn longest(spans: Vec<Span>) -> Vec<Span> {
 
 fn span(mut span: Fields, spans: &mut Vec<Span>, failed: &mut HashMap<String, bool>) {
     let mut attributes = attributes(&mut span);
-    // Where attributes may not be structured, the messages stand in an event.
+    // If structured attributes are not supported, the messages are in an event.
     for mut event in take::objects(&mut span, "events") {
         for (name, value) in self::attributes(&mut event) {
             attributes.entry(name).or_insert(value);
@@ -181,7 +181,7 @@ fn span(mut span: Fields, spans: &mut Vec<Span>, failed: &mut HashMap<String, bo
     });
 }
 
-/// A number, which OTLP writes as text where it has 64 bits.
+/// Reads a number; OTLP writes 64-bit numbers as strings.
 fn number(value: Option<&Value>) -> u64 {
     let text = |value: &Value| value.as_str().and_then(|text| text.parse().ok());
     value
@@ -189,7 +189,7 @@ fn number(value: Option<&Value>) -> u64 {
         .unwrap_or(0)
 }
 
-/// The attributes of a span or an event, by their names.
+/// Returns the attributes of a span or an event, by name.
 fn attributes(fields: &mut Fields) -> Fields {
     let named = |mut attribute: Fields| {
         let name = take::string(&mut attribute, "key")?;
@@ -198,7 +198,7 @@ fn attributes(fields: &mut Fields) -> Fields {
     take::objects(fields, "attributes").filter_map(named).collect()
 }
 
-/// What a value of OTLP holds.
+/// Unwraps an OTLP value.
 fn inner(value: Value) -> Value {
     let Value::Object(fields) = value else {
         return Value::Null;
@@ -218,7 +218,7 @@ fn inner(value: Value) -> Value {
     }
 }
 
-/// Messages in an attribute, as they are or as a text of JSON.
+/// Returns the messages in an attribute, stored as values or as a JSON string.
 fn messages(attributes: &mut Fields, name: &str) -> Vec<Value> {
     match take::value(attributes, name) {
         Value::Array(list) => list,

@@ -1,4 +1,4 @@
-//! Session files of pi: since version 2 a tree of entries, before that a plain list.
+//! Session files of pi: a tree of entries since version 2, a plain list before that.
 
 use crate::branch::{self, Parent};
 use crate::gather::{self, Gather};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Reads a session file, with what each request was billed.
+/// Reads a session file, with each request's usage.
 pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut nodes: Vec<Node> = Vec::new();
@@ -80,7 +80,7 @@ pub(crate) fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// The model and the bill of a reply. The prompt count leaves out both cache counts, whatever the vendor.
+/// Returns the model and the usage of a reply. The prompt count excludes both cache counts, for every provider.
 fn noted(fields: &Fields) -> (Option<Arc<str>>, Option<Billed>) {
     let message = fields.get("message");
     let model = message.and_then(|message| message.get("model")).and_then(Value::as_str);
@@ -98,7 +98,7 @@ fn noted(fields: &Fields) -> (Option<Arc<str>>, Option<Billed>) {
 
 struct Node {
     parent: Option<String>,
-    /// The entry has no id: it follows what stands before it.
+    /// The entry has no id: it follows the entry before it.
     is_listed: bool,
     said: Said,
     time: Option<u64>,
@@ -106,13 +106,13 @@ struct Node {
 }
 
 enum Said {
-    /// Nothing that the model saw.
+    /// Not shown to the model.
     Nothing,
     Message(Role, Vec<Part>),
     Result(ToolResult),
 }
 
-/// Reads an entry; an unknown one is an error that holds its kind.
+/// Reads an entry; returns its kind as the error if it is unknown.
 fn said(kind: &str, mut fields: Fields) -> Result<Said, String> {
     let user = |part: Option<Part>| Said::Message(Role::User, part.into_iter().collect());
     Ok(match kind {
@@ -183,7 +183,7 @@ fn reply(fields: &mut Fields) -> Vec<Part> {
     take::objects(fields, "content").filter_map(block).collect()
 }
 
-/// What proves thinking to be the model's own has a meaning for each vendor's interface.
+/// Reads thinking; the meaning of its signature depends on the provider's API.
 fn thinking(block: &mut Fields, api: &str) -> Option<Part> {
     let words = take::string(block, "thinking").unwrap_or_default();
     let proof = take::string(block, "thinkingSignature");
@@ -192,7 +192,7 @@ fn thinking(block: &mut Fields, api: &str) -> Option<Part> {
             gather::thinking(String::new(), None, proof, Some("anthropic"))
         }
         "anthropic-messages" | "bedrock-converse-stream" => gather::thinking(words, proof, None, Some("anthropic")),
-        // Here the proof is the whole reasoning item as JSON.
+        // Here the signature is the whole reasoning item as JSON.
         "openai-responses" | "azure-openai-responses" | "openai-codex-responses" => {
             let item = proof.and_then(|proof| source::embedded(&proof));
             let sealed = match item {
@@ -205,7 +205,7 @@ fn thinking(block: &mut Fields, api: &str) -> Option<Part> {
     }
 }
 
-/// A command that the user ran, in the words in which pi tells the model of it.
+/// Formats a command that the user ran as pi reports it to the model.
 fn execution(fields: &mut Fields) -> String {
     let mut text = format!("Ran `{}`\n", take::str(fields, "command"));
     match take::string(fields, "output").filter(|output| !output.is_empty()) {

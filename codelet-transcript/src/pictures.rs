@@ -1,18 +1,18 @@
-//! Pictures in the answers of tools, for vendors that take them from the user alone.
+//! Images in tool results, for providers that accept images only in user messages.
 
 use crate::format::Format;
 use codelet_context::message::{Message, Part};
 
-/// What stands in an answer whose pictures follow it.
+/// The text in a result whose images follow it.
 const BELOW: &str = "[an image, shown below]";
 
-/// Whether a vendor takes pictures within answers. A chat refuses everything but words there; of Gemini's models the
-/// older ones do.
+/// Returns whether a provider accepts images in tool results. Chat Completions accepts only text there; so do older
+/// models of Gemini.
 pub fn stand_in_answers(format: Format) -> bool {
     !matches!(format, Format::Openai | Format::Gemini)
 }
 
-/// Puts the pictures of a message's answers behind them, as if the user showed them; words in their place say so.
+/// Moves images in a message's results to the end of the message, leaving a text in place of each.
 pub fn show_below(message: &mut Message) {
     let mut below = Vec::new();
     for part in &mut message.parts {

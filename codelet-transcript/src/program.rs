@@ -1,6 +1,6 @@
-//! Programs that call tools: what Codex's `exec` is given in code mode. `tools.exec_command({cmd: "cargo test"})` runs that command,
-//! whatever stands around it. Nothing is worked out: what stands there as a text is read, with constants that hold one; a call with
-//! anything else is none that is known here, and a program without a known call is the text that it is.
+//! Programs that call tools: the input of Codex's `exec` in code mode. `tools.exec_command({cmd: "cargo test"})` runs
+//! that command, whatever code is around it. Nothing is evaluated: literals are read, and constants that hold one; a
+//! call with any other argument is ignored, and a program without a readable call is just text.
 
 use crate::source;
 use codelet_context::exchange::Calls;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 mod literal;
 
-/// The tool that runs a program, and the one that waits for one that has not ended.
+/// The tool that runs a program, and the one that waits for a program to end.
 const RUNS: &str = "exec";
 const WAITS: &str = "wait";
-/// What the object is called through which a program calls tools.
+/// The prefix with which a program calls tools.
 const TOOLS: &str = "tools.";
 
-/// What a program does by the calls that can be read in it; `None` where there are none.
+/// Returns the action of a program, from the calls that can be read in it; `None` if there are none.
 pub(crate) fn action(program: &str) -> Option<Action> {
     if !program.contains(TOOLS) {
         return None;
@@ -45,7 +45,7 @@ pub(crate) fn action(program: &str) -> Option<Action> {
     }
 }
 
-/// The calls of tools that stand in a program, with the parameters that can be read.
+/// Returns the tool calls in a program, with the parameters that can be read.
 fn calls(program: &str) -> Vec<(String, Map<String, Value>)> {
     let mut scope = Scope::default();
     let mut cursor = Cursor::new(program);
@@ -69,7 +69,7 @@ fn calls(program: &str) -> Vec<(String, Map<String, Value>)> {
     found
 }
 
-/// Completes what a program's outputs say: how it ended, and which program a call waits for.
+/// Completes the results of programs: their status, and the program that a waiting call refers to.
 pub(crate) fn follow(messages: &mut [Message]) {
     let mut calls: Calls<Arc<str>, (bool, Action)> = Calls::default();
     let mut cells: HashMap<String, Action> = HashMap::new();
@@ -90,7 +90,7 @@ pub(crate) fn follow(messages: &mut [Message]) {
                 };
                 match ended(result) {
                     Some(Ended::Runs(cell)) => {
-                        // What it has changed, it has changed by the first call.
+                        // The files were changed by the first call.
                         let paths = Vec::new();
                         cells.insert(cell, Action { paths, ..action });
                     }
@@ -112,11 +112,11 @@ fn cell_of(parameters: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// How a program ended, as the harness says in the first line of its output.
+/// The state of a program, from the first line that the harness writes in its output.
 enum Ended {
     Completed,
     Failed,
-    /// Not yet: it runs on in this cell.
+    /// Still running, in this cell.
     Runs(String),
 }
 
@@ -132,7 +132,7 @@ fn ended(result: &ToolResult) -> Option<Ended> {
     }
 }
 
-/// The statuses of the commands, where a program has printed those of all: each what its tool returned, as an object.
+/// Returns whether all commands succeeded, if a program printed each command's result object.
 fn statuses(result: &ToolResult, action: &Action) -> Option<bool> {
     let commands = action.command.as_deref()?.lines().count();
     let status = |text: &str| -> Option<i64> {

@@ -1,5 +1,5 @@
-//! Session files of Qwen Code: each line is an entry with its own id and its parent's, and holds one content in Gemini's
-//! words. A rewind leaves a branch behind.
+//! Session files of Qwen Code: each line is an entry with its own id and its parent's, and holds one content in
+//! Gemini's format. A rewind leaves a branch behind.
 
 use crate::attachment;
 use crate::branch::{self, Branch, Parent};
@@ -11,7 +11,6 @@ use codelet_context::message::{Origin, Part, Role};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Reads a session file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut session = Session::default();
@@ -43,12 +42,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 #[derive(Default)]
 struct Session {
     nodes: Vec<(Option<Parent>, Option<String>, Said)>,
-    /// The place of each entry, by its id.
+    /// The index of each entry, by its id.
     places: HashMap<String, usize>,
 }
 
 enum Said {
-    /// Nothing that the model saw.
+    /// Not shown to the model.
     Nothing,
     Message(Role, Vec<Part>),
 }
@@ -67,7 +66,7 @@ impl Session {
         self.nodes.push((is_first.then_some(first), parent, said));
     }
 
-    /// The branch that ends at the last entry.
+    /// Returns the branch that ends at the last entry.
     fn branch(&self) -> Branch {
         let place = |id: &String| self.places.get(id).map(|place| Parent::After(*place));
         let parents: Vec<Parent> = self
@@ -75,7 +74,7 @@ impl Session {
             .iter()
             .map(|(start, parent, _)| start.or(parent.as_ref().and_then(place)).unwrap_or(Parent::Lost))
             .collect();
-        // Entries that do not all say what they follow are no tree.
+        // If not all entries name a parent, they do not form a tree.
         let is_tree = !self
             .nodes
             .iter()
@@ -86,7 +85,6 @@ impl Session {
         }
     }
 
-    /// The conversation on a branch.
     fn finish(self, on: Vec<bool>) -> Gather {
         let mut gather = Gather::default();
         let mut calls = Calls::default();
@@ -112,7 +110,7 @@ impl Session {
     }
 }
 
-/// Whether an entry is a rewind by no prompt at all: it names nothing to go on from, and is no start.
+/// Returns whether an entry is a rewind over no prompts: it names no entry to continue from, and is not a start.
 fn takes_nothing_back(fields: &Fields) -> bool {
     let count = fields
         .get("systemPayload")
@@ -120,7 +118,7 @@ fn takes_nothing_back(fields: &Fields) -> bool {
     take::str(fields, "subtype") == "rewind" && count.and_then(Value::as_u64) == Some(0)
 }
 
-/// Gives ids to calls that have none, and to their answers, which follow in the same order.
+/// Assigns ids to calls without one, and to their results, which follow in the same order.
 #[derive(Default)]
 struct Calls {
     made: usize,
@@ -143,7 +141,7 @@ impl Calls {
     }
 }
 
-/// What an entry says; `None` where there is nothing to read it from.
+/// Returns an entry's content; `None` if it has none to read.
 fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
     let mut message = take::object(fields, "message")?;
     let list = match take::value(&mut message, "parts") {
@@ -151,7 +149,7 @@ fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
         one @ (Value::String(_) | Value::Object(_)) => vec![one],
         _ => return None,
     };
-    // Words that nobody typed come with a name for what they are; those typed during work have one, too.
+    // Text that nobody typed has a subtype, and so has text typed while the agent works.
     let is_typed = matches!(take::str(fields, "subtype"), "" | "mid_turn_user_message");
     let origin = if kind == "user" && !is_typed {
         Origin::Injected
@@ -171,7 +169,7 @@ fn said(kind: &str, fields: &mut Fields) -> Option<Said> {
     };
     let parts = list.into_iter().filter_map(|part| self::part(part, origin, success));
     let parts = parts.filter(|part| match part {
-        // Only tools answer and only the model calls, whatever a damaged file says.
+        // Only tools produce results and only the model makes calls, whatever a damaged file says.
         Part::ToolCall(_) | Part::Thinking(_) => role == Role::Assistant,
         Part::ToolResult(_) => role == Role::User,
         _ => true,
@@ -217,7 +215,7 @@ pub(crate) fn part(part: Value, origin: Origin, success: Option<bool>) -> Option
     attachment::file(&kind, Value::Object(fields))
 }
 
-/// What a tool printed: the one text of its response, or the whole where there is more to it.
+/// Returns a tool's output: the only text of its response, or the whole response if there is more to it.
 fn printed(mut response: Fields) -> String {
     if response.len() == 1
         && let Some(text) = ["output", "error"]

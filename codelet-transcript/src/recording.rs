@@ -1,4 +1,4 @@
-//! What a recorder noted beside the conversation: when each request was made, with which model, and what it was billed.
+//! Information about each request recorded with the conversation: its time, model and usage.
 
 use crate::Document;
 use crate::take::{self, Fields};
@@ -9,31 +9,31 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// A conversation with what was recorded of its requests.
+/// A conversation with the recorded information about its requests.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The conversation.
     pub document: Document,
-    /// The requests in the order of their replies; empty where the form records none.
+    /// The requests in the order of their replies; empty if the format records none.
     pub requests: Vec<Recorded>,
 }
 
-/// One request, as far as it was recorded.
+/// The recorded information about one request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recorded {
-    /// The message that was the reply, in the document. The request held those before it.
+    /// The index of the reply in the document. The request held the messages before it.
     pub reply: usize,
-    /// When the request was made, in milliseconds since 1970-01-01 UTC: the time of the newest entry before its reply.
+    /// The time of the request, in milliseconds since 1970-01-01 UTC: the time of the newest entry before its reply.
     pub began: Option<u64>,
-    /// The model, as the vendor names it.
+    /// The model, as the provider names it.
     pub model: Option<Arc<str>>,
-    /// What was billed.
+    /// The billed usage.
     pub billed: Option<Billed>,
-    /// The recording tells that the model was asked not to think.
+    /// True if the recording says that the model was asked not to think.
     pub without_thinking: bool,
 }
 
-/// The requests of a recording as its entries come, each of them made when the entry before its reply was written.
+/// Collects the requests of a recording, entry by entry; a request's time is that of the entry before its reply.
 #[derive(Default)]
 pub(crate) struct Requests {
     list: Vec<Recorded>,
@@ -41,7 +41,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Notes a reply, by its place in the conversation and when it was written.
+    /// Records a reply, by its index in the conversation and its time.
     pub(crate) fn replied(&mut self, reply: usize, time: Option<u64>, model: Option<Arc<str>>, billed: Option<Billed>) {
         self.list.push(Recorded {
             reply,
@@ -52,29 +52,28 @@ impl Requests {
         });
     }
 
-    /// Notes when an entry was written, as far as it says so.
+    /// Records the time of an entry, if it has one.
     pub(crate) fn passed(&mut self, time: Option<u64>) {
         self.latest = time.or(self.latest);
     }
 
-    /// All of them.
     pub(crate) fn into_list(self) -> Vec<Recorded> {
         self.list
     }
 }
 
-/// What one request was billed.
+/// The billed usage of one request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Billed {
-    /// The four counts. That of the output may be the first report of a stream, which is too small.
+    /// The four counts. The output count may be from the start of a stream, which is too small.
     pub usage: Usage,
-    /// The part of `usage.cache_write` that was written to be kept for an hour.
+    /// The part of `usage.cache_write` that was cached for an hour.
     pub hour: Tokens,
 }
 
 impl Billed {
-    /// From usage in Anthropic's words, which leaves the cached tokens out of `input_tokens`. `None` where the prompt
-    /// is not counted.
+    /// Reads usage in Anthropic's format, in which `input_tokens` excludes cached tokens. `None` without a prompt
+    /// count.
     pub(crate) fn anthropic(usage: &Fields) -> Option<Self> {
         let count = |name: &str| usage.get(name).and_then(Value::as_u64);
         let uncached = count("input_tokens")?;
@@ -92,16 +91,16 @@ impl Billed {
     }
 }
 
-/// The time of an entry, in milliseconds since 1970-01-01 UTC.
+/// Returns the time of an entry, in milliseconds since 1970-01-01 UTC.
 pub(crate) fn time(fields: &Fields) -> Option<u64> {
     instant(take::str(fields, "timestamp"))
 }
 
-/// Reads `2026-02-11T11:06:08.123Z` and the like with an offset (`+01:00`), as milliseconds since 1970-01-01 UTC.
-/// Times before that, and what is no such time, are none.
+/// Parses `2026-02-11T11:06:08.123Z`, also with an offset (`+01:00`), to milliseconds since 1970-01-01 UTC. `None` for
+/// earlier times and other texts.
 pub(crate) fn instant(text: &str) -> Option<u64> {
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
-    // Some recorders leave the offset out.
+    // Some recorders omit the offset.
     let moment = parse(text).or_else(|| parse(&format!("{text}Z")))?;
     u64::try_from(moment.unix_timestamp_nanos() / 1_000_000).ok()
 }

@@ -1,8 +1,8 @@
-//! Calls that the user has not let be made, as their harness records it: in a field, or in an answer that is wholly the
-//! harness's own, beside a status that says that the call failed.
+//! Calls that the user refused, as their harness records it: in a field, or in a result that is entirely the harness's
+//! text, with a status that says that the call failed.
 //!
-//! A program prints what it likes and ends as it likes, so that an answer which may be a command's own never counts: it is told
-//! as an output that failed, in its words.
+//! A program controls its output and exit status, so a result that may be a command's own never counts: it stays a
+//! failed output with its text.
 
 use crate::Format;
 use crate::actions::{asks_and_prints_nothing, is_of_server};
@@ -11,13 +11,13 @@ use codelet_context::message::{Message, Part, ToolResult};
 use codelet_context::refusal::{Refusal, words_in};
 use std::sync::Arc;
 
-/// Who has refused a call and in which words, if its answer is one that a harness gives in place of an output.
+/// Returns the user's refusal and their words, if the result is one that a harness writes in place of an output.
 pub(crate) fn by_user(result: &ToolResult) -> Option<Refusal> {
     let words = words_in(result.texts().next()?.body.as_str())?;
     Some(Refusal::User(words.into()))
 }
 
-/// Notes what the answers of a conversation record as refused.
+/// Marks the results of a conversation that record a refusal.
 pub(crate) fn tell(messages: &mut [Message], format: Format) {
     let mut calls: Calls<Arc<str>, Arc<str>> = Calls::default();
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
@@ -27,9 +27,9 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
                 let tool = calls.of(result).cloned().unwrap_or_default();
                 let has_failed = result.success == Some(false);
                 match format {
-                    // An error of a server is passed on as it came.
+                    // A server's error is passed on unchanged.
                     Format::ClaudeCode if is_of_server(&tool) => result.refusal = None,
-                    // One flag for whatever went wrong.
+                    // One flag for all kinds of errors.
                     Format::Anthropic | Format::Corpus if asks_and_prints_nothing(&tool) && has_failed => {
                         result.refusal = result.refusal.take().or_else(|| by_user(result));
                     }

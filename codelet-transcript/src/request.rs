@@ -1,5 +1,5 @@
-//! What the four request formats have in common: the object around the messages, the system prompt beside them, and
-//! which messages are written as one.
+//! Code shared by the four request formats: the object around the messages, the separate system prompt, and the
+//! grouping of messages that are written as one.
 
 use crate::document::{Document, Warning};
 use crate::error::ReadError;
@@ -10,8 +10,8 @@ use crate::source::{Misfit, Source, Step};
 use codelet_context::message::{Message, Part, Role};
 use serde_json::{Map, Value};
 
-/// Reads a request: an object that `conversation` takes the messages out of, or a bare list of messages, which is handed
-/// to it as the field of this name.
+/// Reads a request: an object from which `conversation` takes the messages, or a bare list of messages, which is passed
+/// to it as the field `list`.
 pub(crate) fn read(
     bytes: &[u8],
     format: Format,
@@ -47,12 +47,11 @@ pub(crate) fn read(
     })
 }
 
-/// The way to a field of the message with this number, for errors.
+/// Returns the path to a field of the message at this index, for errors.
 pub(crate) fn way(message: usize, field: &'static str) -> Vec<Step> {
     vec![Step::Key("messages"), Step::Index(message), Step::Key(field)]
 }
 
-/// The fields of the message with this number.
 pub(crate) fn message_fields(value: Value, message: usize) -> Result<Fields, Misfit> {
     match value {
         Value::Object(fields) => Ok(Fields::new(fields)),
@@ -63,7 +62,7 @@ pub(crate) fn message_fields(value: Value, message: usize) -> Result<Fields, Mis
     }
 }
 
-/// What a call has answered in this field, a text or a list of what `block` reads; and whether it is a text.
+/// Reads a call's output from this field, a text or a list of blocks read by `block`; and returns whether it is a text.
 pub(crate) fn output(fields: &mut Fields, field: &str, block: impl FnMut(Value) -> Part) -> (Vec<Part>, bool) {
     match fields.string(field) {
         Some(text) if text.is_empty() => (Vec::new(), true),
@@ -75,7 +74,7 @@ pub(crate) fn output(fields: &mut Fields, field: &str, block: impl FnMut(Value) 
     }
 }
 
-/// The newest reply, if nothing but answers of tools stands behind it.
+/// Returns the newest reply, if it is followed by nothing but tool results.
 pub(crate) fn newest_reply(messages: &mut [Message]) -> Option<&mut Message> {
     let answers = |message: &Message| message.parts.iter().all(|part| matches!(part, Part::ToolResult(_)));
     let mut newest = messages
@@ -85,7 +84,7 @@ pub(crate) fn newest_reply(messages: &mut [Message]) -> Option<&mut Message> {
     newest.next().filter(|last| last.role == Role::Assistant)
 }
 
-/// Writes a request: the fields around it in their order, and the messages as the field `list`. `encode` makes what is wanted of it.
+/// Writes a request: the other fields in their order, and the messages as the field `list`. `encode` converts the tree.
 pub(crate) fn write<'a, T>(
     document: &'a Document,
     list: &'static str,
@@ -100,13 +99,13 @@ pub(crate) fn write<'a, T>(
     encode(&weave(Some(&document.envelope), made))
 }
 
-/// Whether a system message stands among the others, not in the field that the format has for it: one that does keeps
+/// Returns whether a system message is inline among the others, not in the format's separate field: an inline one keeps
 /// the name of its role.
 pub(crate) fn is_inline(message: &Message) -> bool {
     message.extra.get("role").is_some_and(Value::is_string)
 }
 
-/// The system prompt that belongs into the field beside the messages, and the messages. A bare list has no such field.
+/// Splits off the system prompt that belongs in the separate field. A bare list has no such field.
 pub(crate) fn split_system(document: &Document) -> (Option<&Message>, &[Message]) {
     match document.messages.split_first() {
         Some((first, rest))
@@ -118,13 +117,13 @@ pub(crate) fn split_system(document: &Document) -> (Option<&Message>, &[Message]
     }
 }
 
-/// The messages in groups that are written as one: neighbours of one role that were not apart in the source. The engine
-/// may have put them side by side.
+/// Groups the messages that are written as one: neighbors of one role that were not separate in the source. The engine
+/// may have placed them side by side.
 pub(crate) fn groups(messages: &[Message]) -> impl Iterator<Item = &[Message]> {
     messages.chunk_by(|a, b| a.role == b.role && a.role != Role::System && b.extra.get(APART).is_none())
 }
 
-/// The parts of a group. Where several messages became one, answers of tools come first, as every vendor demands.
+/// Returns the parts of a group. If it has several messages, tool results come first, as every provider requires.
 pub(crate) fn parts_of(group: &[Message]) -> Vec<&Part> {
     let mut parts: Vec<&Part> = group.iter().flat_map(|message| &message.parts).collect();
     if group.len() > 1 {
@@ -133,7 +132,7 @@ pub(crate) fn parts_of(group: &[Message]) -> Vec<&Part> {
     parts
 }
 
-/// The text of a message that was a plain string and still can be.
+/// Returns the text of a message that was a plain string and still can be.
 pub(crate) fn bare_text(group: &[Message]) -> Option<&str> {
     match group {
         [message] if message.bare => match message.parts.as_slice() {

@@ -1,7 +1,7 @@
 //! OpenAI Responses requests: a flat list of items instead of messages.
 //!
-//! Items of one reply become one message, items that answer calls become one message after it. Written, a message is
-//! taken apart into its items again.
+//! The items of one reply become one message, and results become one message after it. For writing, a message is split
+//! into its items again.
 
 use crate::attachment;
 use crate::document::{Document, Warning};
@@ -28,7 +28,7 @@ const ITEM: &str = "codelet.item";
 /// On a text of a reply: it belongs to the same item as the text before it.
 const JOINED: &str = "codelet.joined";
 
-/// The calls of built-in tools: the item's type, and the field that holds what the tool is called with.
+/// The calls of built-in tools: the item's type, and the field that holds the tool's input.
 const BUILT_IN: &[(&str, &str)] = &[
     ("local_shell_call", "action"),
     ("shell_call", "action"),
@@ -78,7 +78,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     })
 }
 
-/// Reads items of the list. With each message's number by item.
+/// Reads list items. Returns the messages, and for each item the index of its message.
 pub(crate) fn items(list: Vec<Value>) -> Result<(Vec<Message>, Vec<usize>), Misfit> {
     let mut reader = Reader::default();
     let mut places = Vec::with_capacity(list.len());
@@ -90,8 +90,8 @@ pub(crate) fn items(list: Vec<Value>) -> Result<(Vec<Message>, Vec<usize>), Misf
     Ok((reader.messages, places))
 }
 
-/// Marks a program of the newest reply that has not ended: the vendor goes on with it once it has the outputs of its calls, and
-/// nothing else may stand there. ("Programmatic tool calling", OpenAI, November 2026.)
+/// Marks an unfinished program in the newest reply: the provider resumes it once it has the outputs of its calls, and
+/// nothing else may follow it. ("Programmatic tool calling", OpenAI, November 2026.)
 fn mark_waiting(messages: &mut [Message]) {
     let Some(last) = request::newest_reply(messages) else {
         return;
@@ -113,14 +113,14 @@ fn mark_waiting(messages: &mut [Message]) {
     }
 }
 
-/// A note from here to here: what says that the vendor keeps a part of the conversation.
+/// A note from reader to writer: the field or item that says that the provider stores a part of the conversation.
 const KEPT: &str = "codelet.kept";
 /// The fields that may say so.
 pub(crate) const KEPT_ELSEWHERE: [&str; 2] = ["previous_response_id", "conversation"];
-/// The item that stands for one that the vendor keeps.
+/// The item that refers to one that the provider stores.
 const REFERENCE: &str = "item_reference";
 
-/// What says that the vendor keeps a part of the conversation, if so.
+/// Returns the field or item that says that the provider stores a part of the conversation, if there is one.
 fn kept_by_vendor(request: &Fields, messages: &[Message]) -> Option<&'static str> {
     let named = |name: &&str| request.0.get(*name).is_some_and(|value| !value.is_null());
     let refers = |part: &Part| matches!(part, Part::Opaque(opaque) if &*opaque.kind == REFERENCE);
@@ -130,7 +130,7 @@ fn kept_by_vendor(request: &Fields, messages: &[Message]) -> Option<&'static str
     })
 }
 
-/// Marks the answers to calls that are not among the messages: those stand where the vendor keeps them.
+/// Marks the results of calls that are not among the messages: the provider stores those calls.
 fn mark_calls_elsewhere(messages: &mut [Message]) {
     let mut calls: HashSet<Arc<str>> = HashSet::new();
     for message in messages {
@@ -161,7 +161,7 @@ impl Reader {
         match (kind.as_str(), fields.peek("role")) {
             ("message", Some("assistant")) => self.spoken(fields),
             ("message", Some("user" | "system" | "developer")) => self.message(fields, index)?,
-            // A reference to an item that the vendor keeps may be nothing but its id.
+            // A reference to an item that the provider stores may consist of its id alone.
             ("message", None) if !fields.has_string("type") && fields.has_string("id") => {
                 self.reply(opaque(REFERENCE, fields));
             }
@@ -173,7 +173,7 @@ impl Reader {
                     "user, assistant, system or developer",
                 ));
             }
-            // Developers define tools, not the model.
+            // Tools are defined by developers, not by the model.
             ("additional_tools", _) => {
                 let mut message = Message::new(Role::System, vec![opaque(&kind, fields)]);
                 message.extra = Extra::new(Map::from_iter([("role".to_owned(), Value::from("developer"))]));
@@ -256,7 +256,7 @@ impl Reader {
         self.open = Open::Results;
     }
 
-    /// What the model said. Unless all of it is words, the item is passed on untouched.
+    /// Adds the model's text. An item that is not all text is passed on untouched.
     fn spoken(&mut self, mut fields: Fields) {
         let is_words = |value: &Value| {
             matches!(
@@ -342,7 +342,7 @@ fn opaque(kind: &str, fields: Fields) -> Part {
     }
 }
 
-/// Reads one part of an item's content; `usual` is the type of words in this place.
+/// Reads one part of an item's content; `usual` is the usual type of text in this position.
 fn part(value: Value, usual: &str) -> Part {
     let Value::Object(fields) = value else {
         return attachment::part("", value);
@@ -368,7 +368,8 @@ fn part(value: Value, usual: &str) -> Part {
     }
 }
 
-/// The summary is what people may read; it stays among the kept fields too, since it has to come back part by part.
+/// Reads a reasoning item. The summary is the readable text; it also stays in the kept fields, since it has to be sent
+/// back part by part.
 fn reasoning(mut fields: Fields) -> Part {
     let texts = |name: &str| -> Vec<&str> {
         let parts = fields.0.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -425,7 +426,7 @@ fn built_in(mut fields: Fields, kind: &str, field: &str) -> Part {
     })
 }
 
-/// The status that Codex puts before or around what a command printed, in its own words and never the command's.
+/// Returns the status that Codex writes before or around a command's output; it is Codex's text, never the command's.
 pub(crate) fn status(output: &str) -> Option<bool> {
     if output.starts_with("{\"output\":") && output.ends_with('}') {
         let value = source::embedded(output)?;
@@ -451,10 +452,9 @@ pub(crate) fn status(output: &str) -> Option<bool> {
     None
 }
 
-/// Lines that stand before a command's output at most.
+/// The maximum number of lines before a command's output.
 const HEADER: usize = 5;
 
-/// Writes a request.
 pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> T {
     let (system, messages) = request::split_system(document);
     let instructions = system.map(|message| {
@@ -483,7 +483,6 @@ pub(crate) fn write<T>(document: &Document, encode: impl FnOnce(&Node) -> T) -> 
     )
 }
 
-/// The items of each message.
 pub(crate) fn message_items(messages: &[Message]) -> Vec<Vec<Node<'_>>> {
     let kinds = Kinds::of(messages);
     let mut all = Vec::with_capacity(messages.len());
@@ -505,11 +504,11 @@ fn words(part: &Part) -> Option<&str> {
     }
 }
 
-/// The calls of other kinds than functions: their answers have kinds of their own.
+/// Calls that are not function calls: their results have item types of their own.
 #[derive(Default)]
 struct Kinds<'a> {
     calls: HashMap<&'a str, &'a str>,
-    /// Calls whose answer would have to be a picture of a screen that nobody took.
+    /// Calls whose result would have to be a screenshot that does not exist.
     blind: HashSet<&'a str>,
 }
 
@@ -533,11 +532,11 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// The call that is answered by a picture of the screen.
+/// The call whose result is a screenshot.
 const SCREEN_CALL: &str = "computer_call";
 
-/// Whether an answer was made after reading: one that was read has a type, and for calls of other kinds than functions it
-/// is among the kept fields.
+/// Returns whether a result was created after reading: one that was read has a type, which for calls other than
+/// function calls is among the kept fields.
 fn is_made(result: &ToolResult) -> bool {
     note(kept(&result.extra), "type").is_none()
 }
@@ -581,7 +580,7 @@ fn said_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node<
     ));
 }
 
-/// The answer that was made for a call of another kind than a function, in the shape that its kind has.
+/// Returns the new result of a call that is not a function call, in the form of its type.
 fn made_answer<'a>(result: &'a ToolResult, call_kind: &str) -> Node<'a> {
     let texts = result.texts().map(|text| text.body.as_str());
     let words = texts.chain(result.error.as_ref().map(|error| error.as_str()));
@@ -618,7 +617,7 @@ fn made_answer<'a>(result: &'a ToolResult, call_kind: &str) -> Node<'a> {
 
 fn reply_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node<'a>>) {
     let first = items.len();
-    // Thinking without the call that it led to is refused.
+    // Thinking without the call that followed it is refused.
     let mut thoughts = 0;
     let mut is_left_out = false;
     let mut parts = message.parts.iter().peekable();
@@ -643,7 +642,7 @@ fn reply_items<'a>(message: &'a Message, kinds: &Kinds<'a>, items: &mut Vec<Node
             Part::ToolCall(call) if kinds.blind.contains(&*call.id) => is_left_out = true,
             Part::ToolCall(call) => items.push(call_node(call)),
             Part::Opaque(opaque) => items.push(Node::Json(&opaque.value)),
-            // No vendor lets a model speak in pictures or answer calls.
+            // No provider accepts images or results in a reply.
             Part::Image(_) | Part::ToolResult(_) => {}
         }
         if items.len() > before {
@@ -661,7 +660,7 @@ fn spoken_node<'a>(texts: &[&'a Text]) -> Node<'a> {
         _ => None,
     };
     let item = item.map(|item| item as &dyn crate::extra::Kept);
-    // Optional in the vendor's documents, and not for every server of this wire; one that came without it goes without.
+    // Optional in the provider's documentation, and not supported by every server; written only if it was read.
     let kind = was_taken(item, "type").then(|| Node::str("message"));
     let is_plain = note(item, "content") == Some("text");
     let content = match texts {
@@ -698,7 +697,7 @@ fn part_node<'a>(part: &'a Part, usual: &'static str) -> Node<'a> {
             weave(kept(&image.extra), fields)
         }
         Part::Opaque(opaque) => Node::Json(&opaque.value),
-        // Calls, answers and thinking are items of their own.
+        // Calls, results and thinking are separate items.
         Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => Node::Object(vec![]),
     }
 }
@@ -744,7 +743,7 @@ fn result_node(result: &ToolResult) -> Node<'_> {
     ) {
         ([], None) if result.bare => Some(Node::str("")),
         ([Part::Text(text)], None) if result.bare => Some(Node::Body(&text.body)),
-        // Something else than words or a list, or nothing at all, was not taken.
+        // A value that is not text or a list, or a missing one, was not taken.
         ([], None) if kept.is_some() && odd.is_none() => None,
         ([], None) if odd.is_some_and(|odd| !odd.is_null()) || was_null(kept, "output") => odd.map(Node::Json),
         (output, error) => {

@@ -1,4 +1,4 @@
-//! Session traces of the Hugging Face Hub (its "Session Trace Simple Format"): a line about the session, then a line a message.
+//! Session traces of the Hugging Face Hub ("Session Trace Simple Format"): a line about the session, then the messages.
 
 use crate::ReadError;
 use crate::format::{Form, Format};
@@ -49,7 +49,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// Takes in a message; says whether it could be read.
+/// Adds a message; returns whether it could be read.
 fn message(gather: &mut Gather, requests: &mut Requests, mut message: Fields) -> bool {
     let time = message.get("timestamp").and_then(Value::as_u64);
     let content = take::value(&mut message, "content");

@@ -1,4 +1,4 @@
-//! Shape: a conversation with one line a message or part, for tests, fixtures and people.
+//! Shape: a conversation with one line per message or part, for tests, fixtures and people.
 //!
 //! ```
 //! use codelet_transcript::shape;
@@ -21,30 +21,33 @@
 //! ```
 //!
 //! # Lines
-//! | line | is |
+//! | line | meaning |
 //! |---|---|
-//! | `system: …` `user: …` `assistant: …` | a speaker's own words |
-//! | `thinking: …` | thinking; `thinking signed:` and `thinking redacted:` where a vendor binds it |
+//! | `system: …` `user: …` `assistant: …` | a speaker's own text |
+//! | `thinking: …` | thinking; `thinking signed:` and `thinking redacted:` if it has a signature or is encrypted |
 //! | `call ID: cargo test` | a shell command (tool `Bash`) |
-//! | `call ID: Read src/a.rs` | a known tool: `Read PATH` or `PATH:10-20`, `Write PATH: text`, `Edit PATH: old => new`, `Grep PATTERN in PATH`, `Glob PATTERN`, `LS PATH`, `Bash COMMAND`, `Recall HANDLE`, `TodoWrite [x] done; [>] doing; [ ] open` |
+//! | `call ID: Read src/a.rs` | a file tool: `Read PATH` or `PATH:10-20`, `Write PATH: text`, `Edit PATH: old => new` |
+//! | `call ID: Grep fn in src` | a search: `Grep PATTERN in PATH`, `Glob PATTERN`, `LS PATH` |
+//! | `call ID: Recall HANDLE` | another: `Recall HANDLE`, `Bash COMMAND`, `TodoWrite [x] done; [>] doing; [ ] open` |
 //! | `call ID: Any {"json": "object"}` | any tool with any parameters |
-//! | `result ID: …` | an answer that reports success; `result ID failed:` one that reports failure, `result ID unknown:` one without a status |
-//! | `result ID: [interrupted]` | the call never finished; this text stands for a failure without saying so |
-//! | `result ID more: …` `result ID error: …` | a further text of the answer before; what its tool says went wrong |
+//! | `result ID: …` | a result with success; `result ID failed:` with failure, `result ID unknown:` without a status |
+//! | `result ID: [interrupted]` | the call never finished; this text means failure without saying so |
+//! | `result ID more: …` `result ID error: …` | another text of the result before it; the tool's error message |
 //! | `reminder claudeMd: …` (`environment`, `skills`, `gitStatus`, `tokenStatus`) | a reminder |
-//! | `injected: …` `summary: …` `notice: …` | other words in a user message that are not the user's |
-//! | `image: image/png` `image: https://…` | a picture |
-//! | `other KIND: {…}` | a block that nobody here knows |
+//! | `injected: …` `summary: …` `notice: …` | text in a user message that is not the user's |
+//! | `image: image/png` `image: https://…` | an image |
+//! | `other KIND: {…}` | a block of unknown kind |
 //! | `empty user` | a message without parts |
 //!
-//! Blank lines and lines that begin with `#` are passed over, and so is indentation. In texts `\n \r \t \e \\ \u{7f}` are
-//! what they are elsewhere (`\e` is the escape character), `\s` is a blank at an end, and ` × 40` at the end says the text
-//! forty times. Calls join the assistant's message before them, words join thinking, and results join results; any other
-//! line is a message of its own. `+ ` before a line joins it to the message before it all the same, and `/ ` parts it. A
-//! line with another speaker than its kind suggests says so first: `assistant image: …`.
+//! Blank lines, lines that begin with `#`, and indentation are ignored. In texts, `\n \r \t \e \\ \u{7f}` are escapes
+//! (`\e` is the escape character), `\s` is a space at an end, and ` × 40` at the end repeats the text forty times.
+//! Calls join the assistant message before them, text joins thinking, and results join results; any other line is a
+//! separate message. The prefix `+ ` joins a line to the message before it anyway, and `/ ` separates it. A line with
+//! another speaker than its kind implies names the speaker first: `assistant image: …`.
 //!
-//! [`exact`] and [`parse`] carry everything but unread fields, signatures, the bytes of pictures, handles beside a text,
-//! and notions of a call that its words do not suggest. [`line()`] and [`write()`] are for people: long texts end in their size.
+//! [`exact`] and [`parse`] preserve everything except unread fields, signatures, image bytes, handles next to a text,
+//! and a call's action if it does not follow from the line. [`line()`] and [`write()`] are for people: long texts are
+//! cut and end in their size.
 
 mod call;
 mod parse;
@@ -56,10 +59,10 @@ pub use write::{exact, line, part_line, write, write_at};
 
 use codelet_context::message::ReminderKind;
 
-/// What stands in the answer of a call that never finished.
+/// The result of a call that never finished.
 const INTERRUPTED: &str = "[interrupted]";
 
-/// The reminders by their name in a line.
+/// The names of reminders in a line.
 const REMINDERS: [(&str, ReminderKind); 5] = [
     ("claudeMd", ReminderKind::Instructions),
     ("environment", ReminderKind::Environment),

@@ -1,15 +1,15 @@
-//! How much of what is said in a file was understood, in bytes. Readers only say which entries they could not read.
+//! Measures how much of a file's content was understood, in bytes. Readers only report entries they could not read.
 
 use crate::take::Fields;
 use crate::{Format, ReadError, Warning};
 use serde_json::Value;
 
-/// Of the bytes of what is said, one in so many may be missed.
+/// At most one in this many bytes of content may be missed.
 const MOST_MISSED: usize = 10;
-/// How deep in an entry its words stand at most.
+/// The maximum depth in an entry at which text is looked for.
 const DEPTH: usize = 6;
 
-/// Bytes of entries that say something.
+/// The bytes of entries with content.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Share {
     /// All of them.
@@ -19,16 +19,15 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// What there is to tell.
     pub(crate) fn warning(self) -> Option<Warning> {
         let Share { all, missed } = self;
         (missed > 0).then_some(Warning::Missed { missed, all })
     }
 
-    /// Checks that enough of it was understood.
+    /// Checks that enough was understood.
     ///
     /// # Errors
-    /// When it was not.
+    /// If too much was missed.
     pub(crate) fn check(self, format: Format) -> Result<(), ReadError> {
         let Share { all, missed } = self;
         match missed.saturating_mul(MOST_MISSED) > all {
@@ -38,7 +37,7 @@ impl Share {
     }
 }
 
-/// Whether something is said in an entry, whatever its kind: it has one of the fields in which agents keep words.
+/// Returns whether an entry has content, whatever its kind: it has one of the fields in which agents store text.
 pub(crate) fn speaks(fields: &Fields) -> bool {
     fn within(fields: &Fields, depth: usize) -> bool {
         fields.iter().any(|(name, value)| match value {
@@ -54,7 +53,7 @@ pub(crate) fn speaks(fields: &Fields) -> bool {
     within(fields, DEPTH)
 }
 
-/// The bytes of all texts in an object.
+/// Returns the total length of all texts in an object, in bytes.
 pub(crate) fn size(fields: &Fields) -> usize {
     fields.values().map(of_value).sum()
 }

@@ -1,4 +1,4 @@
-//! Conversations of training data in ShareGPT's words: a list of what was said, and by whom.
+//! Conversations of training data in ShareGPT's format: a list of texts with their speakers.
 
 use crate::format::{Form, Format, plain};
 use crate::gather::{self, Gather};
@@ -63,7 +63,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
                         let output = gather::text(Origin::Own, text).into_iter().collect();
                         gather.result(gather::result(id, None, output));
                     }
-                    // What came of an action that stands in words.
+                    // The result of an action in text.
                     None => said(&mut gather, Role::User, Origin::Injected, text),
                 },
                 other => note_unknown(&mut warnings, 1, other),
@@ -77,7 +77,7 @@ fn said(gather: &mut Gather, role: Role, origin: Origin, text: String) {
     gather.message(role, gather::text(origin, text).into_iter().collect::<Vec<Part>>());
 }
 
-/// Calls that stand as JSON in a text: one, or a list of them.
+/// Parses calls written as JSON in a text: one, or a list of them.
 fn calls(text: &str) -> Option<Vec<(String, Fields)>> {
     let list = match crate::source::parse(text).ok()?.0 {
         Value::Array(list) => list,

@@ -1,16 +1,16 @@
-//! What tests see of a conversation: one line for each part.
+//! A conversation as tests compare it: one line for each part.
 
 use crate::{Billed, Document, ReadError, Recording, Warning};
 use codelet_context::message::{Origin, Part, Role};
 use std::fmt::Write;
 
-/// Reads with a reader and checks the lines; white space at the ends of lines does not count.
+/// Checks the lines of a file read with this reader, ignoring white space at the ends of lines.
 #[track_caller]
 pub(crate) fn check(read: fn(&[u8]) -> Result<Document, ReadError>, file: &str, expected: &str) {
     check_odd(read, file, expected, &[]);
 }
 
-/// Checks the lines of a file that is odd, and what is told of it.
+/// Checks the lines of a file with anomalies, and its warnings.
 #[track_caller]
 pub(crate) fn check_odd(
     read: fn(&[u8]) -> Result<Document, ReadError>,
@@ -24,8 +24,7 @@ pub(crate) fn check_odd(
     assert_eq!(document.warnings, warnings);
 }
 
-/// One line a part: whose it is, where the words come from, and the words. A message that follows one of the same role is
-/// set off by a dash.
+/// Returns one line per part: speaker, origin and text. A dash separates a message from one of the same role before it.
 pub(crate) fn sketch(document: &Document) -> String {
     let mut lines = String::new();
     let mut before = None;
@@ -94,7 +93,7 @@ fn line(role: &str, part: &Part) -> String {
     }
 }
 
-/// What is told of requests: the message of each reply, when it began, and the tokens of its prompt where they were billed.
+/// Returns for each request the index of its reply, its time, and its prompt tokens if usage was recorded.
 pub(crate) fn told(recording: &Recording) -> Vec<(usize, Option<u64>, Option<u64>)> {
     let requests = recording.requests.iter();
     let prompt = |billed: Billed| billed.usage.prompt();

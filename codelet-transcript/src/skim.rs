@@ -1,9 +1,8 @@
-//! A look over JSON without building it: which keys there are, where a value begins. Never recurses, never fails; on
-//! broken JSON it sees less.
+//! Scans JSON without parsing it into values: which keys there are, where a value begins. Never recurses, never fails;
+//! in broken JSON it finds less.
 
 use crate::source::Step;
 
-/// A position within JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Skim<'a> {
     text: &'a [u8],
@@ -11,7 +10,7 @@ pub(crate) struct Skim<'a> {
 }
 
 impl<'a> Skim<'a> {
-    /// At the first value of a text.
+    /// Starts at the first value of a text.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         let mut skim = Skim { text, at: 0 };
         skim.space();
@@ -24,52 +23,48 @@ impl<'a> Skim<'a> {
         }
     }
 
-    /// The byte that the value begins with.
+    /// The first byte of the value.
     pub(crate) fn first(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
 
-    /// Whether the text goes on so from here.
+    /// Returns whether the text continues with `words` from here.
     pub(crate) fn starts_with(&self, words: &str) -> bool {
         self.rest().starts_with(words.as_bytes())
     }
 
-    /// Whether the value is a list.
     pub(crate) fn is_list(&self) -> bool {
         self.first() == Some(b'[')
     }
 
-    /// The string that stands here, escapes left as they are.
+    /// Returns the string here, without decoding escapes.
     pub(crate) fn string(&self) -> Option<&'a str> {
         let end = self.string_end(self.at)?;
         std::str::from_utf8(&self.text[self.at + 1..end - 1]).ok()
     }
 
-    /// The members of the object that stands here.
     pub(crate) fn members(&self) -> Members<'a> {
         Members {
             skim: self.inside(b'{'),
         }
     }
 
-    /// The items of the list that stands here.
     pub(crate) fn items(&self) -> Items<'a> {
         Items {
             skim: self.inside(b'['),
         }
     }
 
-    /// One member of the object that stands here.
     pub(crate) fn get(&self, name: &str) -> Option<Skim<'a>> {
         self.members().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// One member of the object that stands here, when it is a string.
+    /// Returns a member of the object here, if it is a string.
     pub(crate) fn get_string(&self, name: &str) -> Option<&'a str> {
         self.get(name)?.string()
     }
 
-    /// The offset of the value at the end of a way, or of the last one on it that is there.
+    /// Returns the offset of the value at the end of a path, or of the last existing value on it.
     pub(crate) fn find(self, path: &[Step]) -> usize {
         let mut here = self;
         for step in path {
@@ -85,27 +80,25 @@ impl<'a> Skim<'a> {
         here.offset()
     }
 
-    /// The bytes of the value that stands here, if all of it is there.
+    /// Returns the bytes of the value here, if it is complete.
     pub(crate) fn slice(&self) -> Option<&'a [u8]> {
         self.text.get(self.at..self.value_end()?)
     }
 
-    /// All bytes from here on.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Where it stands in the text.
     pub(crate) fn offset(&self) -> usize {
         self.at.min(self.text.len())
     }
 
-    /// What follows the value that stands here.
+    /// Returns the position after the value here.
     pub(crate) fn after(&self) -> Option<Skim<'a>> {
         self.value_end().map(|end| self.ahead(end - self.at))
     }
 
-    /// What follows so many bytes and the blanks after them.
+    /// Returns the position after `bytes` bytes and the white space that follows.
     pub(crate) fn ahead(&self, bytes: usize) -> Skim<'a> {
         let mut next = Skim {
             at: self.at + bytes,
@@ -115,15 +108,14 @@ impl<'a> Skim<'a> {
         next
     }
 
-    /// What stands within the object or list that begins here with this bracket.
+    /// Returns the position inside the object or list that begins here with this bracket.
     pub(crate) fn inside(&self, open: u8) -> Option<Skim<'a>> {
         (self.first() == Some(open)).then(|| self.ahead(1))
     }
 
-    /// The key and the value of the member that stands here.
     pub(crate) fn member(&self) -> Option<(&'a str, Skim<'a>)> {
         let colon = self.ahead(self.string_end(self.at)? - self.at);
-        // A key with broken bytes is none that anybody asks for; those behind it are.
+        // A key of invalid UTF-8 matches no name; the keys after it still count.
         let key = self.string().unwrap_or_default();
         let value = (colon.first() == Some(b':')).then(|| colon.ahead(1))?;
         value.first().map(|_| (key, value))
@@ -179,17 +171,17 @@ impl<'a> Skim<'a> {
         }
     }
 
-    /// After a value: over the comma to the next one.
+    /// After a value: moves over the comma to the next one.
     pub(crate) fn over_comma(self) -> Option<Self> {
         (self.first() == Some(b',')).then(|| self.ahead(1))
     }
 }
 
-/// The members of an object, looked over once.
+/// The members of an object, scanned once.
 pub(crate) struct Seen<'a>(Vec<(&'a str, Skim<'a>)>);
 
 impl<'a> Seen<'a> {
-    /// The first members of the object that stands here; the ones that matter stand among them.
+    /// Scans the first members of the object here; the relevant ones are among them.
     pub(crate) fn new(object: Skim<'a>) -> Self {
         const MOST: usize = 64;
         Seen(object.members().take(MOST).collect())
@@ -208,7 +200,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The members of an object: key (escapes left as they are, empty where it is no text) and value.
+/// The members of an object: key (escapes not decoded, empty if invalid) and value.
 pub(crate) struct Members<'a> {
     skim: Option<Skim<'a>>,
 }
@@ -218,13 +210,12 @@ impl<'a> Iterator for Members<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (key, value) = self.skim.take()?.member()?;
-        // The value may be the last thing read of a cut file: it counts, what follows does not.
+        // In a truncated file, the last value may be incomplete: it counts, anything after it does not.
         self.skim = value.after().and_then(Skim::over_comma);
         Some((key, value))
     }
 }
 
-/// The items of a list.
 pub(crate) struct Items<'a> {
     skim: Option<Skim<'a>>,
 }

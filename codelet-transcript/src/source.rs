@@ -1,4 +1,4 @@
-//! One JSON document as bytes: text at last, parsed, and errors that say where.
+//! A JSON document in bytes: decoding, parsing, and errors with their location.
 
 use crate::document::Warning;
 use crate::error::ReadError;
@@ -7,7 +7,7 @@ use codelet_text::json::has_more_values;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// One step of the way to a place within a document.
+/// One step of the path to a place within a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// Into an object.
@@ -16,19 +16,18 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// A value that is not what the form has in its place.
+/// A value that does not fit the format at its place.
 #[derive(Debug)]
 pub(crate) struct Misfit {
-    /// The way to it.
+    /// The path to it.
     pub(crate) path: Vec<Step>,
-    /// What stands there.
+    /// The value found.
     pub(crate) found: String,
-    /// What should.
+    /// The expected value.
     pub(crate) expected: &'static str,
 }
 
 impl Misfit {
-    /// A misfit at this place.
     pub(crate) fn new(path: impl Into<Vec<Step>>, found: Option<&Value>, expected: &'static str) -> Self {
         Misfit {
             path: path.into(),
@@ -38,13 +37,13 @@ impl Misfit {
     }
 }
 
-/// A document, or a line of one, holds at most so many values: ten times what the longest recorded conversations have. Each takes up to 460
-/// bytes.
+/// The maximum number of values in a document, or a line of one: ten times that of the longest recorded conversations.
+/// Each takes up to 460 bytes.
 pub(crate) const MOST_VALUES: usize = 2_000_000;
-/// The same for JSON within a string.
+/// The maximum number of values of JSON in a string.
 const MOST_EMBEDDED: usize = 200_000;
 
-/// Strings up to this many bytes are quoted in an error.
+/// The maximum length of a string that is quoted in an error, in bytes.
 const QUOTED: usize = 40;
 
 fn kind(value: Option<&Value>) -> String {
@@ -61,21 +60,21 @@ fn kind(value: Option<&Value>) -> String {
     kind.to_owned()
 }
 
-/// Bytes as text.
+/// Decoded bytes.
 pub(crate) struct Source<'a> {
     text: Cow<'a, str>,
-    /// What was odd about the bytes.
+    /// Anomalies in the bytes.
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Bytes looked at to tell a binary file from text; the same as what version control systems look at.
+/// The number of bytes checked to distinguish a binary file from text; the same as in version control systems.
 const PROBE: usize = 8_000;
 
 impl<'a> Source<'a> {
-    /// Makes text of bytes: skips a byte order mark, replaces what is no UTF-8.
+    /// Decodes bytes: skips a byte order mark, replaces invalid UTF-8.
     pub(crate) fn new(bytes: &'a [u8], expected: &'static str) -> Result<Self, ReadError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        // A crash leaves zeros behind the end.
+        // A crash leaves zero bytes after the end.
         let end = bytes.iter().rposition(|byte| *byte != 0);
         let bytes = end.map_or(bytes, |end| &bytes[..=end]);
         if let Some(offset) = bytes.iter().take(PROBE).position(|byte| *byte == 0) {
@@ -95,12 +94,11 @@ impl<'a> Source<'a> {
         Ok(Source { text, warnings })
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The whole text as one JSON value, with a warning where half characters were replaced.
+    /// Parses the whole text as one JSON value, with a warning if unpaired surrogates were replaced.
     pub(crate) fn parse(&mut self, expected: &'static str) -> Result<Value, ReadError> {
         let parsed = parse(&self.text);
         if let Ok((_, Some(offset))) = &parsed {
@@ -129,7 +127,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The error for a misfit, with the line found again.
+    /// Returns the error for a misfit, with its line number.
     pub(crate) fn refuse(&self, misfit: Misfit) -> ReadError {
         let offset = Skim::new(self.text.as_bytes()).find(&misfit.path);
         let line = 1 + self.text.as_bytes()[..offset]
@@ -159,11 +157,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Reads JSON in which a text may have been cut in the middle of a character, as programs do that count in UTF-16: half a
-/// character is written as an escape that stands for nothing (`\ud83d`). Says where the first one stood.
+/// Parses JSON in which a text may have been cut in the middle of a character, as by programs that count in UTF-16:
+/// they write an unpaired surrogate (`\ud83d`). Returns the offset of the first one.
 ///
 /// # Errors
-/// When it is not JSON for another reason, or holds more values than are built here.
+/// If it is invalid JSON for another reason, or holds more than [`MOST_VALUES`] values.
 pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Error> {
     if has_more_values(text.as_bytes(), MOST_VALUES) {
         return Err(serde::de::Error::custom(TOO_MANY));
@@ -177,17 +175,15 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Option<usize>), serde_json::Er
     }
 }
 
-/// What is wrong with JSON of too many values.
 const TOO_MANY: &str = "too many values";
 
-/// The JSON that a string is, such as a program's output; none where it is none, or holds more values than such a string has.
+/// Parses JSON in a string, such as a program's output; `None` if it is not JSON, or has too many values.
 pub(crate) fn embedded(text: &str) -> Option<Value> {
     let is_read = !has_more_values(text.as_bytes(), MOST_EMBEDDED);
     is_read.then(|| serde_json::from_str(text).ok())?
 }
 
-/// The text with every escape of half a character replaced, at the same length, and the offset of the first; `None` where
-/// there is none.
+/// Replaces each escape of an unpaired surrogate, keeping the length; returns the text and the offset of the first.
 fn whole_characters(text: &str) -> Option<(String, usize)> {
     let bytes = text.as_bytes();
     let unit = |at: usize| {
@@ -217,11 +213,11 @@ fn whole_characters(text: &str) -> Option<(String, usize)> {
     Some((mended, first))
 }
 
-/// Why the form of a file is unknown: it is empty, binary or broken JSON, or else JSON of another kind.
+/// Returns why the format of a file is unknown: it is empty, binary or broken JSON, or else JSON of another kind.
 pub(crate) fn unknown(bytes: &[u8]) -> ReadError {
     let expected = "a JSON object or a list";
     match Source::new(bytes, expected).and_then(|mut source| source.parse(expected)) {
-        // Something follows the first value: not broken, but one value a line.
+        // Something follows the first value: not broken, but one value per line.
         Err(ReadError::Json { problem, .. }) if problem == "trailing characters" => ReadError::UnknownFormat,
         Err(error) => error,
         Ok(_) => ReadError::UnknownFormat,
@@ -248,7 +244,7 @@ mod tests {
         check(r#""\ude00\ud83d\n""#, "\u{fffd}\u{fffd}\n");
         check(r#""\ud83d\\""#, "\u{fffd}\\");
         check(r#""\ud83d\ude00""#, "😀");
-        // A backslash of its own, and four letters.
+        // An escaped backslash, and four letters.
         check(r#""\\ud83d""#, "\\ud83d");
     }
 

@@ -1,20 +1,21 @@
-//! The exit status that a harness states around the output of a command, and what an object says of the call that it answers.
+//! Finds the exit status that a harness writes around the output of a command, and the success that a result object
+//! reports.
 //!
-//! Requests have no field for a status, so each harness writes it above or below what the program printed, always in the same
-//! words. Only those count, letter by letter; a sentence of the program never does.
+//! Requests have no field for a status, so each harness writes it above or below the output, always in the same words.
+//! Only exact matches of those count; a sentence that a program prints never does.
 
 use serde_json::{Map, Value};
 
-/// What stands around an output of how its command ended.
+/// The outcome of a command in the text around an output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Frame {
-    /// It ended with this status.
+    /// It exited with this status.
     Ended(i64),
-    /// It runs on.
+    /// It is still running.
     Runs,
 }
 
-/// What harnesses write above an output, before and behind the status.
+/// Lines that harnesses write above an output: the text before and after the status.
 const ABOVE: &[(&str, &str)] = &[
     // Codex, old and new; Claude Code; Roo; pi; mini-swe-agent; Droid; AutoGen.
     ("Process exited with code ", ""),
@@ -27,7 +28,7 @@ const ABOVE: &[(&str, &str)] = &[
     ("exitcode: ", " (execution succeeded)"),
     ("exitcode: ", " (execution failed)"),
 ];
-/// … and below it.
+/// Lines that harnesses write below an output: the text before and after the status.
 const BELOW: &[(&str, &str)] = &[
     // pi, Claude Code, Gemini CLI, Codelet; OpenHands, old and new; mini-swe-agent.
     ("Command exited with code ", ""),
@@ -41,11 +42,11 @@ const BELOW: &[(&str, &str)] = &[
     ("<returncode>", "</returncode>"),
     ("<exit_code>", "</exit_code>"),
 ];
-/// How the line of Copilot CLI begins that ends with a status, `<shellId: 4 completed with exit code 1>`, and what stands
+/// The beginning of Copilot CLI's line that ends with a status, `<shellId: 4 completed with exit code 1>`, and the text
 /// before the status.
 const SHELLS: [&str; 2] = ["<shellId: ", "<command with shellId: "];
 const COMPLETED: &str = " completed with exit code ";
-/// How other lines begin that harnesses write above an output …
+/// The beginnings of other lines that harnesses write above an output.
 const ALSO_ABOVE: &[&str] = &[
     "Chunk ID: ",
     "Wall time: ",
@@ -54,7 +55,7 @@ const ALSO_ABOVE: &[&str] = &[
     "Directory: ",
     "Command executed in terminal",
 ];
-/// … and below it.
+/// The beginnings of other lines that harnesses write below an output.
 const ALSO_BELOW: &[&str] = &[
     "Signal: ",
     "Background PIDs: ",
@@ -64,12 +65,12 @@ const ALSO_BELOW: &[&str] = &[
     "[Current working directory: ",
     "[Python interpreter: ",
 ];
-/// How those begin that say of a command that it runs on.
+/// The beginnings of lines that say that a command is still running.
 const RUNS: &[&str] = &[
     "Process running with session ID ",
     "Command running in background with ID: ",
 ];
-/// Lines that are looked at from each end at most.
+/// The maximum number of lines examined from each end.
 const MOST_LINES: usize = 8;
 
 /// Names of fields that hold an exit status.
@@ -81,14 +82,14 @@ const STATUSES: &[&str] = &[
     "return_code",
     "exit_status",
 ];
-/// Names of fields that hold what a program has printed.
+/// Names of fields that hold a program's output.
 const PRINTED: &[&str] = &["output", "stdout", "stderr", "result", "content"];
 
-/// What the harness states in the text of an answer to this command line. Of two that disagree it is the failure.
+/// Returns the outcome that the harness states in the result of this command line. If two disagree, the failure counts.
 pub(crate) fn frame(text: &str, command: &str) -> Option<Frame> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let above = find(lines(), ABOVE, ALSO_ABOVE, true);
-    // A command that asks for the status of what it runs prints it, in a line of nothing else.
+    // A command that asks for the status of a program prints it, alone on a line.
     let below = find(lines().rev(), BELOW, ALSO_BELOW, !command.contains("$?"));
     match (above, below) {
         (Some(Frame::Ended(0)) | None, Some(below)) => Some(below),
@@ -123,7 +124,7 @@ fn find<'a>(
     None
 }
 
-/// The exit status beside what was printed, in an object that is a whole answer, or in the one object within it.
+/// Returns the exit status next to the output, in an object that is the whole result, or in the only object within it.
 pub(crate) fn of_object(object: &Map<String, Value>) -> Option<i64> {
     let field = |fields: &Map<String, Value>| STATUSES.iter().find_map(|name| fields.get(*name)?.as_i64());
     let metadata = || field(object.get("metadata")?.as_object()?);
@@ -137,7 +138,7 @@ pub(crate) fn of_object(object: &Map<String, Value>) -> Option<i64> {
     }
 }
 
-/// What an object says of the success of the call that it answers, by fields that are there for it.
+/// Returns the success that a result object reports, in fields for that purpose.
 pub(crate) fn tells(object: &Map<String, Value>) -> Option<bool> {
     let flag = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_bool());
     let has_error = match object.get("error") {
@@ -194,10 +195,10 @@ mod tests {
                 Some(Frame::Ended(1)),
             ),
             ("exitcode: 1 (execution failed)\nCode output: x", Some(Frame::Ended(1))),
-            // In doubt it failed.
+            // If they disagree, it failed.
             ("Exit code: 0\nok\n[exit code: 3]", Some(Frame::Ended(3))),
             ("Exit code: 4\nok\n[exit code: 0]", Some(Frame::Ended(4))),
-            // What programs print.
+            // Lines that programs print.
             ("error: script \"test\" exited with code 1", None),
             ("@agentv/web build: Exited with code 0", None),
             ("exit status 1", None),

@@ -1,5 +1,5 @@
-//! Whether calls have worked, as far as that is recorded: by an error flag, an exit status in a field, or a status that the
-//! harness states in its own frame around an output. What the file said is written back as it was. See
+//! Determines whether calls succeeded, if recorded: from an error flag, an exit status in a field, or a status that the
+//! harness writes around an output. The file's own value is written back unchanged. See
 //! `docs/decisions/0020-statuses-in-text.md`.
 
 use crate::extra::marked;
@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// On an answer whose success is known from elsewhere: what its own field said.
+/// On a result whose success is known from elsewhere: the value of its own field.
 const SAID: &str = "codelet.said";
 
-/// Completes what a reader has found.
+/// Completes the results that a reader found.
 pub(crate) fn tell(messages: &mut [Message], format: Format) {
-    // Elsewhere what is known comes from a status already, and only what is missing is looked for.
+    // In other formats, success already comes from a status, and only missing values are looked for.
     let flags = matches!(format, Format::Anthropic | Format::QwenCode | Format::Corpus).then(|| Flags::of(messages));
     let has_objects = matches!(
         format,
@@ -51,7 +51,7 @@ pub(crate) fn tell(messages: &mut [Message], format: Format) {
     }
 }
 
-/// How the call ended by what stands in its answer. The text of a file, and what was found, say nothing of it.
+/// Returns the outcome that a result's content states. The text of a file and search results say nothing about it.
 fn stated(result: &ToolResult, action: &Action, object: Option<&Map<String, Value>>) -> Option<Frame> {
     match (action.kind, object) {
         (ActionKind::Read | ActionKind::Search, _) => None,
@@ -66,12 +66,12 @@ fn stated(result: &ToolResult, action: &Action, object: Option<&Map<String, Valu
     }
 }
 
-/// What the flags of a file say.
+/// The meaning of the error flags in a file.
 struct Flags {
-    /// Any answer has one.
+    /// Some result has one.
     are_used: bool,
-    /// Any command is flagged as failed whose answer could not be a refusal as well. Where none is, a harness may send the same flag
-    /// with every result.
+    /// Some command is flagged as failed whose result could not be a refusal as well. If there is none, the harness may
+    /// send the same flag with every result.
     tell_commands: bool,
 }
 
@@ -95,8 +95,8 @@ impl Flags {
         flags
     }
 
-    /// Takes a flag for what it is worth: one that is left out says "no error" where others are not, and none says so of
-    /// commands where all are alike.
+    /// Interprets a flag: a missing one means "no error" if other results have one, and "no error" says nothing about
+    /// commands unless some command is flagged as failed.
     fn weigh(&self, result: &mut ToolResult, is_command: bool, format: Format) {
         let counts = self.are_used && (!is_command || self.tell_commands);
         let is_left_out = || format == Format::Anthropic && result.extra.get("is_error").is_none_or(Value::is_null);
@@ -108,7 +108,7 @@ impl Flags {
     }
 }
 
-/// Sets what is known of the success, and keeps what the field said.
+/// Sets the success, and keeps the value of the result's own field.
 fn note(result: &mut ToolResult, success: Option<bool>) {
     if success != result.success && result.extra.get(SAID).is_none() {
         let said = result.success.map_or(Value::Null, Value::Bool);
@@ -117,7 +117,7 @@ fn note(result: &mut ToolResult, success: Option<bool>) {
     result.success = success;
 }
 
-/// The success of an answer as its own field said it, and says again when it is written.
+/// Returns the value of the result's own field, as it was read and is written.
 pub(crate) fn said(result: &ToolResult) -> Option<bool> {
     match result.extra.get(SAID) {
         Some(said) => said.as_bool(),

@@ -11,7 +11,6 @@ use codelet_context::message::{Action, Origin, Part, Role};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// Reads a trajectory.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     let (mut file, warnings) = lines::whole(bytes, "a trajectory: an object with history")?;
     let mut story = Story::default();
@@ -19,7 +18,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         story.states = take::objects(&mut file, "trajectory").map(State::of).collect();
     }
     if !file.contains_key("history") && file.contains_key("trajectory") {
-        // Some published trajectories hold the steps alone.
+        // Some published trajectories hold only the steps.
         for (index, step) in trajectory::messages(&mut file, "trajectory")?.enumerate() {
             story.step(index, step);
         }
@@ -34,21 +33,20 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, ReadError> {
 #[derive(Default)]
 struct Story {
     gather: Gather,
-    /// The calls of the last reply, and how many of them are not answered yet.
+    /// The calls of the last reply, and the number of them without a result.
     calls: VecDeque<String>,
     open: usize,
-    /// The last reply asked for nothing that could be run.
+    /// The last reply had no action that could be run.
     no_action: bool,
-    /// What the steps say that are recorded beside the history, those that are still to come; and what the one says that is
-    /// under way.
+    /// The recorded states of the steps still to come, and the file that is open in the current step.
     states: VecDeque<State>,
     open_file: Option<String>,
 }
 
-/// The state of a step: before it, or behind it.
+/// The state of a step, before or after it.
 struct State {
     action: String,
-    /// The file that is open in the editor, as it stands there.
+    /// The file open in the editor, as recorded.
     open_file: Option<String>,
 }
 
@@ -61,7 +59,7 @@ impl State {
     }
 }
 
-/// The open file of a step's state, which is an object or, in older recordings, one as text.
+/// Returns the open file of a step's state, which is an object or, in older recordings, JSON text.
 fn open_file(step: &mut Fields) -> Option<String> {
     let mut state = match take::value(step, "state") {
         Value::Object(state) => state,
@@ -91,7 +89,7 @@ impl Story {
             "tool" => self.answer(message),
             _ if self.open > 0 => self.answer(message),
             _ => {
-                // After a reply that held no action, the harness explains what it expects.
+                // After a reply without an action, the harness explains what it expects.
                 let origin = if std::mem::take(&mut self.no_action) {
                     Origin::Injected
                 } else {
@@ -125,7 +123,7 @@ impl Story {
                 parts.extend(calls.into_iter().map(|part| if is_shown { undone(part) } else { part }));
             }
             Some(action) => {
-                // The content is the thought and the action in a fence; the action becomes the call.
+                // The content is the thought, and the action in a fence; the action becomes the call.
                 let thought = match take::string(&mut message, "thought") {
                     Some(thought) => thought,
                     None => trajectory::plain(take::value(&mut message, "content")),
@@ -146,7 +144,7 @@ impl Story {
         self.gather.message(Role::Assistant, parts);
     }
 
-    /// An observation; nothing records whether the action succeeded.
+    /// Adds an observation; whether the action succeeded is not recorded.
     fn answer(&mut self, mut message: Fields) {
         let named = take::list(&mut message, "tool_call_ids")
             .into_iter()
@@ -166,7 +164,7 @@ impl Story {
         self.gather.result(result);
     }
 
-    /// The file that is open in a step: as it says itself, or the next recorded one with the same action.
+    /// Returns the file open in a step: from the next recorded state with the same action, or else from the step.
     fn state_of(&mut self, action: Option<&str>, step: &mut Fields) -> Option<String> {
         let action = action.unwrap_or_default().trim();
         if let Some(at) = self.states.iter().position(|state| state.action.trim() == action) {
@@ -193,7 +191,7 @@ impl Story {
     }
 }
 
-/// A call of a demonstration, which has done nothing here.
+/// Removes the action from a call of a demonstration, which had no effect here.
 fn undone(part: Part) -> Part {
     match part {
         Part::ToolCall(call) => Part::ToolCall(call.doing(Action::default())),

@@ -1,12 +1,11 @@
-//! Taking fields out of parsed JSON without copying what they hold.
+//! Takes fields out of parsed JSON without copying their values.
 
 use crate::source;
 use serde_json::{Map, Value};
 
-/// The fields of a JSON object.
 pub(crate) type Fields = Map<String, Value>;
 
-/// Takes a string; anything else stays where it is.
+/// Takes a string; any other value stays, as in the functions below.
 pub(crate) fn string(fields: &mut Fields, name: &str) -> Option<String> {
     match fields.get_mut(name)? {
         Value::String(text) => Some(std::mem::take(text)),
@@ -14,7 +13,6 @@ pub(crate) fn string(fields: &mut Fields, name: &str) -> Option<String> {
     }
 }
 
-/// Takes an object; anything else stays where it is.
 pub(crate) fn object(fields: &mut Fields, name: &str) -> Option<Fields> {
     match fields.get_mut(name)? {
         Value::Object(inner) => Some(std::mem::take(inner)),
@@ -22,7 +20,6 @@ pub(crate) fn object(fields: &mut Fields, name: &str) -> Option<Fields> {
     }
 }
 
-/// Takes a list, empty where there is none.
 pub(crate) fn list(fields: &mut Fields, name: &str) -> Vec<Value> {
     match fields.get_mut(name) {
         Some(Value::Array(items)) => std::mem::take(items),
@@ -30,7 +27,7 @@ pub(crate) fn list(fields: &mut Fields, name: &str) -> Vec<Value> {
     }
 }
 
-/// Takes a list of objects, leaving out whatever else is in it.
+/// Takes a list of objects, dropping other items.
 pub(crate) fn objects(fields: &mut Fields, name: &str) -> impl Iterator<Item = Fields> {
     list(fields, name).into_iter().filter_map(|item| match item {
         Value::Object(inner) => Some(inner),
@@ -38,23 +35,23 @@ pub(crate) fn objects(fields: &mut Fields, name: &str) -> impl Iterator<Item = F
     })
 }
 
-/// Takes any value, null where there is none.
+/// Takes any value, null if there is none.
 pub(crate) fn value(fields: &mut Fields, name: &str) -> Value {
     fields.get_mut(name).map(Value::take).unwrap_or_default()
 }
 
-/// Looks at a string, empty where there is none.
+/// Returns a string without taking it, empty if there is none.
 pub(crate) fn str<'a>(fields: &'a Fields, name: &str) -> &'a str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Looks at a truth value, false where there is none.
+/// Returns a boolean without taking it, false if there is none.
 pub(crate) fn flag(fields: &Fields, name: &str) -> bool {
     fields.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The parameters of a call, however the source wrote them: an object, or an object as text. What is neither stays
-/// readable under `input`, since every vendor insists on an object.
+/// Returns the parameters of a call, written as an object or as JSON text of one. Any other value stays readable under
+/// `input`, since every provider requires an object.
 pub(crate) fn parameters(value: Value) -> Fields {
     let other = match value {
         Value::Object(fields) => return fields,

@@ -1,9 +1,9 @@
-//! Calls that stand in the words of a reply, and answers that come in the user's name: how agents speak with tools whose
-//! vendor knows of none. `<read_file><path>a.rs</path></read_file>`, a fenced block of a shell, `Action: find`.
+//! Calls written in the text of a reply, and results in the user role: the way agents use tools without the provider's
+//! tool calling. `<read_file><path>a.rs</path></read_file>`, a fenced block of a shell, `Action: find`.
 //!
-//! Where a whole conversation shows that it goes so (see [`crate::told`]), each such pair is read as a call and its answer, so
-//! that what was read, changed and run is known. The call's one parameter is its words, and a writer puts them back, to the
-//! byte: whoever reads such a reply finds nothing elsewhere.
+//! If a whole conversation shows this pattern (see [`crate::told`]), each pair is read as a call and its result, so
+//! that the engine knows what was read, changed and run. The call's only parameter is its text, and a writer puts it
+//! back, byte for byte: a model that reads such a reply finds the same text.
 
 mod called;
 
@@ -19,13 +19,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// On a call in words, or what was said before an answer: others stand before it in the same text.
+/// On a call in text, or the text before a result: another part precedes it in the same text.
 const BEHIND: &str = "codelet.behind";
-/// The parameter of a call in words.
+/// The parameter of a call in text.
 const INPUT: &str = "input";
 const SHELL: &str = "bash";
 const ACTION: &str = "Action: ";
-/// Fences of what is run, or words in their names, and the tool that runs it.
+/// Names of code fences that are run, or words in such names, and the tool that runs them.
 #[rustfmt::skip]
 const RUN: &[(&str, &str)] = &[
     ("python", "python"), ("ipython", "python"), ("json", "json"), ("xml", "xml"), ("bash", SHELL), ("zsh", SHELL),
@@ -33,14 +33,14 @@ const RUN: &[(&str, &str)] = &[
 ];
 const SHORT: &[(&str, &str)] = &[("", SHELL), ("sh", SHELL), ("cmd", SHELL), ("py", "python")];
 
-/// Where the action begins that a reply without calls ends with, or that alone would be run of it.
+/// Returns where the action begins that ends a reply without calls, or that is the only one in it that would be run.
 pub(crate) fn start(text: &str) -> Option<usize> {
     let labelled = || text.lines().rfind(|line| line.starts_with(ACTION));
     let line = fenced(text).or_else(|| tagged(text)).or_else(labelled)?;
     Some(line.as_ptr() as usize - text.as_ptr() as usize)
 }
 
-/// The line that opens the one fenced block of what can be run.
+/// Returns the line that opens the only fenced block, if it can be run.
 fn fenced(text: &str) -> Option<&str> {
     let mut fences = text.lines().filter(|line| line.starts_with("```"));
     let (Some(open), Some(_), None) = (fences.next(), fences.next(), fences.next()) else {
@@ -49,15 +49,15 @@ fn fenced(text: &str) -> Option<&str> {
     runner(open.trim_start_matches('`').trim()).map(|_| open)
 }
 
-/// The tool that runs what stands in a fence of this name.
+/// Returns the tool that runs a fence of this name.
 fn runner(name: &str) -> Option<&'static str> {
     let short = SHORT.iter().find(|(known, _)| *known == name);
     let known = short.or_else(|| RUN.iter().find(|(known, _)| name.contains(known)));
     known.map(|(_, tool)| *tool)
 }
 
-/// The line that opens the element in tags that the reply ends with, if it stands on lines of its own. Elements of its name that
-/// stand within it, as in a file that tells of such calls, are closed there.
+/// Returns the line that opens the tagged element at the end of the reply, if it begins a line. Nested elements of the
+/// same name, as in a file about such calls, are matched with their closing tags.
 fn tagged(text: &str) -> Option<&str> {
     let text = text.trim_end();
     let tag = text.rsplit("</").next().and_then(|tag| tag.strip_suffix('>'))?;
@@ -79,7 +79,7 @@ fn tagged(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether a reply ends one more call before this place: which of several an answer is for is not known.
+/// Returns whether another call ends before this position: then it is unknown which call a result belongs to.
 fn has_more(words: &str, raw: &str) -> bool {
     let tag = raw.strip_prefix('<').and_then(|raw| raw.split(['>', ' ', '=']).next());
     let ends = |line: &str| {
@@ -89,8 +89,8 @@ fn has_more(words: &str, raw: &str) -> bool {
     tag.is_some() && words.lines().any(|line| ends(line.trim_end()))
 }
 
-/// Makes calls of the actions of these replies and answers of the messages behind them, which are the places; none of the
-/// replies has another call.
+/// Turns the actions of these replies into calls and the messages after them, at the indices `places`, into results;
+/// none of the replies has another call.
 pub(crate) fn take(messages: &mut [Message], places: &[usize]) {
     let ids = |message: &Message| {
         let calls = message.calls().map(|call| call.id.clone());
@@ -116,11 +116,11 @@ fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<
         }
         _ => None,
     };
-    // What the harness says first is the answer; behind it may stand what the user says.
+    // The harness's text comes first and is the result; the user's may follow it.
     let opening = Opening::of(said(answer.parts.first())?.body.as_str());
     let is_bare = opening.as_ref().is_some_and(|opening| opening.is_bare);
     let count = 1 + usize::from(is_bare && said(answer.parts.get(1)).is_some());
-    // Answers to several calls.
+    // Results of several calls.
     if said(answer.parts.get(count)).is_some() {
         return None;
     }
@@ -130,7 +130,7 @@ fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<
     let (words, raw) = text.body.as_str().split_at(start(text.body.as_str())?);
     let (tool, parameters) = called(raw);
     let named = opening.as_ref().and_then(|opening| opening.tool.as_ref());
-    // A reply may end with what only looks like a call.
+    // The end of a reply may only look like a call.
     if has_more(words, raw) || named.is_some_and(|named| *named != tool) {
         return None;
     }
@@ -162,7 +162,6 @@ fn take_one(reply: &mut Message, answer: &mut Message, id: &Arc<str>) -> Option<
     Some(())
 }
 
-/// The text with other words.
 fn with(text: &Text, words: &str) -> Text {
     Text {
         body: Body::new(words),
@@ -170,7 +169,7 @@ fn with(text: &Text, words: &str) -> Text {
     }
 }
 
-/// Parts what the harness says before an answer, so many bytes of its first text, from what the tool says.
+/// Separates the harness's text before a result, the first `head` bytes, from the tool's output.
 fn take_head(result: &mut ToolResult, head: usize) {
     let Some(Part::Text(first)) = result.output.first_mut().filter(|_| head > 0) else {
         return;
@@ -186,7 +185,7 @@ fn take_head(result: &mut ToolResult, head: usize) {
     }
 }
 
-/// The messages with each such call and its answer as words again.
+/// Returns the messages with each such call and its result turned back into text.
 pub(crate) fn put_back(messages: &[Message]) -> Cow<'_, [Message]> {
     let calls = messages.iter().flat_map(Message::calls);
     let spoken: HashSet<&str> = calls
@@ -204,7 +203,7 @@ fn in_words(message: &Message, spoken: &HashSet<&str>) -> Message {
     for part in &message.parts {
         match part {
             Part::ToolCall(call) if message.role == Role::Assistant && spoken.contains(&*call.id) => {
-                // Where they were shortened, a marker.
+                // If they were shortened, a marker.
                 let values = call.parameters.as_map().values().filter_map(Value::as_str);
                 let raw = values.collect::<Vec<_>>().join("\n");
                 match parts.last_mut() {

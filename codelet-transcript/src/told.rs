@@ -1,22 +1,23 @@
-//! What a request says in the user's name and no user has typed. Requests have no field for it, so it is known by forms
+//! Finds texts in the user role that no user typed. Requests have no field for this, so they are recognized by patterns
 //! that prompts do not have.
 //!
-//! *Observations*: what came of an action that stands in words, see [`crate::observed`]. *Complaints* of a reply that a harness
-//! could read no action from, directly behind one without calls. *Blocks* of a harness beside a prompt or an answer, each in one
-//! tag. *Events*, in a tag that nobody types. *Interruptions* by the user, and *openings*: a text about the project as a message of
-//! its own, in words that are always the same. *Summaries* that this engine has written, with a notice of fixed words behind.
+//! *Observations*: results of actions in text, see [`crate::observed`]. *Complaints* of a harness about a reply without
+//! a parsable action, directly after a reply without calls. *Blocks* of a harness next to a prompt or a result, each in
+//! one tag. *Events*, in a tag that nobody types. *Interruptions* by the user, and *openings*: a text about the project
+//! as a separate message, always in the same words. *Summaries* that this engine wrote, followed by a notice with fixed
+//! words.
 //!
-//! What is wrongly taken for a prompt costs room; a prompt that is taken for something else is lost. So in doubt a text is
-//! a prompt.
+//! A text wrongly taken for a prompt costs space; a prompt taken for something else is lost. So in doubt a text is a
+//! prompt.
 
 use crate::harness::{complains, is_block, is_event, is_fragment, is_frame, is_interruption, is_opening};
 use crate::{observations, text_tool_calls};
 use codelet_context::compact::{Frame, frame};
 use codelet_context::message::{Message, Origin, Part, Role, Text};
 
-/// Bytes of a reply that only acknowledges what was said.
+/// The maximum length of a reply that is a mere acknowledgement, in bytes.
 const ACKNOWLEDGEMENT: usize = 200;
-/// Marks what a harness has said in the user's name. Says whether the conversation was compacted before.
+/// Marks texts of a harness in the user role. Returns whether the conversation was compacted before.
 pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     if says_what_is_what(messages) {
         return false;
@@ -24,9 +25,9 @@ pub(crate) fn mark(messages: &mut Vec<Message>) -> bool {
     mark_rest(messages)
 }
 
-/// The same, also where the file itself says of some texts what they are.
+/// Like [`mark`], even if the file itself gives the origins of some texts.
 pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
-    // First, as a summary may stand before what a harness has said at the head.
+    // First, as a summary may precede a harness's text at the start.
     let is_compacted = mark_endings(messages);
     let observed = mark_behind(messages, false);
     text_tool_calls::take(messages, &observed);
@@ -36,40 +37,40 @@ pub(crate) fn mark_rest(messages: &mut Vec<Message>) -> bool {
     is_compacted
 }
 
-/// Marks what a harness has said in the user's name in a piece of a conversation; `is_begun` says that a prompt stands before it. Says
-/// which messages tell what came of an action in words.
+/// Marks texts of a harness in the user role in a part of a conversation; `is_begun` says that a prompt precedes it.
+/// Returns the indices of the messages that are results of actions in text.
 pub(crate) fn mark_behind(messages: &mut [Message], is_begun: bool) -> Vec<usize> {
     let prompt = messages.iter().position(Message::is_prompt);
     mark_complaints(messages);
     mark_blocks(messages);
-    // First, as what came of an action is nothing that the user says behind an opening.
+    // First, as the result of an action does not count as user text after an opening.
     let observed = observations::mark(messages);
     if !is_begun {
         mark_openings(messages);
     }
-    // Behind a prompt only, for what a session begins with somebody has asked for.
+    // Only after a prompt, since a session begins with someone's request.
     let first = messages.iter().position(Message::is_prompt).map(|first| first + 1);
     if let Some(behind) = is_begun.then_some(0).or(first) {
         mark_each(&mut messages[behind..], is_event);
     }
     mark_each(messages, is_interruption);
     if let Some(first) = prompt.filter(|_| !is_begun && !messages.iter().any(Message::is_prompt)) {
-        // Somebody has asked for all this, and nothing else is left that could be it.
+        // A session begins with someone's request, and no other text is left that could be it.
         texts(&mut messages[first]).for_each(|text| text.origin = Origin::Own);
     }
     observed
 }
 
-/// Marks what is known by whole sentences of a harness, in recordings that keep no note of whose words a text is.
+/// Marks texts that are recognized by whole sentences of a harness, in recordings that do not store origins.
 pub(crate) fn mark_sentences(messages: &mut [Message]) {
     if !says_what_is_what(messages) {
         mark_complaints(messages);
     }
-    // Agents that say so do it in the user's name, in files that know of other texts whose they are.
+    // Agents write this in the user's name, even in files that store the origins of other texts.
     mark_each(messages, is_interruption);
 }
 
-/// Whether the file itself says of any text what it is.
+/// Returns whether the file itself gives the origin of any text.
 fn says_what_is_what(messages: &[Message]) -> bool {
     let mut parts = messages.iter().flat_map(|message| &message.parts);
     parts.any(|part| matches!(part, Part::Text(text) if text.origin != Origin::Own))
@@ -79,8 +80,7 @@ fn is_own(part: &Part) -> bool {
     matches!(part, Part::Text(text) if text.origin == Origin::Own)
 }
 
-/// Prompts between which nothing was left are one message in some forms. Each is one of its own again; a writer makes one
-/// of them as before.
+/// Splits a message of several prompts: some formats merge prompts with nothing between them, as a writer will again.
 fn each_prompt(mut message: Message) -> Vec<Message> {
     if message.role != Role::User || message.parts.iter().filter(|part| is_own(part)).count() < 2 {
         return vec![message];
@@ -97,7 +97,7 @@ fn each_prompt(mut message: Message) -> Vec<Message> {
     all
 }
 
-/// Marks the summaries and notices of earlier compactions: a notice ends what a summary began, or stands behind how things stood.
+/// Marks the summaries and notices of earlier compactions: a notice ends what a summary began, or follows a state.
 fn mark_endings(messages: &mut [Message]) -> bool {
     let all = messages.iter_mut().flat_map(|message| {
         let is_user = message.role == Role::User;
@@ -155,14 +155,14 @@ fn mark_blocks(messages: &mut [Message]) {
     let is_it = |part: &Part| matches!(part, Part::Text(text) if is_known(text.body.as_str()));
     let mut found = false;
     for message in messages.iter_mut().filter(|message| message.role == Role::User) {
-        // A block alone may be what somebody has typed; who types two makes one text of them.
+        // A lone block may have been typed by a user; a user who types two makes one text of them.
         let is_list = !message.bare && message.parts.len() > 1;
         if message.parts.iter().any(is_it) && (is_list || !message.parts.iter().all(is_it)) {
             found = true;
             mark_each(std::slice::from_mut(message), is_known);
         }
     }
-    // Where it stands beside others too, one alone is the harness's as well, in the list that a harness writes.
+    // If the block also occurs next to other texts, a lone one in a list is the harness's too.
     for message in messages.iter_mut().filter(|message| found && !message.bare) {
         if message.parts.iter().all(is_it) {
             mark_each(std::slice::from_mut(message), is_known);
@@ -170,9 +170,8 @@ fn mark_blocks(messages: &mut [Message]) {
     }
 }
 
-/// Marks what a harness has said before anything was done. What was answered is what a user has said, if the reply does not
-/// only acknowledge the words that a harness is known for. Only where the user says something too, so that no conversation is
-/// without a prompt; and at the head it stays whatever it is taken for.
+/// Marks openings of a harness before the first action. A text that got a reply is the user's, unless the reply merely
+/// acknowledges a known opening. Marks nothing unless some user text remains, so that a prompt is left.
 fn mark_openings(messages: &mut [Message]) {
     let own = |(at, message): (usize, &'_ Message)| {
         let parts = message.parts.iter().enumerate().filter(|_| message.role == Role::User);
@@ -211,7 +210,7 @@ fn mark_openings(messages: &mut [Message]) {
     }
 }
 
-/// Whether a reply does nothing and says little.
+/// Returns whether a reply makes no call and says little.
 fn is_acknowledgement(message: &Message) -> bool {
     message.role == Role::Assistant
         && message.calls().next().is_none()
@@ -223,7 +222,7 @@ pub(crate) fn inject(text: &mut Text) {
     text.origin = Origin::Injected;
 }
 
-/// Marks what harnesses say to replies that they cannot read.
+/// Marks complaints of harnesses about replies that they cannot parse.
 fn mark_complaints(messages: &mut [Message]) {
     let says = |part: &Part| matches!(part, Part::Text(text) if !text.body.as_str().trim().is_empty());
     for at in 1..messages.len() {
@@ -235,7 +234,7 @@ fn mark_complaints(messages: &mut [Message]) {
     }
 }
 
-/// Marks the texts in the user's role that are such.
+/// Marks the texts in the user role for which `is_it` is true.
 fn mark_each(messages: &mut [Message], is_it: impl Fn(&str) -> bool) {
     let users = messages.iter_mut().filter(|message| message.role == Role::User);
     users
@@ -244,12 +243,11 @@ fn mark_each(messages: &mut [Message], is_it: impl Fn(&str) -> bool) {
         .for_each(inject);
 }
 
-/// Whether a reply without calls holds one action in text, and nothing else that would be run.
+/// Returns whether a reply without calls holds one action in text, and nothing else that would be run.
 pub(crate) fn is_action(message: &Message) -> bool {
     message.calls().next().is_none() && text_tool_calls::start(&words(message)).is_some()
 }
 
-/// The words in a message.
 fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.body.as_str()),

@@ -1,4 +1,4 @@
-//! Definitions of tools, and which is to be called, from one vendor's words to another's.
+//! Converts tool definitions and the tool choice between providers.
 
 use crate::format::Format;
 use crate::ids::name_for_all;
@@ -6,23 +6,20 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a request says of its tools.
 #[derive(Default)]
 pub(crate) struct Tools<'a> {
     tools: Vec<Tool<'a>>,
     choice: Option<Choice<'a>>,
-    /// What only its own vendor has.
+    /// The kinds of tools that only their own provider has.
     pub left_out: Vec<String>,
 }
 
-/// The definition of a tool.
 struct Tool<'a> {
     name: &'a str,
     description: Option<&'a Value>,
     schema: Option<Cow<'a, Value>>,
 }
 
-/// Which tool is to be called.
 enum Choice<'a> {
     Auto,
     None,
@@ -30,18 +27,18 @@ enum Choice<'a> {
     Tool(&'a str),
 }
 
-/// What a choice that no other vendor has is called.
+/// The name under which a choice that no other provider has is reported.
 const CHOICE: &str = "tool_choice";
 
 impl<'a> Tools<'a> {
-    /// Reads what the fields around the messages say.
+    /// Reads the tools from the fields around the messages.
     pub(crate) fn read(fields: &'a Map<String, Value>) -> Self {
         let get = |names: [&str; 2]| names.into_iter().find_map(|name| fields.get(name));
         let mut tools = Tools::default();
         for entry in each(fields.get("tools")) {
             tools.entry(entry);
         }
-        // What a chat called them before there were other tools than functions.
+        // The name in Chat Completions before there were tools other than functions.
         for entry in each(fields.get("functions")) {
             tools.own(entry);
         }
@@ -72,7 +69,7 @@ impl<'a> Tools<'a> {
         self.left_out.extend(others.map(|(name, _)| format!("tool {name}")));
     }
 
-    /// A tool of the caller's own; those that a vendor has built have no schema and stay behind.
+    /// Adds a tool defined by the caller; built-in tools of a provider have no schema and are dropped.
     fn own(&mut self, entry: &'a Value) {
         let kind = entry.get("type").and_then(Value::as_str);
         let inner = ["function", "custom"]
@@ -85,7 +82,7 @@ impl<'a> Tools<'a> {
             Some(name) if is_own => self.tools.push(Tool {
                 name,
                 description: inner.get("description").filter(|text| text.is_string()),
-                // Its calls are written with their text as the one parameter.
+                // Its calls are written with their text as the only parameter.
                 schema: schema.or_else(|| (kind == Some("custom")).then(|| Cow::Owned(free_text()))),
             }),
             _ => {
@@ -101,7 +98,6 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// The fields for another vendor.
     pub(crate) fn write(&mut self, to: Format) -> Vec<(&'static str, Value)> {
         let choice = self.choice.take().filter(|choice| {
             let is_there = match choice {
@@ -128,7 +124,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// The items of a list; one object may stand for a list of one.
+/// Returns the items of a list; a single object counts as a list of one.
 fn each(list: Option<&Value>) -> impl Iterator<Item = &Value> {
     let (many, one) = match list {
         Some(Value::Array(items)) => (items.as_slice(), None),
@@ -186,7 +182,7 @@ fn write_tool(tool: &Tool, to: Format) -> Value {
     }
 }
 
-/// Nothing where no other vendor has such a choice.
+/// Reads a choice; `None` if no other provider has it.
 fn read_choice(choice: &Value) -> Option<Choice<'_>> {
     let kind = choice.as_str().or_else(|| choice.get("type")?.as_str());
     let function = either(choice, ["function", "custom"]).unwrap_or(choice);
@@ -199,7 +195,7 @@ fn read_choice(choice: &Value) -> Option<Choice<'_>> {
     }
 }
 
-/// The same in Gemini's words.
+/// Reads Gemini's function calling mode.
 fn read_mode(config: &Value) -> Option<Choice<'_>> {
     let names = either(config, ["allowedFunctionNames", "allowed_function_names"]);
     let names = names.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -241,9 +237,9 @@ fn write_choice(choice: &Choice, to: Format) -> (&'static str, Value) {
 const BY_NAME: [&str; 3] = ["properties", "$defs", "defs"];
 const ONE: [&str; 3] = ["items", "additionalProperties", "additional_properties"];
 const MANY: [&str; 5] = ["anyOf", "any_of", "oneOf", "allOf", "prefixItems"];
-/// Fields that are nobody's but Gemini's.
+/// Fields that only Gemini has.
 const GEMINI_ONLY: [&str; 3] = ["nullable", "propertyOrdering", "property_ordering"];
-/// Gemini's second spelling of fields, and their name in JSON Schema.
+/// Gemini's second spelling of fields, and their names in JSON Schema.
 const SPELLINGS: [(&str, &str); 8] = [
     ("any_of", "anyOf"),
     ("additional_properties", "additionalProperties"),
@@ -255,7 +251,7 @@ const SPELLINGS: [(&str, &str); 8] = [
     ("max_properties", "maxProperties"),
 ];
 
-/// Whether a schema, or one within it, is written as only Gemini takes it.
+/// Returns whether a schema, or one within it, is in a form that only Gemini accepts.
 fn speaks_gemini(schema: &Value) -> bool {
     let Value::Object(fields) = schema else { return false };
     let is_loud = |kind: &str| !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
@@ -269,7 +265,7 @@ fn speaks_gemini(schema: &Value) -> bool {
     })
 }
 
-/// Such a schema as JSON Schema: types in small letters, `null` as a type, counts as numbers.
+/// Converts such a schema to JSON Schema: types in lowercase, `null` as a type, counts as numbers.
 fn json_schema(schema: &Value) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
@@ -285,7 +281,7 @@ fn json_schema(schema: &Value) -> Value {
                 Some(kind) => Value::from(kind.to_ascii_lowercase()),
                 None => value.clone(),
             },
-            // Says of a string that it is one of an `enum`.
+            // Marks a string as an `enum`.
             "format" if value == "enum" => continue,
             name if BY_NAME.contains(&name) => match value {
                 Value::Object(all) => all.iter().map(|(name, one)| (name.clone(), json_schema(one))).collect(),
@@ -296,7 +292,7 @@ fn json_schema(schema: &Value) -> Value {
                 Value::Array(all) => all.iter().map(json_schema).collect(),
                 other => other.clone(),
             },
-            // 64-bit numbers are strings in the interface's JSON.
+            // 64-bit numbers are strings in the API's JSON.
             _ if spelled.starts_with("min") || spelled.starts_with("max") => {
                 match value.as_str().map(str::parse::<i64>) {
                     Some(Ok(number)) => Value::from(number),

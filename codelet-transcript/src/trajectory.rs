@@ -1,4 +1,4 @@
-//! Messages in the style of OpenAI's chat, as the agents of the SWE family record them in one JSON document.
+//! Messages in the style of Chat Completions, as the agents of the SWE family record them in one JSON document.
 
 use crate::ReadError;
 use crate::attachment;
@@ -7,7 +7,6 @@ use crate::take::{self, Fields};
 use codelet_context::message::{Origin, Part};
 use serde_json::Value;
 
-/// The list of messages under this name.
 pub(crate) fn messages(file: &mut Fields, name: &str) -> Result<impl Iterator<Item = Fields> + use<>, ReadError> {
     if !file.get(name).is_some_and(Value::is_array) {
         return Err(ReadError::Unexpected {
@@ -21,7 +20,7 @@ pub(crate) fn messages(file: &mut Fields, name: &str) -> Result<impl Iterator<It
     Ok(messages.into_iter())
 }
 
-/// Content as parts: a string, or a list of texts, pictures and files.
+/// Reads content: a string, or a list of texts, images and files.
 pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
     let part = |value| match value {
         Value::String(text) => gather::text(origin, text),
@@ -51,7 +50,7 @@ pub(crate) fn content(value: Value, origin: Origin) -> Vec<Part> {
     }
 }
 
-/// Content as one text.
+/// Returns content as one text.
 pub(crate) fn plain(value: Value) -> String {
     match value {
         Value::String(text) => text,
@@ -67,7 +66,6 @@ pub(crate) fn plain(value: Value) -> String {
     }
 }
 
-/// The tool calls of a reply.
 pub(crate) fn calls(message: &mut Fields) -> Vec<Part> {
     let call = |mut call: Fields| {
         let id = take::string(&mut call, "id").unwrap_or_default();
@@ -79,7 +77,7 @@ pub(crate) fn calls(message: &mut Fields) -> Vec<Part> {
     take::objects(message, "tool_calls").filter_map(call).collect()
 }
 
-/// The thinking that is sent back with a reply.
+/// Takes the thinking that is sent back with a reply.
 pub(crate) fn thoughts(message: &mut Fields) -> Vec<Part> {
     let block = |mut block: Fields| {
         let words = take::string(&mut block, "thinking").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Messages of the AI SDK as a page shows and keeps them (`UIMessage`): parts, a tool's call and its answer being one part.
+//! Messages of the AI SDK as a page displays and stores them (`UIMessage`): a tool call and its result are one part.
 
 use crate::events;
 use crate::format::{Form, Format, plain};
@@ -21,7 +21,7 @@ pub(crate) const FORM: Form = Form {
     })
 };
 
-/// Gemini's parts have no type, and messages of OpenCode no role of their own.
+/// Parts of Gemini have no type, and messages of OpenCode have no role at this level.
 fn shows(first: &Seen) -> bool {
     let is_typed = |part: Skim| part.get_string("type").is_some();
     let is_message = |message: &Seen| {
@@ -89,7 +89,7 @@ fn said(mut part: Fields, unknown: &mut dyn FnMut(&str)) -> Option<Part> {
             Some(gather::image_at(take::string(&mut part, "url")?))
         }
         "file" | "source-url" | "source-document" | "source" | "step-start" => None,
-        // What a page shows beside.
+        // Data that a page displays.
         kind if kind.starts_with("data-") => None,
         other => {
             unknown(other);
@@ -98,10 +98,10 @@ fn said(mut part: Fields, unknown: &mut dyn FnMut(&str)) -> Option<Part> {
     }
 }
 
-/// A call, and its answer unless the tool still runs.
+/// Adds a call, and its result unless the tool is still running.
 fn called(gather: &mut Gather, mut part: Fields) {
     let kind = take::string(&mut part, "type").unwrap_or_default();
-    // In older versions all of it stands in a field of its own, in other words.
+    // Older versions nest all of it in one field, under other names.
     let mut call = take::object(&mut part, "toolInvocation").unwrap_or(part);
     let tool = take::string(&mut call, "toolName");
     let tool = tool.unwrap_or_else(|| kind.trim_start_matches("tool-").to_owned());

@@ -1,5 +1,5 @@
-//! Whether a file was understood: a reader passes over what it does not know, so one that knows nothing of a file would
-//! make an empty conversation of it, or a mixture that no vendor takes. Both are errors.
+//! Checks that a file was understood: a reader skips what it does not know, so a reader that knows nothing in a file
+//! would return an empty conversation, or one that no provider accepts. Both are errors.
 
 use crate::share::Share;
 use crate::skim::Skim;
@@ -8,11 +8,11 @@ use codelet_context::message::{Message, Nature, Opaque, Part};
 use codelet_context::tokens::estimate_message;
 use serde_json::Value;
 
-/// Checks what was read of a file.
+/// Checks what was read from a file.
 ///
 /// # Errors
-/// When nothing was found although the file has entries, when most entries that should say something could not be read,
-/// or when the messages are in the words of a program or vendor that is not read.
+/// If nothing was found although the file has entries, if most entries that should have content could not be read, or
+/// if the messages have the format of a program or provider that is not supported.
 pub(crate) fn check(bytes: &[u8], format: Format, document: &Document) -> Result<(), ReadError> {
     if let Some(of) = document.messages.iter().find_map(foreign) {
         return Err(ReadError::Foreign { of });
@@ -37,7 +37,7 @@ pub(crate) fn check(bytes: &[u8], format: Format, document: &Document) -> Result
 /// Checks that anything at all was read.
 ///
 /// # Errors
-/// When nothing was found although the file has entries.
+/// If nothing was found although the file has entries.
 pub(crate) fn check_any(bytes: &[u8], format: Format, document: &Document) -> Result<(), ReadError> {
     let unread = || entries_not_read(document) + unknown_entries(document) + listed(bytes, format);
     match document.messages.is_empty() && unread() > 0 {
@@ -46,7 +46,7 @@ pub(crate) fn check_any(bytes: &[u8], format: Format, document: &Document) -> Re
     }
 }
 
-/// How much of what is said was understood: of entries as their readers say, of messages by the blocks in them that nobody read.
+/// Returns how much of the content was understood: of entries by their readers' reports, of messages by unread blocks.
 fn share(document: &Document) -> Share {
     let told = document.warnings.iter().find_map(|warning| match warning {
         Warning::Missed { missed, all } => Some(Share {
@@ -59,7 +59,7 @@ fn share(document: &Document) -> Share {
     let blocks = document.messages.iter().flat_map(opaque);
     let strange = blocks.filter(|block| lacks_its_kind(block));
     share.missed += strange.map(|block| block.json().len()).sum::<usize>();
-    // Where entries were counted, these are bytes of theirs.
+    // If entries were counted, their bytes include these.
     if told.is_none() && share.missed > 0 {
         let tokens: u64 = document.messages.iter().map(estimate_message).sum();
         share.all = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES);
@@ -67,10 +67,10 @@ fn share(document: &Document) -> Share {
     share
 }
 
-/// Bytes of an estimated token.
+/// Bytes per estimated token.
 const BYTES: usize = 4;
 
-/// Whether a block has a name that is read, and not what blocks of that name need: words of another program that looks alike.
+/// Returns whether a block has a supported name but lacks the fields of that kind: a similar format of another program.
 fn lacks_its_kind(block: &Opaque) -> bool {
     block.nature == Nature::Unknown
         && block.value.get("type").is_some_and(Value::is_string)
@@ -80,7 +80,7 @@ fn lacks_its_kind(block: &Opaque) -> bool {
         )
 }
 
-/// One block of a new kind is not yet another form.
+/// One block of a new kind does not make another format.
 const MANY: usize = 3;
 
 fn entries_not_read(document: &Document) -> usize {
@@ -96,7 +96,7 @@ fn unknown_entries(document: &Document) -> usize {
     document.warnings.iter().filter(is_unknown).count()
 }
 
-/// Messages in a file that is one object, as far as it lists any.
+/// Counts the messages in a file that is one object, if it lists any.
 fn listed(bytes: &[u8], format: Format) -> usize {
     let names = format.form().lists;
     let file = Skim::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
@@ -104,7 +104,7 @@ fn listed(bytes: &[u8], format: Format) -> usize {
     lists.map(|list| list.items().count()).sum()
 }
 
-/// The blocks of a message that nobody here has read, those in answers of tools included.
+/// Returns the unread blocks of a message, including those in tool results.
 fn opaque(message: &Message) -> impl Iterator<Item = &Opaque> {
     fn inside(part: &Part) -> &[Part] {
         match part {
@@ -118,7 +118,7 @@ fn opaque(message: &Message) -> impl Iterator<Item = &Opaque> {
     })
 }
 
-/// Whose words a message is in, where that shows and they are not read.
+/// Returns the program or provider of a message's format, if it is recognized but not supported.
 fn foreign(message: &Message) -> Option<&'static str> {
     opaque(message).find_map(|block| {
         let has = |name| block.value.get(name).is_some();
@@ -131,11 +131,11 @@ fn foreign(message: &Message) -> Option<&'static str> {
     })
 }
 
-/// Whether a message holds nothing but blocks of no kind that the form has.
+/// Returns whether a message consists only of blocks whose kind the format does not have.
 fn is_strange(message: &Message, format: Format) -> bool {
     let strange = |part: &Part| match part {
         Part::Opaque(block) => block.nature == Nature::Unknown && !is_of_form(block, format),
-        // An answer to no call, in which nothing could be read.
+        // A result without a call id in which nothing could be read.
         Part::ToolResult(result) => {
             let is_unread = |part: &Part| matches!(part, Part::Opaque(block) if !is_of_form(block, format));
             result.call_id.is_empty() && !result.output.is_empty() && result.output.iter().all(is_unread)
@@ -145,7 +145,7 @@ fn is_strange(message: &Message, format: Format) -> bool {
     !message.parts.is_empty() && message.parts.iter().all(strange)
 }
 
-/// Whether a block is named as the form names its blocks, those of times to come included.
+/// Returns whether a block's name fits the format's naming, including future kinds.
 fn is_of_form(block: &Opaque, format: Format) -> bool {
     let kind = &*block.kind;
     match format {

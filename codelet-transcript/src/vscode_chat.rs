@@ -1,5 +1,5 @@
-//! Chat sessions of VS Code (Copilot Chat): one object with the requests or, since 2026, a log of what changes in it: the whole,
-//! then values set, items appended, values deleted.
+//! Chat sessions of VS Code (Copilot Chat): one object with the requests or, since 2026, a log of its changes: the
+//! whole object, then values set, items appended, values deleted.
 
 use crate::format::{Form, Format};
 use crate::gather::{self, Gather};
@@ -46,7 +46,7 @@ fn record(bytes: &[u8]) -> Result<Recording, ReadError> {
     })
 }
 
-/// The session as the changes of a log have left it.
+/// Returns the session after replaying the changes of a log.
 fn replayed(bytes: &[u8]) -> Result<(Fields, Vec<Warning>), ReadError> {
     let mut lines = Lines::new(bytes)?;
     let mut state = Value::Null;
@@ -99,7 +99,7 @@ fn set(within: &mut Value, place: &Value, value: Value) -> Option<()> {
         }
         (Value::Array(items), place) => {
             let place = usize::try_from(place.as_u64()?).ok()?;
-            // Nobody leaves out items.
+            // Indices have no gaps.
             match place.cmp(&items.len()) {
                 Ordering::Less => items[place] = value,
                 Ordering::Equal => items.push(value),
@@ -111,7 +111,7 @@ fn set(within: &mut Value, place: &Value, value: Value) -> Option<()> {
     Some(())
 }
 
-/// Appends to a list, from this item on in place of what stands there.
+/// Appends to a list, after truncating it to `from` items.
 fn push(within: &mut Value, place: &Value, value: Value, from: Option<u64>) -> Option<()> {
     let list = match place {
         Value::String(name) => within
@@ -133,7 +133,7 @@ fn push(within: &mut Value, place: &Value, value: Value, from: Option<u64>) -> O
     Some(())
 }
 
-/// A prompt and all that came of it.
+/// Adds a prompt and everything that followed from it.
 fn request(gather: &mut Gather, requests: &mut Vec<Recorded>, mut request: Fields) {
     let mut message = take::object(&mut request, "message").unwrap_or_default();
     let prompt = take::string(&mut message, "text").unwrap_or_default();
@@ -178,7 +178,7 @@ fn request(gather: &mut Gather, requests: &mut Vec<Recorded>, mut request: Field
             let output = take::object(&mut results, &id)
                 .map(|mut result| output(&mut result))
                 .unwrap_or_default();
-            // Whether a call was carried out is recorded, not what came of it.
+            // The file records whether a call was run, but not its result.
             gather.result(gather::result(id, None, output));
         }
         let summary = take::string(&mut round, "summary").and_then(|text| gather::text(Origin::Summary, text));
@@ -233,7 +233,7 @@ fn thinking(round: &mut Fields) -> Option<Part> {
     gather::thinking(words, None, None, None)
 }
 
-/// What a tool gave to the model: texts, or trees that hold texts.
+/// Returns a tool's output to the model: texts, or trees that hold texts.
 fn output(result: &mut Fields) -> Vec<Part> {
     let mut texts = Vec::new();
     for mut item in take::objects(result, "content") {
@@ -245,7 +245,7 @@ fn output(result: &mut Fields) -> Vec<Part> {
     gather::text(Origin::Own, texts.concat()).into_iter().collect()
 }
 
-/// The texts of a tree, in their order.
+/// Collects the texts of a tree, in order.
 fn leaves(tree: Value, texts: &mut Vec<String>) {
     let mut open = vec![tree];
     while let Some(node) = open.pop() {
@@ -259,7 +259,7 @@ fn leaves(tree: Value, texts: &mut Vec<String>) {
     }
 }
 
-/// What was shown of a reply, where no more is recorded.
+/// Adds the displayed text of a reply, if nothing else is recorded.
 fn shown(gather: &mut Gather, response: Vec<Value>) {
     let words = |value: Value| match value {
         Value::String(text) => text,

@@ -1,22 +1,22 @@
-//! Editors that show a file through a window: one call opens a file, and those that follow edit or scroll it without naming
-//! it. Which file is open is recorded beside an answer or stands below it, `(Open file: /work/a.py)` above the folder that the
-//! shell is in. Here such calls are given the file that they mean; `edit 5:7` is a call of such an editor, too, where it is sent as
-//! a command line.
+//! Editors that show a file through a window: one call opens a file, and later calls edit or scroll it without naming
+//! it. The open file is recorded next to a result or written below it, `(Open file: /work/a.py)` above the shell's
+//! working directory. This module adds the file to such calls; `edit 5:7` is a call of such an editor, too, if it is
+//! sent as a command line.
 
 use crate::extra::OPEN;
 use codelet_context::exchange::Calls;
 use codelet_context::message::{Action, ActionKind, Message, Part, Role, ToolCall};
 use std::sync::Arc;
 
-/// How the state below an answer begins, and the line under it.
+/// The beginning of the state below a result, and of the line after it.
 const STATE: &str = "(Open file: ";
 const FOLDER: &str = "(Current directory: ";
-/// What stands there of no file.
+/// The value if no file is open.
 const NONE: &str = "n/a";
-/// Lines from the end of a text among which its state stands: the two lines of it and the shell's prompt.
+/// The number of lines from the end of a text that are searched for the state: its two lines and the shell's prompt.
 const LAST: usize = 6;
 
-/// Gives the calls of a conversation that leave out their file the one that is open.
+/// Adds the open file to the calls of a conversation that do not name one.
 pub(crate) fn name_files(messages: &mut [Message]) {
     let said = |message: &Message| message.parts.iter().any(|part| state(part, message.role).is_some());
     if !messages.iter().any(said) {
@@ -43,20 +43,20 @@ pub(crate) fn name_files(messages: &mut [Message]) {
     }
 }
 
-/// Gives a call the file that it means, and a command line that is a call of the editor what that does.
+/// Adds the open file to a call, and sets the action of a command line that is a call of the editor.
 fn complete(call: &mut ToolCall, open: Option<&str>) {
     if let Some(kind) = call.action.command.as_ref().and_then(|line| editor(line.as_str())) {
         call.action = Action::on(kind, open);
     }
     let is_open = |path: &str| open.is_some_and(|open| open.ends_with(path.trim_start_matches("./")));
     let is_looked_at = matches!(call.action.kind, ActionKind::Read | ActionKind::Change);
-    // Below it stands the whole path, and a file is told of by one name.
+    // The state gives the whole path, and a file should have only one name.
     if is_looked_at && call.action.command.is_none() && call.action.paths.iter().all(|path| is_open(path)) {
         call.action.paths = open.map(Arc::from).into_iter().collect();
     }
 }
 
-/// What a command line does that is a call of the editor.
+/// Returns the action of a command line that is a call of the editor.
 fn editor(line: &str) -> Option<ActionKind> {
     match line.split_whitespace().next()? {
         "open" | "goto" | "scroll_up" | "scroll_down" => Some(ActionKind::Read),
@@ -65,7 +65,7 @@ fn editor(line: &str) -> Option<ActionKind> {
     }
 }
 
-/// The file that is open behind an answer or a prompt, where it says so; `Some(None)` where none is.
+/// Returns the file open after a result or a prompt, if stated; `Some(None)` if no file is open.
 fn state(part: &Part, role: Role) -> Option<Option<String>> {
     let (text, noted) = match part {
         Part::Text(text) if role == Role::User => (Some(text), None),

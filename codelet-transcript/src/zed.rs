@@ -1,4 +1,4 @@
-//! Threads of Zed's agent as its store holds them: messages of the user and of the agent, the answers of tools beside the calls.
+//! Threads of Zed's agent as stored in its database: messages, with tool results next to their calls.
 
 use crate::ReadError;
 use crate::actions;
@@ -103,7 +103,7 @@ impl Thread {
         self.replied(parts, results.into_iter().map(|(_, result)| result));
     }
 
-    /// A message of a version before 0.3.
+    /// Adds a message of a version before 0.3.
     fn older(&mut self, mut message: Fields) {
         let mut parts = Vec::new();
         for mut segment in take::objects(&mut message, "segments") {
@@ -142,7 +142,7 @@ impl Thread {
     }
 }
 
-/// The first text in a value: what an address is about.
+/// Returns the first text in a value: the target of a mention.
 fn first_text(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(text),
@@ -170,7 +170,7 @@ fn result(mut result: Fields) -> ToolResult {
     let id = take::string(&mut result, "tool_use_id").unwrap_or_default();
     let tool = take::string(&mut result, "tool_name").unwrap_or_default();
     let is_command = actions::action(&tool, &Fields::new()).kind == ActionKind::Command;
-    // A command that ended with another status than 0 is told in words.
+    // If a command exits with a status other than 0, only the output says so.
     let success = match take::flag(&result, "is_error") {
         true => Some(false),
         false if is_command => None,
@@ -183,7 +183,7 @@ fn result(mut result: Fields) -> ToolResult {
     gather::result(id, success, output)
 }
 
-/// A text or a picture, in the words of any version.
+/// Reads a text or an image, in the format of any version.
 fn output(value: Value) -> Option<Part> {
     match value {
         Value::String(text) => gather::text(Origin::Own, text),

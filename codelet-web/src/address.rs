@@ -1,20 +1,20 @@
-//! Which addresses are the open internet's, and what the others are.
+//! Tells public internet addresses from others, and describes the others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is that is not the open internet's.
+/// A kind of address outside the public internet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Closed {
-    /// A user may permit it: this machine, or a network of the user's. What it is, behind "an address of".
+    /// The user may permit it: this machine, or a private network. The text follows "an address of".
     Local(&'static str),
-    /// Nobody may: it is where machines keep credentials, or leads to no server.
+    /// Never permitted: machines get credentials there, or it leads to no server.
     Never(&'static str),
 }
 
 const THIS_MACHINE: Closed = Closed::Local("this machine");
 const PRIVATE: Closed = Closed::Local("a private network");
 const SHARED: Closed = Closed::Local("a provider's shared network");
-/// Some programs for private networks give such addresses to every name.
+/// Some VPN programs resolve every name to such addresses.
 const BENCHMARK: Closed = Closed::Local("a test network");
 const METADATA: Closed = Closed::Never("a cloud's metadata service, which gives out credentials");
 const LINK: Closed = Closed::Never("the local link, where clouds give out credentials");
@@ -22,11 +22,11 @@ const MULTICAST: Closed = Closed::Never("a multicast group");
 const RESERVED: Closed = Closed::Never("a reserved network");
 const TUNNEL: Closed = Closed::Never("a tunnel, whose end cannot be judged");
 
-/// Services that give out credentials at addresses that seem to be private, or open.
+/// Services that hand out credentials at addresses that look private or public.
 const METADATA_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(168, 63, 129, 16)];
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
-/// What an address is; none for one of the open internet. An IPv6 address that stands for an IPv4 address is what that is.
+/// The kind of an address; `None` for a public one. An IPv6 address that embeds an IPv4 address counts as that.
 pub(crate) fn closed(address: IpAddr) -> Option<Closed> {
     match address {
         IpAddr::V4(address) => closed_v4(address),
@@ -63,13 +63,13 @@ fn closed_v6(address: Ipv6Addr) -> Option<Closed> {
     Some(match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => THIS_MACHINE,
         [0, 0, 0, 0, 0, 0xffff, high, low] => return closed_v4(v4(high, low)),
-        // Translated by a gateway (NAT64), and wrapped for one (6to4).
+        // Translated by a gateway (NAT64), and tunnelled (6to4).
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => return closed_v4(v4(high, low)),
         [0xfc00..=0xfdff, ..] => PRIVATE,
         [0xfe80..=0xfebf, ..] => LINK,
         [0xff00..=0xffff, ..] => MULTICAST,
         [0x2001, 0, ..] => TUNNEL,
-        // For documents, tests, and names of hosts that are no addresses.
+        // For documentation, benchmarks and host identities that are not routed.
         [0x2001, 0xdb8 | 2 | 0x10..=0x3f, ..] | [0x3fff, 0..=0xfff, ..] => RESERVED,
         [0x2000..=0x3fff, ..] => return None,
         _ => RESERVED,

@@ -1,12 +1,12 @@
-//! What a server sends: taken up to a bound, as it comes and unpacked.
+//! The body of a response: read and decompressed up to a limit.
 
 use flate2::write::MultiGzDecoder;
 use std::io::{self, Write};
 
-/// The most bytes that are taken, and the most that they may become.
+/// Bytes that are read at most, and bytes that they may decompress to.
 pub(crate) const MOST: usize = 5 * 1024 * 1024;
 
-/// Takes what comes.
+/// Reads a body.
 pub(crate) struct Body {
     sink: Sink,
     taken: usize,
@@ -17,16 +17,16 @@ enum Sink {
     Packed(Box<MultiGzDecoder<Bounded>>),
 }
 
-/// What has come.
+/// The body that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    /// The bytes, unpacked.
+    /// The decompressed bytes.
     pub(crate) bytes: Vec<u8>,
-    /// Why the rest is not there.
+    /// The reason why the rest is missing.
     pub(crate) cut: Option<&'static str>,
 }
 
-/// A text of bytes that grows to a bound.
+/// A byte buffer that grows up to a limit.
 #[derive(Default)]
 struct Bounded(Vec<u8>);
 
@@ -46,10 +46,10 @@ impl Write for Bounded {
 }
 
 impl Body {
-    /// For what is encoded so, as its `Content-Encoding` says.
+    /// Creates a reader for this `Content-Encoding`.
     ///
     /// # Errors
-    /// When it can not be unpacked.
+    /// If the encoding is not supported.
     pub(crate) fn new(encoding: &str) -> Result<Self, String> {
         let sink = match encoding.trim().to_ascii_lowercase().as_str() {
             "" | "identity" => Sink::Plain(Bounded::default()),
@@ -59,7 +59,7 @@ impl Body {
         Ok(Body { sink, taken: 0 })
     }
 
-    /// Takes more; says whether still more is wanted.
+    /// Takes more bytes, or says why no more are wanted.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
         const MUCH: &str = "the rest was not read: the limit is 5 MB";
         self.taken += bytes.len();
@@ -75,7 +75,7 @@ impl Body {
         }
     }
 
-    /// All that has come; `cut` where it was not all.
+    /// Returns the body; `cut` says why it is incomplete, if it is.
     pub(crate) fn finish(self, cut: Option<&'static str>) -> Taken {
         match self.sink {
             Sink::Plain(Bounded(bytes)) => Taken { bytes, cut },

@@ -1,4 +1,4 @@
-//! Asking: each host is judged by the addresses that its name has now, and only those are connected to.
+//! Requests: each host is judged by the addresses to which its name resolves now, and only those are connected to.
 
 use crate::Options;
 use crate::address::{Closed, closed};
@@ -16,17 +16,17 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection may take to stand.
+/// Timeout for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The most redirects of one fetch.
+/// Redirects of one fetch at most.
 const REDIRECTS: usize = 5;
-/// What is liked best; servers that know it send Markdown.
+/// The preferred media types; some servers send Markdown.
 const KINDS: &str = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
-/// Finds the addresses of a name for this port.
+/// Resolves a name for this port.
 pub(crate) type Lookup = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// The system's way to find addresses.
+/// The system's resolver.
 pub(crate) fn system_lookup() -> Lookup {
     Arc::new(|name, port| {
         Box::pin(async move {
@@ -37,36 +37,37 @@ pub(crate) fn system_lookup() -> Lookup {
     })
 }
 
-/// What came of a fetch.
+/// The result of a fetch.
 pub(crate) enum Fetched {
-    /// An answer.
+    /// A response.
     Page(Box<Page>),
-    /// The host says that it is at another one, which was not asked.
+    /// The host redirects to another one, to which no request was sent.
     Elsewhere {
-        /// The status of that answer.
+        /// The status of that response.
         status: StatusCode,
-        /// Who says it.
+        /// The host that redirects.
         from: Target,
-        /// Where it is.
+        /// The redirect's URL.
         to: String,
     },
 }
 
-/// An answer.
+/// A response.
 pub(crate) struct Page {
-    /// Where it came from in the end.
+    /// The final URL.
     pub(crate) target: Target,
-    /// Addresses that led there.
+    /// URLs that redirected there.
     pub(crate) redirects: Vec<String>,
     /// Its status.
     pub(crate) status: StatusCode,
-    /// What the server says it is.
+    /// Its `Content-Type`.
     pub(crate) content_type: String,
-    /// What came.
+    /// Its body.
     pub(crate) taken: Taken,
 }
 
-/// Whether this target may be asked at, as far as its spelling tells; a host that is an address is judged by that.
+/// Checks whether this target may be requested, as far as its spelling tells: a host that is an address is judged as
+/// one.
 ///
 /// # Errors
 /// Says why not.
@@ -77,10 +78,10 @@ pub(crate) fn judge(target: &Target, options: &Options) -> Result<(), String> {
     }
 }
 
-/// The proxy through which a target is asked at.
+/// The proxy for a target.
 ///
 /// # Errors
-/// When there should be one, and none can be used.
+/// If one is configured and cannot be used.
 pub(crate) fn proxy(target: &Target, options: &Options) -> Result<Option<Proxy>, String> {
     options
         .network
@@ -104,16 +105,16 @@ fn judge_address(target: &Target, address: IpAddr, options: &Options) -> Result<
     }
 }
 
-/// Whether the user lets this host lead to private addresses.
+/// Returns whether the user permits this host to resolve to private addresses.
 fn is_permitted(target: &Target, options: &Options) -> bool {
     let is = |pattern: &String| fits(pattern, &target.host) || fits(pattern, target.name());
     options.private.iter().any(is)
 }
 
-/// Fetches a target, and what it redirects to on the same host.
+/// Fetches a target, and follows redirects on the same host.
 ///
 /// # Errors
-/// Says why there is no answer.
+/// Says why there is no response.
 pub(crate) async fn fetch(mut target: Target, options: &Options, lookup: &Lookup) -> Result<Fetched, String> {
     let mut redirects = Vec::new();
     loop {
@@ -122,7 +123,7 @@ pub(crate) async fn fetch(mut target: Target, options: &Options, lookup: &Lookup
         let Some(to) = redirected(&target, &response)? else {
             return Ok(Fetched::Page(Box::new(page(target, redirects, response).await?)));
         };
-        // A better connection to the same host is no other host; a worse one is told.
+        // An upgrade to https on the same host is followed; a downgrade is reported.
         let is_secured = (target.url.scheme(), to.url.scheme()) == ("http", "https") && target.name() == to.name();
         if !(is_secured && to.url.port().is_none() || to.url.origin() == target.url.origin()) {
             let to = to.url.to_string();
@@ -140,7 +141,7 @@ pub(crate) async fn fetch(mut target: Target, options: &Options, lookup: &Lookup
     }
 }
 
-/// Where an answer redirects to; none where it is an answer of its own.
+/// The target of a redirect; `None` for any other response.
 fn redirected(target: &Target, response: &Response) -> Result<Option<Target>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -154,7 +155,7 @@ fn redirected(target: &Target, response: &Response) -> Result<Option<Target>, St
     Target::of(to).map(Some).map_err(told)
 }
 
-/// Asks once. The connection is made for this and used for nothing else.
+/// Sends one request, on a connection that is used for nothing else.
 async fn ask(target: &Target, options: &Options, lookup: &Lookup) -> Result<Response, String> {
     let (builder, proxy) = options.network.client(&target.url).map_err(|error| error.to_string())?;
     let mut builder = builder
@@ -164,7 +165,7 @@ async fn ask(target: &Target, options: &Options, lookup: &Lookup) -> Result<Resp
         .default_headers(HeaderMap::new());
     judge(target, options)?;
     if proxy.is_some() {
-        // The proxy finds the address, and nobody here can judge it.
+        // The proxy resolves the name, so the address cannot be judged here.
         if target.is_local_name() && !is_permitted(target, options) {
             let host = target.name();
             return Err(format!(
@@ -193,7 +194,7 @@ async fn addresses(target: &Target, options: &Options, lookup: &Lookup) -> Resul
     if found.is_empty() {
         return Err(format!("could not find the host {name}"));
     }
-    // A name that leads to one such address among others is made to lead there.
+    // A single private address among others is deliberate, so it is enough to refuse the name.
     for address in &found {
         judge_address(target, address.ip(), options)?;
     }
@@ -228,7 +229,7 @@ async fn page(target: Target, redirects: Vec<String>, mut response: Response) ->
     })
 }
 
-/// What went wrong: the innermost cause, on one line.
+/// Describes the innermost cause of an error, on one line.
 fn cause(error: &reqwest::Error) -> String {
     let causes = std::iter::successors(Some(error as &dyn Error), |&error| error.source());
     let innermost = causes.last().map_or_else(String::new, ToString::to_string);

@@ -1,13 +1,14 @@
 //! The web: the tool `WebFetch`.
 //!
-//! A page is fetched with `GET` and nothing else: no cookies, no credentials, no address of where its name was found. Each
-//! host is a [need](codelet_agent::tool::Need::Fetch) of its own, and a redirect to another one is told instead of followed. A
-//! name is resolved once, every address of it is judged, and only those are connected to, so that no name leads to another
-//! address than the one that was judged. What comes is bounded in bytes, as it is sent and unpacked, and in time; a page of any
-//! shape becomes Markdown in bounded time and depth. What a page says is another's words, and is marked so.
+//! A page is fetched with `GET` only: no cookies, no credentials, no `Referer`. Each host is a separate
+//! [need](codelet_agent::tool::Need::Fetch), and a redirect to another host is reported instead of followed. A name is
+//! resolved once, all its addresses are judged, and only those are connected to, so that no name can lead to an address
+//! that was not judged (DNS rebinding). A response is limited in bytes, both as sent and decompressed, and in time; a
+//! page of any shape becomes Markdown in bounded time and depth. The text of a page is third-party content and marked
+//! as such.
 //!
-//! Nothing here reads the environment: what holds comes in as [`Options`]. Start with [`tool()`]; `address` says what is reached,
-//! `fetch` asks, `page` and `markdown` read.
+//! Nothing here reads the environment: settings come in as [`Options`]. Start with [`tool()`]; `address` says what may
+//! be reached, `fetch` sends requests, `page` and `markdown` read responses.
 
 mod address;
 mod body;
@@ -23,24 +24,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the tool is to know of its session.
+/// The tool's settings for a session.
 #[derive(Clone)]
 pub struct Options {
-    /// How servers are reached.
+    /// Proxies and certificates.
     pub network: Network,
-    /// Hosts that may lead to addresses of private networks and of this machine: names or addresses, with or without a port, in which
-    /// `*` stands for any text.
+    /// Hosts that may resolve to addresses of private networks and of this machine: names or addresses, with or without
+    /// a port, in which `*` stands for any text.
     pub private: Vec<String>,
-    /// Whether a text holds a secret.
+    /// Returns whether a text contains a secret.
     pub holds_secret: Arc<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Whether the model that is asked now takes pictures.
+    /// Returns whether the current model accepts images.
     pub sees_images: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// How long a fetch may take, redirects included.
+    /// Timeout of a fetch, including redirects.
     pub time: Duration,
 }
 
 impl Options {
-    /// The usual ones on this network: no private addresses, no secrets, no pictures, half a minute.
+    /// The defaults on this network: no private addresses, no secrets, no images, a timeout of half a minute.
     pub fn new(network: Network) -> Self {
         Options {
             network,
@@ -61,7 +62,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The tool `WebFetch`.
+/// Creates the tool `WebFetch`.
 pub fn tool(options: Options) -> Box<dyn Tool> {
     Box::new(tool::WebFetch::new(options, fetch::system_lookup()))
 }

@@ -1,8 +1,9 @@
-//! A page as Markdown, in bounded time and depth whatever its shape.
+//! Converts a page to Markdown, in bounded time and depth whatever its shape.
 //!
-//! A page is parsed by the rules that browsers have, which take quadratic time for some pages, and the tree is walked by
-//! recursion. So it is fed in pieces and no longer than a few seconds, and what lies too deep, or behind too many elements, is
-//! taken out of the tree before it is walked. What no reader of the page sees is taken out as well.
+//! A page is parsed by the rules of browsers, which take quadratic time for some pages, and the conversion walks the
+//! tree recursively. So it is parsed in pieces and for no more than a few seconds, and elements that are too deep, or
+//! beyond a number of nodes, are removed from the tree before it is walked. Elements that are invisible to a reader are
+//! removed as well.
 
 use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, Options};
@@ -13,17 +14,17 @@ use reqwest::Url;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// How long parsing may take.
+/// Time limit for parsing.
 const TIME: Duration = Duration::from_secs(2);
 /// Bytes that are parsed at once.
 const PIECE: usize = 8 * 1024;
-/// Elements that stand in each other at most; deeper ones give their text.
+/// Deepest nesting of elements; deeper ones are reduced to their text.
 const DEPTH: usize = 100;
 /// Nodes at most.
 const NODES: usize = 60_000;
-/// Bytes of an address in a page that are kept.
+/// Bytes of a link's URL that are kept.
 const LINK: usize = 500;
-/// What is nothing to read.
+/// Elements without readable text.
 const SKIPPED: [&str; 16] = [
     "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "embed", "canvas", "audio", "video",
     "select", "input", "button", "head",
@@ -32,15 +33,15 @@ const SKIPPED: [&str; 16] = [
 /// A page.
 #[derive(Debug)]
 pub(crate) struct Markdown {
-    /// What it is called; may be empty.
+    /// Its title; may be empty.
     pub(crate) title: String,
     /// Its text.
     pub(crate) text: String,
-    /// Why the rest is not there.
+    /// The reason why the rest is missing.
     pub(crate) cut: Option<&'static str>,
 }
 
-/// Reads a page. Addresses in it are relative to `base`.
+/// Converts a page. Its URLs are relative to `base`.
 pub(crate) fn of(html: &str, base: &Url) -> Markdown {
     let (dom, is_late) = parse(html, Instant::now() + TIME);
     let mut trim = Trim {
@@ -67,7 +68,7 @@ pub(crate) fn of(html: &str, base: &Url) -> Markdown {
     }
 }
 
-/// Parses a page until it is late, and says whether it was.
+/// Parses a page until the deadline; also returns whether the deadline passed.
 fn parse(html: &str, late: Instant) -> (RcDom, bool) {
     let mut parser = parse_document(RcDom::default(), html5ever::ParseOpts::default());
     let mut rest = html;
@@ -82,7 +83,7 @@ fn parse(html: &str, late: Instant) -> (RcDom, bool) {
     (parser.finish(), false)
 }
 
-/// Makes a tree fit to be walked.
+/// Prunes a tree for conversion.
 struct Trim<'a> {
     base: &'a Url,
     nodes: usize,
@@ -107,13 +108,13 @@ impl Trim<'_> {
                 .into_iter()
                 .filter(|child| self.keeps(child))
                 .collect();
-            // The first one is looked at first, so that what is left out is what stands last.
+            // The first one is visited first, so that the nodes left out are the last ones.
             open.extend(kept.iter().rev().map(|child| (child.clone(), depth + 1)));
             node.children.replace(kept);
         }
     }
 
-    /// Whether a node stays; the addresses in it become absolute.
+    /// Returns whether a node stays; makes its URLs absolute.
     fn keeps(&mut self, node: &Handle) -> bool {
         self.nodes += 1;
         match &node.data {
@@ -133,8 +134,8 @@ impl Trim<'_> {
         }
     }
 
-    /// Makes an address absolute; says whether the attribute stays. What leads to another place of the page leads nowhere in a text, and
-    /// titles mostly say a link's words once more.
+    /// Makes a URL absolute; returns whether the attribute stays. Links within the page lead nowhere in a text, and
+    /// titles mostly repeat a link's text.
     fn resolves(&self, attribute: &mut Attribute) -> bool {
         match &*attribute.name.local {
             "title" => return false,
@@ -153,7 +154,7 @@ impl Trim<'_> {
     }
 }
 
-/// Whether an attribute keeps its element from being seen.
+/// Returns whether an attribute makes its element invisible.
 fn hides(attribute: &Attribute) -> bool {
     match &*attribute.name.local {
         "hidden" => true,
@@ -178,7 +179,7 @@ fn title(head: &Handle) -> String {
     children.iter().find(is_title).map(text_of).unwrap_or_default()
 }
 
-/// All text in a node that its reader sees, without recursion.
+/// All visible text in a node, without recursion.
 fn text_of(node: &Handle) -> String {
     let mut text = String::new();
     let mut open = vec![node.clone()];
@@ -228,12 +229,12 @@ mod tests {
         }
     }
 
-    /// A page that takes no longer than it may, on a thread half as large as those that read pages.
+    /// Converts a page within the time limit, on a thread with half the usual stack.
     fn is_read(what: &str, html: String) -> Markdown {
         let began = Instant::now();
         let thread = std::thread::Builder::new().stack_size(1 << 20);
         let text = thread.spawn(move || read(&html)).unwrap().join().unwrap();
-        // What parsing may take, and as much again on a machine that does other work.
+        // The limit for parsing, and as much again for a busy machine.
         assert!(began.elapsed() < TIME * 3, "{what}: {:?}", began.elapsed());
         text
     }

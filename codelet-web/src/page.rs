@@ -1,4 +1,4 @@
-//! What a server has answered, as an answer to the model.
+//! Converts a server's response to an output for the model.
 
 use crate::fetch::Page;
 use crate::markdown::{self, Markdown};
@@ -14,12 +14,12 @@ use encoding_rs::Encoding;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Of an answer with an error, so many bytes are shown.
+/// Bytes of an error response that are shown.
 const ERROR: usize = 2_000;
-/// So much of a page is looked at to find how it is written.
+/// Bytes of a page that are searched for its encoding.
 const HEAD: usize = 1024;
 
-/// Reads an answer. Long pages take a moment, so this belongs on a thread that may block.
+/// Converts a response. Long pages take a moment, so call it on a thread that may block.
 pub(crate) fn read(page: Page, sees_images: bool) -> Output {
     let (bytes, cut) = (&page.taken.bytes, page.taken.cut);
     let content_type = ContentType::read(&page.content_type);
@@ -52,7 +52,7 @@ pub(crate) fn read(page: Page, sees_images: bool) -> Output {
     let text = if content_type.is_html(&text) {
         let Markdown { title, text, cut } = markdown::of(&text, &page.target.url);
         notes.extend(cut.map(str::to_owned));
-        // It is a word of the page's, as the rest is.
+        // The title is the page's text, like the rest.
         match title.is_empty() {
             true => text,
             false => format!("Title: {}\n\n{text}", clip(&words(&plain(&title)), 200)),
@@ -81,7 +81,7 @@ pub(crate) fn read(page: Page, sees_images: bool) -> Output {
     }
 }
 
-/// The lines before a page; the address in them is the server's choice after a redirect.
+/// The lines before a page, escaped: after a redirect, the URL in them is the server's choice.
 fn escaped(head: &[String]) -> String {
     reminder::escape(&head.join("\n"))
 }
@@ -115,7 +115,7 @@ fn of_picture(head: &[String], bytes: &[u8], media_type: &str, cut: Option<&str>
     }
 }
 
-/// What bytes are that are no text.
+/// Describes a binary body; `None` for text.
 fn binary(bytes: &[u8]) -> Option<&'static str> {
     let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     match bytes {
@@ -126,7 +126,7 @@ fn binary(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What a server says of an answer.
+/// The `Content-Type` of a response.
 struct ContentType {
     /// Such as `text/html`.
     essence: String,
@@ -158,7 +158,7 @@ impl ContentType {
         }
     }
 
-    /// The text, as its mark, the server, or the page itself says that it is written.
+    /// Decodes the text by its byte-order mark, the server's charset, or the encoding that the page itself names.
     fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         let encoding = self
             .charset

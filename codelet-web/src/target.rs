@@ -1,15 +1,15 @@
-//! What is to be fetched: an address, read as a browser would, and whose it is.
+//! The target of a fetch: a URL, parsed as in a browser, and its host.
 
 use codelet_text::short::grouped;
 use codelet_text::unseen::hides;
 use reqwest::Url;
 use std::net::IpAddr;
 
-/// The longest address, in bytes.
+/// Longest URL, in bytes.
 const LONGEST: usize = 8_000;
-/// So many bytes of path and query can carry something away, and no answer to an earlier question covers them.
+/// Path and query longer than this, in bytes, can exfiltrate data, so they are not covered by an earlier permission.
 const LONG: usize = 256;
-/// Ends of names that no public server has.
+/// Suffixes of names that no public server has.
 const LOCAL_ENDS: [&str; 14] = [
     ".localhost",
     ".local",
@@ -27,20 +27,20 @@ const LOCAL_ENDS: [&str; 14] = [
     ".home.arpa",
 ];
 
-/// An address that can be asked at.
+/// A URL that can be requested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Target {
-    /// The address, spelled as it is sent: the host in ASCII, numbers of an address in their usual form, no fragment.
+    /// The URL as it is sent: the host in ASCII, an IP address in its usual form, no fragment.
     pub(crate) url: Url,
-    /// The host, with its port where that is not the usual one.
+    /// The host, with its port if that is not the default.
     pub(crate) host: String,
 }
 
 impl Target {
-    /// Reads an address as somebody has written it.
+    /// Parses a URL as written.
     ///
     /// # Errors
-    /// When there can be nothing to fetch there; the text is the answer to the model.
+    /// If it cannot be fetched; the text is the output for the model.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.len() > LONGEST {
@@ -55,10 +55,10 @@ impl Target {
         Target::of(url)
     }
 
-    /// An address.
+    /// Checks a URL.
     ///
     /// # Errors
-    /// When there can be nothing to fetch there.
+    /// If it cannot be fetched.
     pub(crate) fn of(mut url: Url) -> Result<Self, String> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("only http:// and https:// are fetched, not {}:", url.scheme()));
@@ -94,29 +94,29 @@ impl Target {
         self.url.port_or_known_default().unwrap_or(443)
     }
 
-    /// The host, where it is no name but an address.
+    /// The host's IP address, if it is not a name.
     pub(crate) fn literal(&self) -> Option<IpAddr> {
         self.name().trim_matches(['[', ']']).parse().ok()
     }
 
-    /// Whether the name is one that only a private network or this machine knows.
+    /// Returns whether only a private network or this machine can resolve the name.
     pub(crate) fn is_local_name(&self) -> bool {
         let name = self.name();
         let is_local = |end: &&str| name.ends_with(*end) || *name == end[1..];
         self.literal().is_none() && (!name.contains('.') || LOCAL_ENDS.iter().any(is_local))
     }
 
-    /// Bytes of path and query: what it says to the server.
+    /// Bytes of path and query, which the server receives.
     fn said(&self) -> usize {
         self.url.path().len() + self.url.query().map_or(0, |query| query.len() + 1)
     }
 
-    /// Whether it can carry something away.
+    /// Returns whether it is long enough to exfiltrate data.
     pub(crate) fn is_long(&self) -> bool {
         self.said() > LONG
     }
 
-    /// What a person should know before it is asked at, a sentence each.
+    /// Remarks for the permission prompt, a sentence each.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.is_long() {

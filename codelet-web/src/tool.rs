@@ -1,4 +1,4 @@
-//! `WebFetch`, as the loop calls it.
+//! `WebFetch` as the loop calls it.
 
 use crate::Options;
 use crate::fetch::{self, Fetched, Lookup};
@@ -35,7 +35,7 @@ impl WebFetch {
         WebFetch { spec, options, lookup }
     }
 
-    /// What a call is to fetch, if it may be asked for at all.
+    /// The target of a call, if it may be requested at all.
     ///
     /// # Errors
     /// Says why not.
@@ -56,7 +56,7 @@ impl WebFetch {
             Ok(Fetched::Page(page)) => {
                 let sees_images = (self.options.sees_images)();
                 let read = tokio::task::spawn_blocking(move || page::read(*page, sees_images)).await;
-                // A panic is the loop's to answer, as that of any tool.
+                // The loop answers panics, as for any tool.
                 read.unwrap_or_else(|error| match error.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
                     Err(_) => Output::failure("interrupted by the user"),

@@ -1,4 +1,4 @@
-//! Hears on loopback of how the user decided: the browser is sent back here with a code.
+//! Receives the result of a login on loopback: the browser is redirected here with a code.
 
 use reqwest::Url;
 use std::io;
@@ -7,24 +7,24 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-/// The path that a browser is sent to.
+/// The path of the redirect URL.
 const PATH: &str = "/callback";
-/// The most bytes of a request.
+/// Largest request, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// How long a request may take to come, and an answer to go.
+/// Timeout for a request and its response.
 const MOST: Duration = Duration::from_secs(10);
 
-/// A listener at a port that nobody knew before.
+/// A listener on a random port.
 pub(super) struct Callback {
     listener: TcpListener,
     port: u16,
 }
 
-/// What the browser brings.
+/// The result that the browser delivers.
 pub(super) struct Brought {
-    /// The code for which there are tokens, or why there is none.
+    /// The code to exchange for tokens, or the reason why there is none.
     pub code: Result<String, String>,
-    /// Who says so (RFC 9207).
+    /// The issuer of the response (RFC 9207).
     pub issuer: Option<String>,
 }
 
@@ -35,13 +35,13 @@ impl Callback {
         Ok(Callback { listener, port })
     }
 
-    /// Where a browser is to be sent.
+    /// The redirect URL.
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    /// Waits for a browser that brings this `state`. Whoever comes with another one is sent away, and waited for no less: any
-    /// page in a browser can send it here.
+    /// Waits for a request with this `state`. Requests with another one are rejected, and waiting continues: any page
+    /// in a browser can send them.
     pub(super) async fn wait(&self, state: &str) -> io::Result<Brought> {
         let (tell, mut told) = mpsc::channel(1);
         loop {
@@ -50,7 +50,7 @@ impl Callback {
                 stream = self.listener.accept() => {
                     let Ok((stream, _)) = stream else { continue };
                     let (state, tell) = (state.to_owned(), tell.clone());
-                    // A browser opens connections that it says nothing on; they keep nobody else from being heard.
+                    // Browsers open connections without sending anything; these must not block the others.
                     tokio::spawn(async move {
                         if let Ok(Some(brought)) = tokio::time::timeout(MOST, hear(stream, &state)).await {
                             let _ = tell.send(brought).await;
@@ -90,13 +90,13 @@ async fn hear(mut stream: TcpStream, state: &str) -> Option<Brought> {
     brought
 }
 
-/// What a browser asks for.
+/// The request target of a browser's request.
 fn target(head: &str) -> Option<&str> {
     let line = head.lines().next()?;
     line.strip_prefix("GET ")?.strip_suffix(" HTTP/1.1")
 }
 
-/// What an address brings, if it has the right path and state.
+/// The result in a request target, if its path and state are right.
 fn read(target: &str, state: &str) -> Option<Brought> {
     let url = Url::parse("http://127.0.0.1").ok()?.join(target).ok()?;
     let one = |name: &str| {

@@ -1,5 +1,5 @@
-//! Makes the requests of a login: encrypted, through the user's proxy, with the certificates that the user trusts, and without
-//! following any redirect, as what is sent may be a code or a token.
+//! Makes the requests of a login: encrypted, through the user's proxy, with the certificates that the user trusts, and
+//! without following redirects, since a request may contain a code or a token.
 
 use codelet_network::{Network, is_own_machine};
 use http::Response;
@@ -7,20 +7,20 @@ use reqwest::Url;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
 use std::time::Duration;
 
-/// How long an answer may take.
+/// Timeout of a request.
 const MOST: Duration = Duration::from_secs(20);
-/// The most bytes of an answer.
+/// Largest response, in bytes.
 const LONGEST: usize = 1024 * 1024;
 
-/// The client of a login at one server.
+/// The HTTP client of a login at one server.
 pub(crate) struct Courier {
     network: Network,
-    /// The server is on this machine, where nothing has to be encrypted.
+    /// True if the server is on this machine, where encryption is not required.
     is_own: bool,
 }
 
 impl Courier {
-    /// For a server at this address.
+    /// Creates the client for a server at this URL.
     pub(crate) fn new(network: Network, server: &Url) -> Self {
         Courier {
             network,
@@ -28,7 +28,7 @@ impl Courier {
         }
     }
 
-    /// Why nothing may be sent to this address; none where something may.
+    /// The reason why nothing may be sent to this URL; `None` if it may be used.
     pub(crate) fn refusal(&self, url: &Url) -> Option<String> {
         let origin = || url.origin().ascii_serialization();
         if !url.username().is_empty() || url.password().is_some() {

@@ -1,4 +1,4 @@
-//! Logins as files: one a server, the user's alone, written whole or not at all, and never through a link.
+//! Stores logins as files: one per server, readable only by the user, written atomically, and never through a link.
 
 use super::Login;
 use crate::is_name;
@@ -9,11 +9,11 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The largest file that is read, in bytes; tokens of some companies are long.
+/// The largest file that is read, in bytes; some companies' tokens are long.
 const LARGEST: u64 = 512 * 1024;
-/// The user alone may look into the folder.
+/// The mode of the folder: access for the user only.
 const FOLDER: Mode = Mode::RWXU;
-/// And read a file.
+/// The mode of a file.
 const OWN: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// The folder of the logins.
@@ -21,22 +21,22 @@ const OWN: Mode = Mode::RUSR.union(Mode::WUSR);
 pub struct Logins(PathBuf);
 
 impl Logins {
-    /// The logins that are kept in this folder. It is made with the first of them.
+    /// The logins stored in this folder, which is created with the first of them.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Logins(folder.into())
     }
 
-    /// Where the login at a server is kept.
+    /// The file of the login at a server.
     pub fn path(&self, server: &str) -> PathBuf {
         self.0.join(file_name(server))
     }
 
-    /// Where they are kept. The folder is written anew with each of them.
+    /// The folder of the logins. It changes with each login that is written.
     pub fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// What is in all logins that nobody is to see, but in those that cannot be read.
+    /// The secrets in all logins that can be read.
     pub fn secrets(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).into_iter().flatten().filter_map(Result::ok);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -46,10 +46,10 @@ impl Logins {
             .collect()
     }
 
-    /// Deletes the login at a server. Says whether there was one.
+    /// Deletes the login at a server. Returns whether there was one.
     ///
     /// # Errors
-    /// When the folder or the file is not as it should be, or may not be changed.
+    /// If the folder or file has the wrong owner, mode or type, or may not be changed.
     pub fn remove(&self, server: &str) -> io::Result<bool> {
         named(server)?;
         match self.open() {
@@ -63,7 +63,7 @@ impl Logins {
         }
     }
 
-    /// The login at a server, if there is one.
+    /// Reads the login at a server, if there is one.
     pub(crate) fn read(&self, server: &str) -> io::Result<Option<Login>> {
         named(server)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -88,12 +88,12 @@ impl Logins {
         if bytes.len() as u64 > LARGEST {
             return Err(io::Error::other("it is too large"));
         }
-        // Its words would repeat what is in the file.
+        // The parser's message would repeat the file's contents.
         let login = serde_json::from_slice(&bytes).map_err(|_| io::Error::other("it is not a valid login"))?;
         Ok(Some(login))
     }
 
-    /// Keeps a login in place of the one before it.
+    /// Stores a login, replacing the previous one.
     pub(crate) fn write(&self, server: &str, login: &Login) -> io::Result<()> {
         named(server)?;
         let text = serde_json::to_vec_pretty(login).map_err(io::Error::other)?;
@@ -119,14 +119,14 @@ impl Logins {
         placed
     }
 
-    /// Waits until nobody else renews a login, and keeps them from it until the file is dropped. Blocks.
+    /// Waits for the lock on renewals, which is held until the file is dropped. Blocks.
     pub(crate) fn lock(&self) -> io::Result<File> {
         let folder = self.open()?;
         folder.lock()?;
         Ok(folder)
     }
 
-    /// The folder, unless it is a link or somebody else's.
+    /// Opens the folder, unless it is a link or another user's.
     fn open(&self) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = fs::open(&self.0, flags, Mode::empty());
@@ -143,7 +143,7 @@ fn shown(path: &Path) -> String {
     crate::text::one_line(&path.display().to_string(), 300)
 }
 
-/// Whether nobody but the user can look at something.
+/// Checks that only the user can access something.
 fn is_own(found: &std::fs::Metadata, path: &Path) -> io::Result<()> {
     let wrong = |what: &str| Err(io::Error::other(format!("{} {what}", shown(path))));
     match found.mode() & 0o077 {
@@ -157,7 +157,7 @@ fn file_name(server: &str) -> String {
     format!("{server}.json")
 }
 
-/// A name that is none could lead out of the folder.
+/// Checks a server's name; an invalid one could lead out of the folder.
 fn named(server: &str) -> io::Result<()> {
     match is_name(server) {
         true => Ok(()),

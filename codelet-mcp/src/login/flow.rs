@@ -1,4 +1,4 @@
-//! The login itself, from the user's word to the file that keeps it.
+//! The login itself, from the user's command to the stored file.
 
 use super::callback::Callback;
 use super::courier::Courier;
@@ -14,26 +14,26 @@ use rmcp::transport::auth::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the user may take in the browser.
+/// Time limit for the user in the browser.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long everything else may take each time, discovery with its many requests above all.
+/// Timeout of each other step, above all discovery with its many requests.
 const MOST: Duration = Duration::from_secs(60);
 
-/// What the user is to do.
+/// Instructions for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Invitation {
-    /// Who asks for the login, as scheme, host and port.
+    /// The authorization server that asks for the login, as scheme, host and port.
     pub authority: String,
-    /// The address to open in a browser. It holds no secret.
+    /// The URL to open in a browser. It contains no secret.
     pub url: String,
 }
 
-/// Logs the user in at a server: `invite` shows where to go, and what comes of it is kept in the file of the options. All texts
-/// are for a person and hold no secrets.
+/// Logs the user in at a server: `invite` shows the URL to open, and the result is stored in the logins of the options.
+/// All texts are for a person and contain no secrets.
 ///
 /// # Errors
-/// When the server offers no login, its authorization server cannot be asked or is not what it should be, the user refuses or
-/// interrupts, or the login cannot be kept.
+/// If the server offers no login, its authorization server is unreachable or misconfigured, the user refuses or
+/// interrupts, or the login cannot be stored.
 pub async fn log_in(
     server: &Server,
     options: &Options,
@@ -149,7 +149,7 @@ async fn obtained(
     })
 }
 
-/// An address that a server names, if something may be sent there.
+/// Parses a URL that a server names, if requests may be sent there.
 fn checked(named: &str, courier: &Courier) -> Result<Url, String> {
     let url = Url::parse(named).map_err(|_| "its authorization server names an address that is none".to_owned())?;
     match courier.refusal(&url) {
@@ -164,7 +164,7 @@ async fn in_time<T>(asked: impl Future<Output = Result<T, AuthError>>) -> Result
     answered.map_err(|error| told(&error))
 }
 
-/// What went wrong: the library's words, and the innermost cause where it has one.
+/// Describes an error by the library's message and its innermost cause, if there is one.
 pub(crate) fn told(error: &AuthError) -> String {
     let said = one_line(&error.to_string(), 400);
     let cause = std::error::Error::source(error).map(|error| {

@@ -1,4 +1,4 @@
-//! A login in a session: its token goes with each request, and is renewed before it ends.
+//! Uses a login in a session: its token is sent with each request and renewed before it expires.
 
 use super::courier::Courier;
 use super::{Login, Logins, is_given, tokens};
@@ -12,7 +12,7 @@ use rmcp::transport::auth::{
 };
 use std::sync::Arc;
 
-/// What lets a session in at a server: the login that is kept for this very address, or nothing.
+/// The authorization for a server: the stored login for this very URL, or none.
 pub(crate) async fn authorized(
     server: &Server,
     url: &Url,
@@ -43,12 +43,12 @@ pub(crate) async fn authorized(
     Ok(manager)
 }
 
-/// The login for this server; none where there is none for its address.
+/// The login for this server; `None` if there is none for its URL.
 fn found(server: &Server, url: &Url, logins: &Logins) -> Result<Option<(Logins, Login)>, Trouble> {
     let login = logins
         .read(&server.name)
         .map_err(|error| unusable(&server.name, error))?;
-    // Another address that goes by the same name gets nothing.
+    // Another URL under the same name gets nothing.
     let login = login.filter(|login| login.server == url.as_str());
     Ok(login.map(|login| (logins.clone(), login)))
 }
@@ -60,11 +60,11 @@ fn unusable(name: &str, error: impl std::fmt::Display) -> Trouble {
     ))
 }
 
-/// The file of a login, as the library asks for it.
+/// The stored login in the form that the library needs.
 struct Store {
     logins: Logins,
     name: String,
-    /// The address that the login was made for.
+    /// The URL for which the login was created.
     server: String,
     secrets: Secrets,
 }
@@ -84,14 +84,14 @@ fn failed(error: &std::io::Error) -> AuthError {
 impl CredentialStore for Store {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let credentials = self.login()?.map(|login| login.credentials);
-        // The user may have logged in again meanwhile, elsewhere.
+        // The user may have logged in again in another process.
         self.secrets.learn(credentials.iter().flat_map(tokens).collect());
         Ok(credentials)
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         self.secrets.learn(tokens(&credentials));
-        // Who has logged out since is not logged in again by a renewal.
+        // A renewal must not undo a logout.
         let Some(login) = self.login()? else {
             return Ok(());
         };
@@ -103,7 +103,7 @@ impl CredentialStore for Store {
         self.logins.remove(&self.name).map_err(|error| failed(&error)).map(drop)
     }
 
-    /// Sessions at the same time renew one after another: a token that renews may be good for once only.
+    /// Concurrent sessions renew one after another, since a refresh token may be valid only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let logins = self.logins.clone();
         let locked = tokio::task::spawn_blocking(move || logins.lock()).await;

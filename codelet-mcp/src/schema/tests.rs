@@ -206,7 +206,7 @@ fn schemas() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What vendors refuse in a schema that stands somewhere below the root.
+/// Returns whether providers refuse this schema below the root.
 fn is_refused(schema: &Value) -> bool {
     let Value::Object(fields) = schema else {
         return !schema.is_boolean();

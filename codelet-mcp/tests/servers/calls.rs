@@ -1,4 +1,4 @@
-//! What calls come to.
+//! Calls and their results.
 
 use crate::kit::{Bench, call, call_until, call_with, connected, find, names, parameters, run, web};
 use codelet_agent::interrupt::Interrupt;
@@ -8,7 +8,7 @@ use codelet_testkit::mcp::{Http, Manner};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// The same server over pipes and over HTTP.
+/// Runs a test with the same server over pipes and over HTTP.
 fn on_both_ways(test: impl AsyncFn(&Bench, Server)) {
     let bench = Bench::new();
     run(test(&bench, bench.server("s", Manner::Good)));
@@ -130,7 +130,7 @@ fn an_interrupted_call_ends_at_once_and_the_server_is_told() {
         });
         call_until(&connected, "s__wait", "", interrupt).await;
         let returned = Instant::now();
-        // What was to be sent is sent while the session goes on.
+        // The pending message is sent while the session goes on.
         let thrown = tokio::task::spawn_blocking(|| waiting.join().unwrap()).await.unwrap();
         assert!(
             returned - thrown < Duration::from_millis(100),
@@ -205,7 +205,7 @@ fn resources_are_listed_and_read_with_a_tool() {
                 ask(json!({"uri": "note:///one"})).await,
                 "[note:///one]\nthe first note"
             );
-            // It can be left out as any other tool.
+            // It can be left out like any other tool.
             without.tools = Some(vec!["echo".to_owned()]);
             assert_eq!(names(&crate::kit::connected(vec![without]).await), ["s__echo"]);
         });

@@ -1,4 +1,4 @@
-//! Servers whose lists of tools change while they are used.
+//! Servers whose lists of tools change during a session.
 
 use crate::kit::{Bench, HARD, call, connected, find, names, options, parameters, run, web};
 use codelet_agent::interrupt::Interrupt;
@@ -32,7 +32,7 @@ fn tools_that_a_server_changes_are_known_once_they_are_asked_for() {
         for name in ["a__change", "b__change"] {
             assert!(call(&connected, name, "").await.success);
         }
-        // Until somebody asks, the list is what it was.
+        // The list does not change until it is refreshed.
         assert_eq!(names(&connected), before);
         let after = [
             "a__change",
@@ -46,7 +46,7 @@ fn tools_that_a_server_changes_are_known_once_they_are_asked_for() {
         ];
         let mut heard = refresh(&connected).await;
         while heard.0.as_ref().is_none_or(|tools| tools.len() < after.len()) {
-            // What comes over HTTP is heard a moment later than the answer.
+            // A notification over HTTP arrives a moment after the result.
             tokio::task::yield_now().await;
             let (tools, notices) = refresh(&connected).await;
             heard.0 = tools.or(heard.0);
@@ -58,12 +58,12 @@ fn tools_that_a_server_changes_are_known_once_they_are_asked_for() {
         assert_eq!(heard.1, ["a", "b"].map(told));
         assert_eq!(call(&connected, "a__late", "there").await.text.as_str(), "there");
         assert_eq!(call(&connected, "b__late", "there").await.text.as_str(), "there");
-        // The hundred notices were one change; it is read once.
+        // The hundred notifications were one change; the list is read once.
         assert_eq!(lists(&bench, "a"), 2);
     });
 }
 
-/// What a permission holds for: by the name alone, a server could have another tool called.
+/// The definition to which a permission is bound: by name alone, a server could substitute another tool.
 fn definition(connected: &Connected, name: &str) -> String {
     let needs = find(connected, name).needs(&parameters(json!({}))).unwrap();
     match needs.into_iter().next() {
@@ -84,7 +84,7 @@ fn a_tool_that_is_described_otherwise_has_another_definition_and_the_others_keep
         let [changed, same] = of_all(&first);
         assert_ne!(changed, echo);
         assert_eq!(same, sulk);
-        // The same in the next session, for which it may be kept.
+        // The same in the next session, so that a permission can be stored.
         let second = connected(vec![bench.server("a", Manner::Changing)]).await;
         assert_eq!(of_all(&second), [echo, sulk]);
     });
@@ -100,7 +100,7 @@ fn a_list_that_is_the_same_is_no_change_and_one_that_nobody_changed_is_not_read(
         assert_eq!((lists(&bench, "a"), lists(&bench, "b")), (1, 1));
         call(&connected, "a__change", "").await;
         call(&connected, "a__change", "").await;
-        // Twice changed, one tool is described otherwise.
+        // After two changes, one tool has a different description.
         let (tools, notices) = refresh(&connected).await;
         assert!(tools.is_some());
         assert_eq!(notices, ["MCP server a: its tools have changed (different: echo)"]);
@@ -117,7 +117,7 @@ fn a_tool_that_is_gone_from_the_list_can_be_called_until_the_list_is_read() {
         call(&connected, "s__change", "").await;
         refresh(&connected).await;
         call(&connected, "s__change", "").await;
-        // What such a call comes to is the server's to say.
+        // The server decides on the result of such a call.
         assert_eq!(call(&connected, "s__late", "still").await.text.as_str(), "still");
         let (tools, notices) = refresh(&connected).await;
         assert_eq!(tools.unwrap(), ["s__change", "s__echo", "s__sulk"]);
@@ -132,7 +132,7 @@ fn a_tool_that_is_gone_from_the_list_can_be_called_until_the_list_is_read() {
 fn a_list_that_changes_all_the_time_is_left_as_it_is_in_the_end() {
     run(async {
         let bench = Bench::new();
-        // It says nothing of its changes, so that it is asked each time.
+        // The server sends no notifications, so its list is read each time.
         let connected = connected(vec![bench.server("s", Manner::Restless)]).await;
         let mut changes = 0;
         let mut last = Vec::new();
@@ -187,7 +187,7 @@ fn a_trial_says_what_each_server_offers_and_what_is_wrong() {
         );
         let odd = &twice.found.as_ref().ok().unwrap().notices;
         assert!(odd[0].starts_with("2 of its tools cannot be read"), "{odd:?}");
-        // All are gone when it is over.
+        // All processes are gone afterwards.
         for name in ["good", "twice"] {
             let pid = bench.numbers(name, "pid")[0];
             bench.wait(|| crate::kit::is_gone(pid), "its end").await;

@@ -1,4 +1,4 @@
-//! How servers end, and how they are ended.
+//! Servers that exit by themselves, and servers that are ended.
 
 use crate::kit::{Bench, call, connected, is_gone, run, web};
 use codelet_testkit::mcp::{Http, Manner};
@@ -97,7 +97,7 @@ fn whatever_a_server_has_started_ends_with_it() {
         assert_eq!(call(&connected, "s__start", "").await.text.as_str(), "started");
         let mut pids = bench.numbers("s", "pid");
         pids.extend(bench.numbers("s", "child"));
-        // `setsid` becomes what it starts, in a session of its own, unless it leads a group already.
+        // `setsid` executes the program in its own session, without a fork unless it leads a group already.
         let is_away = || {
             bench
                 .numbers("s", "child")

@@ -1,4 +1,4 @@
-//! Servers and their tools, for the tests.
+//! Servers and their tools for the tests.
 
 use codelet_agent::interrupt::Interrupt;
 use codelet_agent::tool::{Call, Live, Output, Tool, ToolSource};
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Nothing here takes so long unless it hangs.
+/// Time limit, which is reached only if something hangs.
 pub const HARD: Duration = Duration::from_secs(20);
 
-/// A folder for what the servers hear.
+/// A folder for the servers' logs.
 pub struct Bench {
     folder: tempfile::TempDir,
 }
@@ -58,7 +58,7 @@ impl Bench {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Waits until a server has heard something.
+    /// Waits until a server has received something.
     pub async fn heard(&self, name: &str, what: &str) {
         self.wait(|| self.log(name).iter().any(|line| line == what), what).await;
     }
@@ -72,7 +72,7 @@ impl Bench {
         }
     }
 
-    /// The numbers behind a word in a server's log.
+    /// The numbers after a word in a server's log.
     pub fn numbers(&self, name: &str, word: &str) -> Vec<u32> {
         let log = self.log(name);
         let behind = log
@@ -170,7 +170,7 @@ pub fn run<F: Future>(test: F) -> F::Output {
     done.expect("it hangs")
 }
 
-/// Whether a process is gone, or has ended and waits to be buried.
+/// Returns whether a process is gone, or is a zombie.
 pub fn is_gone(pid: u32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     state.is_empty() || state.contains(") Z ")

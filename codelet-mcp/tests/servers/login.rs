@@ -1,4 +1,4 @@
-//! Servers that want a login: how the user logs in, what a session does with it, and what is odd about some.
+//! Servers that require a login: the login itself, its use in a session, and misbehaving servers.
 
 use crate::kit::{HARD, call, connected_with, find, names, options, run};
 use codelet_agent::interrupt::Interrupt;
@@ -30,7 +30,7 @@ fn keeping(folder: &Path) -> Options {
     }
 }
 
-/// Logs in with a browser that does what it is told to.
+/// Logs in with a browser that follows every instruction.
 async fn logged_in(server: &Server, options: &Options) -> Result<(), String> {
     let mut invite = |invitation: &Invitation| {
         let url = invitation.url.clone();
@@ -43,7 +43,7 @@ async fn session(server: &Server, options: &Options) -> Connected {
     connected_with(vec![server.clone()], options.clone()).await
 }
 
-/// A server with a login, and where it is kept.
+/// A server with a login, and the folder where it is stored.
 async fn with_login(oddity: Oddity) -> (Guarded, Server, Options, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let guarded = Guarded::start(Manner::Good, oddity);
@@ -66,7 +66,7 @@ fn a_login_lets_sessions_in_until_it_is_removed() {
         let connected = session(&server, &options).await;
         assert_eq!(connected.notices, [""; 0]);
         assert_eq!(call(&connected, "docs__echo", "hello").await.text.as_str(), "hello");
-        // What the server gives back of it is shown to nobody.
+        // A token that the server echoes is hidden.
         let token = format!("{TOKEN}1");
         assert_eq!(call(&connected, "docs__echo", &token).await.text.as_str(), "[secret]");
         let registered = guarded.authority.wait_for(|seen| seen.path == "/register");
@@ -108,12 +108,12 @@ fn a_token_that_ends_is_renewed_once_for_all_sessions() {
         guarded.lasting(3600);
         let connected = session(&server, &options).await;
         assert_eq!((names(&connected).is_empty(), guarded.issued()), (false, 2));
-        // The stream of events opens beside all else. Were it refused below, it would have the token renewed, too.
+        // The event stream opens concurrently. If it were refused below, it would also renew the token.
         let is_stream = |seen: &Seen| seen.verb == "GET" && seen.header("authorization").is_some();
         while !guarded.server.seen().iter().any(is_stream) {
             tokio::task::yield_now().await;
         }
-        // One that the server does not take any more is renewed in the middle of a session.
+        // A revoked token is renewed during the session.
         guarded.revoke();
         assert_eq!(call(&connected, "docs__echo", "on").await.text.as_str(), "on");
         assert_eq!(guarded.issued(), 3);
@@ -142,7 +142,7 @@ fn a_login_that_cannot_be_renewed_is_told_with_what_to_do() {
         );
         let out = session(&server, &options).await;
         assert_eq!(out.notices, [WANTS]);
-        // Logging in again helps, also the session that is under way.
+        // Logging in again also helps the running session.
         assert_eq!(logged_in(&server, &options).await, Ok(()));
         assert_eq!(call(&connected, "docs__echo", "again").await.text.as_str(), "again");
     });
@@ -198,7 +198,7 @@ fn a_token_follows_no_redirect_to_another_server() {
         if let Reach::Http { url, .. } = &mut server.reach {
             *url = moving.url();
         }
-        // As if the user had logged in at that one.
+        // As if the user had logged in at that URL.
         let login = kept(&options).replace(&guarded.server.url(), &moving.url());
         std::fs::write(options.logins.as_ref().unwrap().path("docs"), login).unwrap();
         let connected = session(&server, &options).await;

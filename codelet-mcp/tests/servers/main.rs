@@ -1,4 +1,4 @@
-//! Real servers, as processes and on loopback, and what they do that servers should not.
+//! Real servers, as processes and on loopback, including misbehaving ones.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
@@ -12,7 +12,7 @@ mod redirects;
 mod starts;
 mod tls;
 
-/// No test of its own: the server that the others start.
+/// Not a test: the server that the tests start.
 #[test]
 fn server() {
     codelet_testkit::mcp::if_asked();

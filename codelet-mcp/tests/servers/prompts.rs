@@ -105,7 +105,7 @@ fn a_prompt_that_cannot_be_had_is_told_in_a_sentence() {
         ] {
             assert_eq!(ask(&connected, command, words).await.unwrap_err(), why);
         }
-        // It died of one question, and is started again for the next.
+        // A request kills the server, which is restarted for the next one.
         let died = ask(&connected, "a:die", "").await.unwrap_err();
         assert!(died.contains("it ended with status 3"), "{died}");
         assert!(ask(&connected, "a:hello", "").await.is_ok());

@@ -4,7 +4,7 @@ use crate::kit::{call, connected, names, run, web};
 use codelet_mcp::{Reach, Server};
 use codelet_testkit::mcp::{Http, Manner};
 
-/// The server, reached by this path.
+/// The server, reached at this path.
 fn at(http: &Http, path: &str) -> Server {
     let mut server = web("s", http);
     if let Reach::Http { url, .. } = &mut server.reach {

@@ -1,4 +1,4 @@
-//! What servers do until their tools are known.
+//! The start of servers, until their tools are known.
 
 use crate::kit::{Bench, call, connected, find, names, options, run, web};
 use codelet_agent::interrupt::Interrupt;
@@ -22,7 +22,7 @@ const NAMES: [&str; 10] = [
 fn are_all_there(connected: &Connected) {
     assert_eq!(connected.notices, [""; 0]);
     let mut names = names(connected);
-    // How the odd one is kept apart is nobody's business here.
+    // The hash in the altered name does not matter here.
     let length = names[5].len() - 6;
     names[5].truncate(length);
     assert_eq!(names, NAMES);
@@ -90,7 +90,7 @@ fn a_broken_server_is_a_notice_and_the_others_work() {
         let unheard = web("unheard", &Http::start(Manner::Good, false));
         let mut unheard = unheard;
         if let Reach::Http { url, .. } = &mut unheard.reach {
-            // A port on which nobody listens: it was free a moment ago.
+            // A port without a listener: it was free a moment ago.
             let port = std::net::TcpListener::bind("127.0.0.1:0")
                 .unwrap()
                 .local_addr()

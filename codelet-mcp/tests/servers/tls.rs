@@ -1,4 +1,4 @@
-//! Servers behind TLS, with certificates of an authority that nobody knows, and servers that want a login.
+//! Servers behind TLS, with certificates of an unknown authority, and servers that require a login.
 
 use crate::kit::{call, connected, names, options, run, web};
 use codelet_agent::interrupt::Interrupt;
@@ -12,12 +12,12 @@ use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-/// Made for these tests alone, and good for a hundred years: the authority's certificate, and a server's with its key.
+/// Created for these tests only, valid for a hundred years: the authority's certificate, and a server's with its key.
 const AUTHORITY: &str = include_str!("tls/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
 const KEY: &[u8] = include_bytes!("tls/server.key.pem");
 
-/// Listens with TLS in front of a server that has none; returns the port.
+/// Listens with TLS in front of a server without it; returns the port.
 fn behind_tls(plain: &Http) -> u16 {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(CERTIFICATE)
@@ -48,7 +48,7 @@ fn behind_tls(plain: &Http) -> u16 {
     })
 }
 
-/// Serves each connection in a thread of its own; returns the port.
+/// Serves each connection on its own thread; returns the port.
 fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -57,7 +57,7 @@ fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -
         for stream in listener.incoming().flatten() {
             let serve = serve.clone();
             std::thread::spawn(move || {
-                // A client that does not trust us goes away.
+                // A client that does not trust us closes the connection.
                 let _ = serve(stream);
             });
         }
@@ -65,7 +65,7 @@ fn listen(serve: impl Fn(TcpStream) -> io::Result<()> + Send + Sync + 'static) -
     port
 }
 
-/// The head and the body of one HTTP message; none where the connection ends before one.
+/// The head and body of an HTTP message; `None` if the connection ends before one.
 fn message<R: Read>(from: &mut BufReader<R>) -> io::Result<Option<Vec<u8>>> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     loop {
@@ -88,7 +88,7 @@ fn message<R: Read>(from: &mut BufReader<R>) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// The server at this address, with more authorities than the usual ones.
+/// The server at this URL, with authorities in addition to the usual ones.
 fn at(name: &str, address: String, more: &str) -> Server {
     let mut server = web(name, &Http::start(Manner::Good, false));
     if let Reach::Http { url, authorities, .. } = &mut server.reach {
@@ -131,7 +131,7 @@ fn a_server_elsewhere_is_reached_through_the_users_proxy_and_trusts_whom_the_use
         let http = Http::start(Manner::Good, false);
         let behind = behind_tls(&http);
         let (tell, heard) = std::sync::mpsc::channel();
-        // Every host is the server behind TLS.
+        // The proxy connects every host to the server behind TLS.
         let proxy = listen(move |stream| {
             let mut client = BufReader::new(stream);
             let Some(asked) = message(&mut client)? else {
@@ -163,7 +163,7 @@ fn a_server_elsewhere_is_reached_through_the_users_proxy_and_trusts_whom_the_use
             },
             ..options()
         };
-        // In the test's certificate stands only this name, and what is on this machine is reached without a proxy.
+        // The test's certificate is only for this name, and servers on this machine are reached without a proxy.
         let tools = at("tools", "https://tools.test/mcp".to_owned(), "");
         let here = at("here", format!("https://localhost:{behind}/mcp"), "");
         let connected = connect(vec![tools, here], options, &Interrupt::new()).await;

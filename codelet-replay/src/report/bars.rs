@@ -1,9 +1,9 @@
-//! Bars of dollars by what they were spent on.
+//! Bars of cost by category.
 
 use super::html::Html;
 use crate::run::Dollars;
 
-/// The parts of a bar: what they are called, how they look, and how much of what was spent they are.
+/// Returns the parts of a bar: label, class and amount.
 pub fn parts(dollars: Dollars, refetch: f64) -> [(&'static str, &'static str, f64); 5] {
     [
         ("read from the cache", "read", dollars.read),
@@ -14,7 +14,7 @@ pub fn parts(dollars: Dollars, refetch: f64) -> [(&'static str, &'static str, f6
     ]
 }
 
-/// A bar of these parts; `most` is as long as the cell.
+/// Draws a bar of these parts; `most` is the full width of the cell.
 pub fn bar(html: &mut Html, dollars: Dollars, refetch: f64, most: f64) {
     stretched(html, |html| {
         let mut x = 0.0;
@@ -26,12 +26,12 @@ pub fn bar(html: &mut Html, dollars: Dollars, refetch: f64, most: f64) {
     });
 }
 
-/// A bar of one part.
+/// Draws a bar of one part.
 pub fn plain(html: &mut Html, value: f64, most: f64, class: &str) {
     stretched(html, |html| rectangle(html, 0.0, length(value, most), class));
 }
 
-/// A bar with an interval.
+/// Draws a bar with an interval.
 pub fn with_interval(html: &mut Html, value: f64, interval: Option<(f64, f64)>, most: f64) {
     stretched(html, |html| {
         rectangle(html, 0.0, length(value, most), "read");

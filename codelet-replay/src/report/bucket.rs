@@ -1,4 +1,4 @@
-//! Requests gathered into as many as a chart has room for.
+//! Groups requests into the columns of a chart.
 
 use crate::run::{Dollars, Run, Step};
 use codelet_context::inspect::Kind;
@@ -6,12 +6,12 @@ use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use std::ops::Range;
 
-/// The most columns of a chart.
+/// The maximum number of columns in a chart.
 pub const COLUMNS: usize = 240;
-/// What fills a window: what stands beside the messages, and the kinds of content.
+/// The number of layers in a window: content outside the messages, and the kinds of content.
 pub const LAYERS: usize = Kind::ALL.len() + 1;
 
-/// The name of a layer.
+/// Returns the name of a layer.
 pub fn layer(at: usize) -> &'static str {
     match at.checked_sub(1) {
         None => "tools and head",
@@ -19,7 +19,7 @@ pub fn layer(at: usize) -> &'static str {
     }
 }
 
-/// What a request holds of each layer, in tokens.
+/// Returns the tokens of each layer in a request.
 pub fn layers(step: &Step) -> [Tokens; LAYERS] {
     std::array::from_fn(|at| match at.checked_sub(1) {
         None => step.occupancy.fixed,
@@ -27,18 +27,18 @@ pub fn layers(step: &Step) -> [Tokens; LAYERS] {
     })
 }
 
-/// Some requests in a row.
+/// Consecutive requests.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bucket {
-    /// Which, counted from 0.
+    /// Their range, counted from 0.
     pub steps: Range<usize>,
     /// The fullest of them, counted from 0.
     pub fullest: usize,
-    /// What filled it.
+    /// The layers of that one.
     pub layers: [Tokens; LAYERS],
-    /// What all of them sent and were answered.
+    /// The usage of all of them.
     pub usage: Usage,
-    /// What they cost.
+    /// The cost of all of them.
     pub dollars: Dollars,
 }
 
@@ -49,7 +49,7 @@ impl Bucket {
     }
 }
 
-/// The requests of a run, each in exactly one of at most [`COLUMNS`] buckets.
+/// Groups the requests of a run into at most [`COLUMNS`] buckets.
 pub fn buckets(run: &Run) -> Vec<Bucket> {
     let steps = &run.steps;
     let columns = steps.len().min(COLUMNS);
@@ -74,7 +74,7 @@ pub fn buckets(run: &Run) -> Vec<Bucket> {
     (0..columns).map(bucket).collect()
 }
 
-/// Where a request stands in the chart, 0 to 1: the beginning of its column.
+/// Returns the position of a request in the chart, 0 to 1: the beginning of its column.
 pub fn place(step: usize, steps: usize) -> f64 {
     let columns = steps.min(COLUMNS);
     if columns == 0 {

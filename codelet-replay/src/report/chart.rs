@@ -1,7 +1,7 @@
-//! The charts of a course: what filled the window, and what of it was read from the cache.
+//! The charts of a run: what filled the window, and what was read from the cache.
 //!
-//! The shapes stand in a drawing of their own that is stretched to the width of the page; texts and marks stand around it
-//! by shares of the width, so that they are never distorted.
+//! The shapes are in a separate drawing that is stretched to the width of the page; texts and marks around it are
+//! positioned in percent of the width, so that they are never distorted.
 
 use super::bucket::{Bucket, LAYERS, layer, place};
 use super::html::Html;
@@ -11,14 +11,14 @@ use crate::run::Cause;
 use codelet_context::tokens::Tokens;
 use std::fmt::Write;
 
-/// Marks beyond these are left out of a chart, the smallest first, and the page says so.
+/// The maximum number of marks in a chart; the smallest are left out, and the page says so.
 pub const MOST_MARKS: usize = 60;
 /// The height of the stretched drawing in its own units.
 const HEIGHT: f64 = 300.0;
 /// Its width.
 const WIDTH: f64 = 1_000.0;
 
-/// The patterns that tell the layers apart where colours do not.
+/// Defines the patterns that distinguish the layers without color.
 pub fn patterns(html: &mut Html) {
     let hidden = [
         ("class", "defs"),
@@ -45,7 +45,7 @@ fn pattern(html: &mut Html, at: usize) {
     ];
     html.element("pattern", &attributes, |html| {
         html.line("rect", &[("width", "8"), ("height", "8"), ("class", &class)], "");
-        // The results fill most windows, so they stay plain.
+        // The results fill most windows, so they have no pattern.
         let strokes = match at {
             0 | 11 => "M0 4H8",
             1 | 3 => "M4 0V8",
@@ -61,17 +61,17 @@ fn pattern(html: &mut Html, at: usize) {
     });
 }
 
-/// How far the axis of tokens reaches, and where it is marked.
+/// The range and ticks of the token axis.
 #[derive(Clone, Debug)]
 pub struct Scale {
     /// Tokens at the top.
     pub top: Tokens,
-    /// Where lines are drawn.
+    /// The values of the grid lines.
     pub ticks: Vec<Tokens>,
 }
 
 impl Scale {
-    /// Room for the fullest request; for the whole window where that is not far away.
+    /// Returns a scale for the fullest request, or for the whole window if that is not much larger.
     pub fn of(peak: Tokens, window: Tokens) -> Self {
         let top = if peak.saturating_mul(3) >= window {
             peak.max(window)
@@ -79,7 +79,7 @@ impl Scale {
             peak
         };
         let top = (top.max(100) as f64 * 1.06) as Tokens;
-        // Marks at 1, 2 or 5 times a power of ten: four to eight of them.
+        // Ticks at 1, 2 or 5 times a power of ten: four to eight of them.
         let rough = top as f64 / 5.0;
         let power = 10_f64.powf(rough.log10().floor());
         let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= rough);
@@ -92,13 +92,13 @@ impl Scale {
         Scale { top, ticks }
     }
 
-    /// How far below the top of the chart this many tokens are, 0 to 1.
+    /// Returns the distance from the top of the chart, 0 to 1.
     fn depth(&self, tokens: Tokens) -> f64 {
         1.0 - tokens.min(self.top) as f64 / self.top as f64
     }
 }
 
-/// What filled the window. `at` is the number of the course, for names within the page.
+/// Draws what filled the window. `at` is the number of the run, for ids within the page.
 pub fn occupancy(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket], scale: &Scale, window: Tokens) {
     let steps = course.run.steps.len();
     let title = format!("Tokens of each request by kind, {}", course.name);
@@ -144,7 +144,7 @@ pub fn occupancy(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]
     });
 }
 
-/// What was read from the cache, what was written to it, and what had nothing to do with it.
+/// Draws what was read from the cache, what was written to it, and what was not cached.
 pub fn cache(html: &mut Html, at: usize, course: &Course, buckets: &[Bucket]) {
     let sums = course.run.sums();
     let title = format!("Share of each request that was read from the cache, {}", course.name);
@@ -189,7 +189,7 @@ fn frame(html: &mut Html, class: &str, inside: impl FnOnce(&mut Html)) {
 fn axis(html: &mut Html, ticks: impl Iterator<Item = (f64, String)>) {
     html.element("svg", &[("class", "axis"), ("aria-hidden", "true")], |html| {
         for (from_top, words) in ticks {
-            // A mark at the very top stands below its line, as there is no room above.
+            // A tick at the very top is labeled below its line, as there is no room above.
             let dy = if from_top < 0.03 { "11" } else { "4" };
             let y = share_of(from_top);
             html.line(
@@ -246,7 +246,8 @@ fn stretched(html: &mut Html, inside: impl FnOnce(&mut Html)) {
     html.element("svg", &attributes, inside);
 }
 
-/// The layers, each drawn from the floor up to its top, the highest first, so that the next covers what is not its own.
+/// Draws the layers, each from the bottom up to its top, the highest first, so that each covers all but the visible
+/// part of the one before.
 fn stack(html: &mut Html, buckets: &[Bucket], scale: &Scale) {
     for at in (0..LAYERS).rev() {
         if buckets.iter().all(|bucket| bucket.layers[at] == 0) {
@@ -264,14 +265,14 @@ fn stack(html: &mut Html, buckets: &[Bucket], scale: &Scale) {
     }
 }
 
-/// A shape with a step for each value, from the floor up.
+/// Returns a shape with a step for each value, filled down to the bottom.
 fn staircase(tops: impl ExactSizeIterator<Item = f64>) -> String {
     let columns = tops.len().max(1) as f64;
     let mut path = format!("M0 {HEIGHT}");
     let mut last = f64::NAN;
     for (column, top) in tops.enumerate() {
         let (x, y) = (column as f64 * WIDTH / columns, top * HEIGHT);
-        // Equal neighbours need no step.
+        // Equal neighbors need no step.
         if (y - last).abs() > 0.05 || last.is_nan() {
             let _ = write!(path, "H{x:.1}V{y:.1}");
             last = y;
@@ -307,7 +308,7 @@ fn edit_mark(html: &mut Html, edit: &Edit, place: f64) {
     });
 }
 
-/// A row of signs under the chart, one for each break.
+/// Draws a row of symbols under the chart, one for each cache break.
 fn breaks(html: &mut Html, course: &Course, steps: usize) {
     let broken = course.run.steps.iter().enumerate();
     let mut broken: Vec<_> = broken.filter_map(|(at, step)| Some((at, step.broken?))).collect();
@@ -340,7 +341,7 @@ fn breaks(html: &mut Html, course: &Course, steps: usize) {
     });
 }
 
-/// The sign of a break.
+/// Returns the symbol of a break.
 pub fn sign(cause: Cause) -> &'static str {
     match cause {
         Cause::Planned => "◆",
@@ -367,7 +368,7 @@ fn feet(html: &mut Html, steps: usize) {
     });
 }
 
-/// What the layers look like, with their names; those that do not occur are left out.
+/// Draws the legend of the layers; those that do not occur are left out.
 pub fn legend(html: &mut Html, buckets: &[Bucket]) {
     html.element("ul", &[("class", "legend")], |html| {
         for at in 0..LAYERS {
@@ -381,7 +382,7 @@ pub fn legend(html: &mut Html, buckets: &[Bucket]) {
     });
 }
 
-/// A small area that looks as a layer does.
+/// Draws a small area in the style of a layer.
 pub fn swatch(html: &mut Html, layer: usize) {
     html.element(
         "svg",

@@ -1,4 +1,4 @@
-//! Where the window went: by kind, by tool, and the largest items.
+//! The use of the context window: by kind, by tool, and the largest items.
 
 use super::bars;
 use super::bucket::layers;
@@ -11,10 +11,10 @@ use super::words::{number, share};
 use super::{Course, Report};
 use codelet_context::inspect::{Item, Kind};
 
-/// Rows of the list of tools.
+/// The maximum number of rows in the list of tools.
 pub const MOST_TOOLS: usize = 20;
 
-/// The section.
+/// Writes the section.
 pub fn section(html: &mut Html, report: &Report, course: Option<&Course>) {
     html.element("section", &[("aria-labelledby", "went")], |html| {
         html.line("h2", &[("id", "went")], "What used the context window");
@@ -40,7 +40,7 @@ fn scaled(report: &Report, tokens: u64) -> u64 {
 fn kinds(html: &mut Html, report: &Report, course: Option<&Course>) {
     let found = &report.contents;
     let most = found.kinds.values().map(|share| share.tokens).max().unwrap_or(0) as f64;
-    // What is sent again with each request is what is paid for.
+    // What is sent again with each request determines the cost.
     let mut sent = [0_u64; super::bucket::LAYERS];
     for step in course.iter().flat_map(|course| &course.run.steps) {
         for (sum, tokens) in sent.iter_mut().zip(layers(step)) {

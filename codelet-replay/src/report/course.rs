@@ -1,6 +1,6 @@
-//! A session under each policy: charts of the window and of the cache, edits and breaks.
+//! A session under each policy: charts of the window and of the cache, edits and cache breaks.
 //!
-//! All of them stand in the page. Which is seen is chosen by buttons that work without a script.
+//! All of them are in the page. Buttons that work without a script select which one is visible.
 
 use super::bucket::{Bucket, LAYERS, buckets, layer};
 use super::chart::{self, Scale};
@@ -10,10 +10,10 @@ use super::words::{changed, count, dollars, number, percent, share};
 use super::{Course, Edit, Report};
 use serde_json::{Value, json};
 
-/// Rows of a list of edits or breaks.
+/// The maximum number of rows in a list of edits or breaks.
 const MOST_ROWS: usize = 40;
 
-/// The charts and lists of every course.
+/// Writes the charts and lists of every run.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usize) {
     let peak = courses.iter().map(|course| course.run.sums().peak).max().unwrap_or(0);
     let scale = Scale::of(peak, report.settings.window);
@@ -60,7 +60,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     let sums = course.run.sums();
     html.element("p", &[("class", "under")], |html| {
         html.line("strong", &[], &course.name);
-        // Beside figures that were billed, one has to know which were not.
+        // Next to billed figures, simulated ones must be marked.
         let how = if report.is_live && !course.is_billed {
             ", simulated"
         } else {
@@ -131,7 +131,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
                 html.text(words);
             });
         }
-        // A recording is played with one model.
+        // A recording is replayed with one model.
         let elsewhere = (sums.elsewhere > 0).then_some(("elsewhere", "◇", "another model or other tools"));
         let known = [("planned", "◆", "broken by an edit"), ("cold", "○", "expired")];
         let unknown = ("unplanned", "✕", "broken for no known reason");
@@ -162,7 +162,7 @@ fn one(html: &mut Html, report: &Report, at: usize, course: &Course, scale: &Sca
     );
 }
 
-/// What the chart shows at its fullest; a script lets it follow the pointer and a slider.
+/// Writes the chart's values at its fullest; a script updates them for the pointer and a slider.
 fn readout(html: &mut Html, at: usize, buckets: &[Bucket]) {
     let Some(bucket) = buckets.iter().rev().max_by_key(|bucket| bucket.tokens()) else {
         return;
@@ -184,7 +184,7 @@ fn readout(html: &mut Html, at: usize, buckets: &[Bucket]) {
     });
 }
 
-/// What the script shows of each column: the fullest request, tokens by layer, what the cache did, dollars so far, words.
+/// Returns the script's data for each column: the fullest request, tokens by layer, cache usage, cost so far, text.
 fn steps(course: &Course, buckets: &[Bucket]) -> Value {
     let mut spent = 0.0;
     let columns: Vec<Value> = buckets
@@ -232,7 +232,7 @@ fn steps(course: &Course, buckets: &[Bucket]) -> Value {
     json!({ "layers": names, "columns": columns })
 }
 
-/// Says where a chart has no room for a mark for each of these.
+/// Writes a note if a chart has no room for all marks.
 fn marked(html: &mut Html, what: &str, which: &str, all: usize) {
     if all > chart::MOST_MARKS {
         let (shown, all) = (number(chart::MOST_MARKS as u64), number(all as u64));
@@ -241,7 +241,7 @@ fn marked(html: &mut Html, what: &str, which: &str, all: usize) {
     }
 }
 
-/// Each column of both charts: its fullest request by kind, and what the cache did in all of its requests.
+/// Writes a table of the columns of both charts: the fullest request by kind, and the cache usage of all requests.
 fn layers(html: &mut Html, at: usize, buckets: &[Bucket]) {
     let shown: Vec<usize> = (0..LAYERS)
         .filter(|&layer| buckets.iter().any(|bucket| bucket.layers[layer] > 0))
@@ -337,7 +337,7 @@ fn edits(html: &mut Html, report: &Report, at: usize, course: &Course) {
     let mut shown: Vec<(usize, &Edit)> = course.edits.iter().enumerate().collect();
     shown.sort_by_key(|(_, edit)| std::cmp::Reverse(edit.before.abs_diff(edit.after)));
     shown.truncate(MOST_ROWS);
-    // As they were made, also where several were before one request.
+    // In the order in which they were made, even if several precede one request.
     shown.sort_by_key(|(at, _)| *at);
     let rows = shown.iter().map(|(_, edit)| {
         let mut row = vec![
@@ -419,7 +419,7 @@ fn breaks(html: &mut Html, at: usize, course: &Course) {
     table(html, &format!("breaks-{at}"), &caption, &columns, rows.collect());
 }
 
-/// A caption that says when rows are missing.
+/// Returns a caption that says if rows are missing.
 fn bounded(what: &str, which: &str, shown: usize, all: usize) -> String {
     if shown == all {
         what.to_owned()
@@ -432,17 +432,17 @@ fn bounded(what: &str, which: &str, shown: usize, all: usize) -> String {
     }
 }
 
-/// A cell with tokens.
+/// Returns a cell with tokens.
 pub fn tokens(tokens: u64) -> Cell {
     Cell::Figure(number(tokens), tokens as f64)
 }
 
-/// A cell with dollars.
+/// Returns a cell with dollars.
 pub fn money(value: f64) -> Cell {
     Cell::Figure(dollars(value), value)
 }
 
-/// A cell with a share.
+/// Returns a cell with a share.
 pub fn ratio(value: f64) -> Cell {
     Cell::Figure(percent(value), value)
 }

@@ -1,4 +1,4 @@
-//! The figures as lines of values, in links that a browser saves without asking anybody.
+//! The figures as CSV, in data links that a browser saves without any request.
 
 use super::bucket::{LAYERS, buckets, layer, layers};
 use super::html::Html;
@@ -9,22 +9,22 @@ use base64::engine::general_purpose::STANDARD;
 use codelet_context::inspect::Kind;
 use std::fmt::Write;
 
-/// The most requests in the file of the policy that is shown first, and in that of never editing.
+/// The maximum number of requests in the file of the policy shown first, and in that of never editing.
 pub const MOST_ROWS: usize = 5_000;
-/// The most requests in the file of another policy. All of them are in `columns.csv`, as the charts have them.
+/// The maximum number of requests in the file of another policy. All of them are in `columns.csv`, as in the charts.
 pub const MOST_OTHER_ROWS: usize = 1_000;
-/// The most edits in the file of all policies' edits.
+/// The maximum number of edits in the file of all policies' edits.
 pub const MOST_EDITS: usize = 10_000;
-/// The most tools in the file of what was said.
+/// The maximum number of tools in the file of contents.
 pub const MOST_TOOLS: usize = 1_000;
 
-/// A link that saves a text as a file.
+/// Writes a link that saves a text as a file.
 pub fn link(html: &mut Html, name: &str, words: &str, text: &str) {
     let address = format!("data:text/csv;charset=utf-8;base64,{}", STANDARD.encode(text));
     html.line("a", &[("class", "file"), ("download", name), ("href", &address)], words);
 }
 
-/// A line for each request under a policy.
+/// Returns a line for each request under a policy.
 pub fn steps(course: &Course, most: usize) -> String {
     let mut text = String::from("request,began_ms");
     for at in 0..LAYERS {
@@ -66,7 +66,7 @@ pub fn steps(course: &Course, most: usize) -> String {
     text
 }
 
-/// A line for each column of each policy's charts: the fullest of its requests by layer, and what all of them came to.
+/// Returns a line for each column of each policy's charts: its fullest request by layer, and the sums of all.
 pub fn columns(courses: &[Course]) -> String {
     let mut text = String::from("policy,first_request,last_request,fullest_request");
     for at in 0..LAYERS {
@@ -96,7 +96,7 @@ pub fn columns(courses: &[Course]) -> String {
     text
 }
 
-/// A line for each policy.
+/// Returns a line for each policy.
 pub fn policies(courses: &[Course]) -> String {
     let mut text = format!("policy,{},refused_at\n", csv::SUMS);
     for course in courses {
@@ -108,7 +108,7 @@ pub fn policies(courses: &[Course]) -> String {
     text
 }
 
-/// A line for each edit of each policy.
+/// Returns a line for each edit of each policy.
 pub fn edits(courses: &[Course]) -> String {
     let mut text = String::from("policy,request,reason,before,after,removed,usd_cost,usd_actual,usd_saved\n");
     for (course, room) in courses.iter().zip(edits_shown(courses)) {
@@ -131,14 +131,14 @@ pub fn edits(courses: &[Course]) -> String {
     text
 }
 
-/// How many edits of each policy the file holds: all of them, or as many of each as there is room for.
+/// Returns the number of edits of each policy in the file: all of them, or an equal share of the limit.
 pub fn edits_shown(courses: &[Course]) -> Vec<usize> {
     let mut counts: Vec<usize> = courses.iter().map(|course| course.edits.len()).collect();
     counts.sort_unstable();
     let (mut room, mut left) = (MOST_EDITS, counts.len());
     let mut most = 0;
     for count in counts {
-        // What a policy with few leaves over, the others share.
+        // Room that a policy with few edits does not need is shared by the others.
         most = room / left;
         if count > most {
             break;
@@ -148,7 +148,7 @@ pub fn edits_shown(courses: &[Course]) -> Vec<usize> {
     courses.iter().map(|course| course.edits.len().min(most)).collect()
 }
 
-/// A line for each kind, each tool and each of the largest items.
+/// Returns a line for each kind, each tool and each of the largest items.
 pub fn contents(report: &Report) -> String {
     let mut text = String::from("list,name,tool,parts,tokens,message\n");
     let scaled = |tokens: u64| (tokens as f64 * report.ratio).round() as u64;

@@ -1,9 +1,9 @@
-//! HTML in the making: elements close themselves, and whatever is put in as text cannot become anything else.
+//! Builds HTML: elements are always closed, and text is always escaped.
 
 use codelet_text::short::clip;
 use codelet_text::unseen::hides;
 
-/// The longest text of a recording that is put on the page, in characters.
+/// The maximum length of a recording's text on the page, in characters.
 pub const LONGEST: usize = 160;
 
 /// A page or a part of one.
@@ -13,7 +13,7 @@ pub struct Html {
 }
 
 impl Html {
-    /// An element with what `inside` puts into it.
+    /// Writes an element with the content that `inside` writes.
     pub fn element(&mut self, tag: &str, attributes: &[(&str, &str)], inside: impl FnOnce(&mut Html)) {
         self.open(tag, attributes);
         inside(self);
@@ -22,12 +22,12 @@ impl Html {
         self.text.push('>');
     }
 
-    /// An element with a text in it.
+    /// Writes an element with a text.
     pub fn line(&mut self, tag: &str, attributes: &[(&str, &str)], text: &str) {
         self.element(tag, attributes, |html| html.text(text));
     }
 
-    /// An element that has no end, such as `meta`; or one with nothing in it in an image.
+    /// Writes an element without an end tag, such as `meta`; or an empty one in an image.
     pub fn open(&mut self, tag: &str, attributes: &[(&str, &str)]) {
         self.text.push('<');
         self.text.push_str(tag);
@@ -41,28 +41,28 @@ impl Html {
         self.text.push('>');
     }
 
-    /// A text.
+    /// Writes a text.
     pub fn text(&mut self, text: &str) {
         escape(text, &mut self.text);
     }
 
-    /// A text out of a recording: bounded, and set apart so that it cannot turn the text around it.
+    /// Writes a text from a recording: bounded, and isolated so that it cannot reverse the text around it.
     pub fn foreign(&mut self, text: &str) {
         self.line("bdi", &[], &clip(text, LONGEST));
     }
 
-    /// Something of our own that is no text: a script, a style, JSON from [`json`].
+    /// Writes trusted markup that is not text: a script, a style, JSON from [`json`].
     pub fn raw(&mut self, own: &str) {
         self.text.push_str(own);
     }
 
-    /// What was made.
+    /// Returns the HTML.
     pub fn finish(self) -> String {
         self.text
     }
 }
 
-/// Appends a text so that it means itself inside of elements and of quoted attributes.
+/// Appends a text, escaped for elements and quoted attributes.
 fn escape(text: &str, into: &mut String) {
     for c in text.chars() {
         match c {
@@ -78,7 +78,7 @@ fn escape(text: &str, into: &mut String) {
     }
 }
 
-/// JSON for a `script` element that holds no script: nothing in it can end the element.
+/// Returns JSON for a `script` element that holds data: nothing in it can end the element.
 pub fn json(value: &serde_json::Value) -> String {
     let mut text = String::new();
     for c in value.to_string().chars() {
@@ -95,7 +95,7 @@ pub fn json(value: &serde_json::Value) -> String {
     text
 }
 
-/// Control characters, and those that nobody sees: a name could pose as another with them.
+/// Returns whether a character is a control character or invisible: with these, a name could imitate another.
 pub fn is_harmful(c: char) -> bool {
     c.is_control() || hides(c)
 }

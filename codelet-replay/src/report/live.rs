@@ -1,4 +1,4 @@
-//! The report of a session that is under way: what was sent and billed, request by request, with the engine's own ledger.
+//! The report of a running session: what was sent and billed, request by request, with the engine's own ledger.
 
 use super::played::{LARGEST, LARGEST_FILED, ages, course};
 use super::{Course, Edit, Report};
@@ -17,13 +17,13 @@ use codelet_transcript::{Billed, Recorded};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a session has sent so far. It is told of each request and of each bill, and keeps a few numbers of each.
+/// The requests of a session so far. It is notified of each request and of each bill, and keeps a few numbers of each.
 #[derive(Clone, Debug)]
 pub struct Live {
     prompt: Prompt,
     sent: Vec<Sent>,
     open: Option<Open>,
-    /// How many requests the session's ledger had counted before the first of these.
+    /// The number of requests that the session's ledger had counted before the first of these.
     counted: Option<u64>,
     earlier: Earlier,
 }
@@ -32,42 +32,41 @@ pub struct Live {
 #[derive(Clone, Debug)]
 struct Sent {
     step: Step,
-    /// Its answer is no part of the conversation.
+    /// Its reply is not part of the conversation.
     is_beside: bool,
 }
 
-/// The request under way.
+/// The current request.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Its reply's place in the history.
+    /// The index of its reply in the history.
     reply: usize,
-    /// When it began.
     began: Option<u64>,
     is_beside: bool,
 }
 
-/// What was billed before a session's conversation began anew.
+/// Usage billed before a session's conversation was cleared.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Earlier {
     /// Requests.
     pub requests: u64,
-    /// What they cost, in US dollars.
+    /// Their cost, in US dollars.
     pub dollars: f64,
 }
 
-/// What a live session is called and costs.
+/// The title, model and prices of a live session.
 #[derive(Clone, Debug)]
 pub struct Told<'a> {
-    /// What it is called.
+    /// The title.
     pub title: &'a str,
-    /// The model that is asked.
+    /// The model.
     pub model: &'a str,
-    /// What its tokens cost, where that is known.
+    /// The prices of its tokens, if known.
     pub card: Option<&'a PriceCard>,
 }
 
 impl Live {
-    /// Nothing sent. `fixed` is what stands in every request beside the messages, in tokens.
+    /// Starts a session. `fixed` is the size of each request outside the messages, in tokens.
     pub fn new(fixed: Tokens) -> Self {
         Live {
             prompt: Prompt::new(fixed),
@@ -78,7 +77,7 @@ impl Live {
         }
     }
 
-    /// The same session with nothing said: what was billed before is still told of, as one sum.
+    /// Clears the conversation: earlier bills are still reported, as one sum.
     pub fn begins_anew(&mut self, fixed: Tokens) {
         let dollars: f64 = self.sent.iter().map(|sent| sent.step.dollars.total()).sum();
         let earlier = Earlier {
@@ -91,16 +90,16 @@ impl Live {
         };
     }
 
-    /// A request goes out with this view. `began` is the time in milliseconds since 1970-01-01 UTC. A request that was
-    /// never billed is forgotten when the next goes out.
+    /// Notes that a request is sent with this view. `began` is the time in milliseconds since 1970-01-01 UTC. A request
+    /// that was never billed is dropped when the next one is sent.
     pub fn sending(&mut self, conversation: &Conversation, began: Option<u64>) {
         let weigh = |part: &Part| tokens::estimate_part(part);
         self.prompt.update(&conversation.view().messages, 0, weigh);
         self.goes_out(conversation, began, false);
     }
 
-    /// A request goes out whose answer will be no part of the conversation: one for a summary, or one that keeps the cache
-    /// from expiring. It holds nearly what the last one did.
+    /// Notes that a request is sent whose reply will not be part of the conversation: one for a summary, or one that
+    /// keeps the cache from expiring. It holds nearly the same as the last one.
     pub fn sending_beside(&mut self, conversation: &Conversation, began: Option<u64>) {
         self.goes_out(conversation, began, true);
     }
@@ -114,8 +113,8 @@ impl Live {
         });
     }
 
-    /// That request was billed, with so many tokens written for an hour, at the prices of this card; none where nobody knows
-    /// them.
+    /// Notes the usage of that request, with `hour` tokens cached for an hour, at the prices of this card; `None` if
+    /// they are not known.
     pub fn billed(&mut self, usage: Usage, hour: Tokens, card: Option<&PriceCard>) {
         let Some(open) = self.open.take() else { return };
         let occupancy = self.prompt.occupancy();
@@ -140,8 +139,8 @@ impl Live {
         self.sent.iter().map(|sent| &sent.step)
     }
 
-    /// The request behind a break, counted from 0; none where it was made in an earlier conversation, or is yet to be made. The
-    /// ledger counts the requests whose prompts were counted.
+    /// Returns the index of the request after a break, counted from 0; `None` if it belongs to an earlier conversation,
+    /// or has not been sent. The ledger counts the requests whose prompts were counted.
     fn place(&self, it: &Break) -> Option<usize> {
         let number = it.request.checked_sub(self.counted? + 1)?;
         let mut counted = self.steps().enumerate().filter(|(_, step)| step.usage.prompt() > 0);
@@ -149,8 +148,8 @@ impl Live {
         Some(at)
     }
 
-    /// What was said so far, to be played under policies as a recording of it would be. Nothing where no request was
-    /// answered yet, or where the price of the model is not known: there would be no dollars to compare.
+    /// Returns the session so far, to be replayed under policies as its recording would be. `None` if no request has a
+    /// reply yet, or if the price of the model is not known: there would be no costs to compare.
     pub fn session(&self, conversation: &Conversation, told: &Told<'_>) -> Option<(Session, Settings)> {
         let card = told.card?;
         let answered = self.sent.iter().filter(|sent| !sent.is_beside);
@@ -178,7 +177,7 @@ impl Live {
         (!session.requests.is_empty()).then(|| (session, settings(conversation, card)))
     }
 
-    /// Tokens for each estimated token, by the last request of the conversation.
+    /// Returns the tokens per estimated token, from the last request of the conversation.
     fn ratio(&self) -> f64 {
         let last = self.sent.iter().rev().find(|sent| !sent.is_beside);
         match (last, self.prompt.tokens()) {
@@ -187,7 +186,7 @@ impl Live {
         }
     }
 
-    /// The report as things stand. `runs` are those of [`Live::session`] under policies that it is compared with.
+    /// Returns the current report. `runs` are those of [`Live::session`] under the policies to compare with.
     pub fn report(&self, conversation: &Conversation, told: &Told<'_>, runs: Vec<Run>) -> Report {
         let economics = conversation.economics();
         let card = told.card.unwrap_or(&economics.card);
@@ -241,7 +240,6 @@ impl Live {
     }
 }
 
-/// The conditions of the session.
 fn settings(conversation: &Conversation, card: &PriceCard) -> Settings {
     let config = conversation.config();
     Settings {
@@ -250,7 +248,7 @@ fn settings(conversation: &Conversation, card: &PriceCard) -> Settings {
     }
 }
 
-/// Puts the breaks of the ledger where they belong, and returns the edits among them.
+/// Assigns the breaks of the ledger to their requests, and returns the edits among them.
 fn edits<'a>(run: &mut Run, ledger: impl Iterator<Item = (usize, &'a Break)>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let requests = run.steps.len();
@@ -288,7 +286,7 @@ fn edits<'a>(run: &mut Run, ledger: impl Iterator<Item = (usize, &'a Break)>) ->
     edits
 }
 
-/// Under which handles the largest items can be read back: of those that were removed from what is sent.
+/// Returns the handles under which the largest items can be read back, for those that were removed from what is sent.
 fn handles(
     conversation: &Conversation,
     history: &[Arc<Message>],

@@ -1,7 +1,7 @@
-//! A session as one page: what filled its window, what was edited, what the cache did, and what it cost.
+//! A session as one page: what filled its context window, what was edited, what the cache did, and what it cost.
 //!
-//! The page is a single HTML file that asks nobody for anything. All figures stand in it as drawings and tables made here;
-//! its script only adds comfort. What comes from a recording is put in as text, in bounded amounts.
+//! The page is a single HTML file that makes no requests. All figures are drawings and tables made here; its script
+//! only adds convenience. Content of a recording is inserted as text, in bounded amounts.
 
 mod bars;
 mod bucket;
@@ -35,51 +35,51 @@ use std::collections::HashMap;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// More policies than this are not shown: the page would grow without end.
+/// The maximum number of policies shown: the page would grow without bound.
 const MOST_COURSES: usize = 12;
 
-/// Everything that a page shows.
+/// The contents of a page.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the session is called.
+    /// The title of the session.
     pub title: String,
     /// The agent that recorded it.
     pub agent: String,
-    /// The model, where it is known.
+    /// The model, if known.
     pub model: Option<String>,
-    /// The session is under way: the first course is what happened, the others what a simulation says.
+    /// True if the session is running: the first run is what happened, the others are simulated.
     is_live: bool,
-    /// Window, prices, and what is read again.
+    /// Window, prices, and the probability of reading again.
     pub settings: Settings,
-    /// The price of the model is known; where not, dollars are left out of the words.
+    /// True if the price of the model is known; if not, the text has no amounts in dollars.
     is_priced: bool,
-    /// How long it took from the first request to the last, in milliseconds.
+    /// The time from the first request to the last, in milliseconds.
     lasted: Option<u64>,
-    /// What became of the session, and what would have become of it under each policy.
+    /// The actual run of the session, and the simulated run under each policy.
     pub courses: Vec<Course>,
-    /// The course that is shown first.
+    /// The run that is shown first.
     pub first: usize,
-    /// What was said, whole.
+    /// The contents of the whole conversation.
     contents: Inspection,
-    /// What an estimate of `contents` is multiplied with to be tokens of the window.
+    /// The factor that converts an estimate of `contents` to tokens of the window.
     ratio: f64,
-    /// Requests after each message of `contents`.
+    /// The number of requests after each message of `contents`.
     ages: Vec<u64>,
-    /// Under which handles parts can be read back, by message and part.
+    /// The handles under which parts can be read back, by message and part.
     pub handles: HashMap<(usize, usize), String>,
-    /// The cache model against what was billed.
+    /// The comparison of the cache model with recorded usage.
     check: Option<Check>,
-    /// Models that the recording names and whose price nobody knows.
+    /// Models in the recording without a known price.
     unknown: Vec<String>,
-    /// The recording says what requests were billed.
+    /// True if the recording holds the usage of requests.
     has_bills: bool,
-    /// Several sessions together, with their number.
+    /// The totals of several sessions, with their number.
     pub together: Option<(usize, Vec<Total>)>,
-    /// Requests that left nothing in the conversation: for summaries, and idle ones.
+    /// Requests without a reply in the conversation: for summaries, and keep-alive ones.
     pub beside: u64,
-    /// What was billed before the conversation began anew, of which nothing else is shown.
+    /// Usage billed before the conversation was cleared, of which nothing else is shown.
     pub earlier: Earlier,
-    /// What a reader should know about where the figures come from.
+    /// Notes on the source of the figures.
     pub notes: Vec<String>,
 }
 
@@ -88,9 +88,9 @@ pub struct Report {
 pub struct Course {
     /// Its name.
     pub name: String,
-    /// What it does, in a few words.
+    /// A short description of it.
     about: String,
-    /// It is what a provider billed, and not what a simulation says.
+    /// True if it is what a provider billed, not simulated.
     is_billed: bool,
     /// The requests.
     pub run: Run,
@@ -99,44 +99,44 @@ pub struct Course {
 }
 
 impl Course {
-    /// Whether it is the one that the others are compared with.
+    /// Returns whether it is the baseline of the comparison.
     fn is_never(&self) -> bool {
         !self.is_billed && self.run.policy == Policy::Never
     }
 }
 
-/// An edit, with what it was worth.
+/// An edit and its value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Edit {
-    /// Before which request, counted from 0.
+    /// The request before which it was made, counted from 0.
     pub step: usize,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
     /// Tokens of the request without it.
     before: Tokens,
     /// Tokens with it.
     after: Tokens,
-    /// What writing to the cache again what stands behind it cost, in dollars; predicted, of a live session.
+    /// The cost of rewriting everything after the edit to the cache, in dollars; for a live session, as predicted.
     pub cost: f64,
-    /// What that did cost by the provider's report, where there is one, in dollars.
+    /// The actual cost by the provider's report, if there is one, in dollars.
     pub actual: Option<f64>,
-    /// What the removed tokens would have cost in the requests since, in dollars.
+    /// The cost that the removed tokens would have caused in the requests since, in dollars.
     pub saved: f64,
 }
 
 impl Edit {
-    /// Tokens that it removed.
+    /// The number of tokens removed.
     pub fn removed(&self) -> Tokens {
         self.before.saturating_sub(self.after)
     }
 
-    /// Tokens that it put back.
+    /// The number of tokens put back.
     pub fn restored(&self) -> Tokens {
         self.after.saturating_sub(self.before)
     }
 }
 
-/// The page, as HTML. The same report gives the same bytes.
+/// Returns the page, as HTML. The same report gives the same bytes.
 pub fn page(report: &Report) -> String {
     let mut html = Html::default();
     html.raw("<!DOCTYPE html>\n");
@@ -151,7 +151,7 @@ pub fn page(report: &Report) -> String {
 fn head(html: &mut Html, report: &Report) {
     html.open("meta", &[("charset", "utf-8")]);
     let digest = |own: &str| STANDARD.encode(Sha256::digest(own.as_bytes()));
-    // Nothing is fetched, and nothing runs but this script: not even what a flaw of ours would let through.
+    // Nothing is fetched, and only this script can run: not even code that an escaping bug would let through.
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         digest(SCRIPT),

@@ -1,4 +1,4 @@
-//! The report of a recording that was played through policies.
+//! The report of a recording that was replayed under policies.
 
 use super::words::{count, number};
 use super::{Course, Earlier, Edit, Report};
@@ -11,13 +11,13 @@ use codelet_context::economics::Preset;
 use codelet_context::inspect;
 use std::collections::HashMap;
 
-/// The largest items that a page lists.
+/// The number of the largest items listed in a page.
 pub(super) const LARGEST: usize = 30;
-/// The largest items that its file of what was said has.
+/// The number of the largest items in the page's file of contents.
 pub(super) const LARGEST_FILED: usize = 1_000;
 
-/// A report of these runs of a session. The first that is a preset of the engine is shown first, or else the first.
-/// `agent` says who recorded the session.
+/// Returns a report of these runs of a session. The first run of a preset of the engine is shown first, or else the
+/// first run. `agent` names the recorder of the session.
 pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Settings) -> Report {
     let first = runs
         .iter()
@@ -58,7 +58,7 @@ pub fn played(session: &Session, agent: &str, runs: Vec<Run>, settings: &Setting
     }
 }
 
-/// The models that were asked: the one that had most requests, and the others behind it.
+/// Returns the models of a session: the one with the most requests, followed by the others.
 fn models(session: &Session) -> Option<String> {
     let models = session.models();
     let (most, others) = models.split_first()?;
@@ -127,13 +127,12 @@ fn notes(session: &Session, settings: &Settings) -> Vec<String> {
     notes
 }
 
-/// How many requests were made after each message; the replies' places are ascending.
+/// Returns the number of requests made after each message; the indices of the replies are ascending.
 pub(super) fn ages(messages: usize, replies: &[usize]) -> Vec<u64> {
     let since = |message: usize| replies.len() - replies.partition_point(|&reply| reply <= message);
     (0..messages).map(|message| since(message) as u64).collect()
 }
 
-/// What came of a run.
 pub(super) fn course(run: Run, settings: &Settings) -> Course {
     Course {
         name: run.policy.name().to_owned(),
@@ -144,9 +143,9 @@ pub(super) fn course(run: Run, settings: &Settings) -> Course {
     }
 }
 
-/// What each edit cost and saved. The cost is that of the tokens that were in the cache and had to be written again. The
-/// saving is what the removed tokens would have cost from then on, had they stayed to the end: at the price of reading,
-/// or of writing wherever the cache had expired.
+/// Returns the cost and the saving of each edit. The cost is that of the tokens that were in the cache and had to be
+/// rewritten. The saving is what the removed tokens would have cost from then on, had they stayed to the end: at the
+/// price of reading, or of writing wherever the cache had expired.
 fn edits(run: &Run, settings: &Settings) -> Vec<Edit> {
     let card = &settings.card;
     let million = |price: f64| price / 1_000_000.0;
@@ -154,7 +153,7 @@ fn edits(run: &Run, settings: &Settings) -> Vec<Edit> {
         million(card.rates.cache_read),
         million(card.write().max(card.rates.input)),
     );
-    // From the end: what one token that stands in all requests from here on costs.
+    // From the end: the cost of one token that is in all requests from here on.
     let mut rents = vec![0.0; run.steps.len() + 1];
     for (at, step) in run.steps.iter().enumerate().rev() {
         let is_cold = matches!(step.broken, Some(broken) if broken.cause == crate::run::Cause::Cold);
@@ -168,7 +167,7 @@ fn edits(run: &Run, settings: &Settings) -> Vec<Edit> {
             Some(broken) if broken.cause == crate::run::Cause::Planned => broken.lost,
             _ => 0,
         };
-        // What was removed need not be written again; the rest of what the cache held must be.
+        // Removed content need not be rewritten; everything else that the cache held must be.
         let removed = edited.before.saturating_sub(edited.after);
         let rewritten = lost.saturating_sub(removed);
         Some(Edit {

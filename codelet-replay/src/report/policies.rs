@@ -1,4 +1,4 @@
-//! Dollars under each policy, of this session and of several together.
+//! The cost under each policy, of this session and of several together.
 
 use super::bars;
 use super::course::{money, ratio, tokens};
@@ -8,7 +8,7 @@ use super::words::{dollars, number};
 use super::{Course, Report};
 use crate::totals::Total;
 
-/// The section.
+/// Writes the section.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course]) {
     html.element("section", &[("aria-labelledby", "dollars")], |html| {
         let is_simulated = courses.iter().any(|course| !course.is_billed);
@@ -127,7 +127,7 @@ fn costs(html: &mut Html, courses: &[Course]) {
     }
 }
 
-/// A figure that only a simulation has.
+/// Returns a figure that only a simulation has.
 fn simulated(course: &Course, figure: Cell) -> Cell {
     if course.is_billed {
         Cell::Figure("–".to_owned(), -1.0)
@@ -136,7 +136,7 @@ fn simulated(course: &Course, figure: Cell) -> Cell {
     }
 }
 
-/// What the dollars do not say.
+/// Writes the figures other than costs.
 fn rest(html: &mut Html, courses: &[Course]) {
     let columns = [
         words("Policy"),

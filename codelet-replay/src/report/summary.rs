@@ -1,4 +1,4 @@
-//! What the page says first: whose session it is, and what came of it in words; and what it says last.
+//! The start of the page, with the session's title and a summary in text; and the end of the page.
 
 use super::html::Html;
 use super::words::{count, dollars, number, percent, span};
@@ -8,7 +8,7 @@ use crate::run::Sums;
 use codelet_context::economics::Preset;
 use codelet_text::short::clip;
 
-/// Title and theme.
+/// Writes title and theme.
 pub fn banner(html: &mut Html, report: &Report) {
     html.element("div", &[("class", "brand")], |html| {
         html.line("span", &[("class", "mark"), ("aria-hidden", "true")], "▤");
@@ -32,7 +32,7 @@ pub fn banner(html: &mut Html, report: &Report) {
     });
 }
 
-/// The summary.
+/// Writes the summary.
 pub fn section(html: &mut Html, report: &Report, courses: &[Course], first: usize) {
     html.element("section", &[("aria-labelledby", "short")], |html| {
         html.line("h2", &[("id", "short")], "Summary");
@@ -107,7 +107,7 @@ fn billed(report: &Report, course: &Course, courses: &[Course], never: Option<&C
     words + "."
 }
 
-/// What else was billed in the session.
+/// Returns a sentence about what else was billed in the session.
 fn earlier(report: &Report) -> String {
     let Earlier {
         requests,
@@ -222,7 +222,7 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
         ),
     ];
     if report.is_priced {
-        // What was billed is not compared with what was not.
+        // Billed costs are not compared with simulated ones.
         let below = match never.filter(|never| never.name != course.name && !course.is_billed) {
             Some(never) if never.run.refused.is_none() => format!("{} without edits", dollars(never.run.sums().cost())),
             _ => format!("{} for prompts", dollars(sums.dollars.prompt())),
@@ -250,7 +250,7 @@ fn tiles(html: &mut Html, report: &Report, course: &Course, sums: &Sums, never: 
     });
 }
 
-/// How far the simulator is from what was billed.
+/// Returns a sentence about the simulator's error compared with the bills.
 fn against_bills(report: &Report) -> Option<String> {
     let names = || {
         let names = report.unknown.iter().take(3).map(|name| clip(name, 80));
@@ -303,7 +303,7 @@ fn against_bills(report: &Report) -> Option<String> {
     ))
 }
 
-/// How to read the figures, and all of them as files.
+/// Writes how to read the figures, and links to all of them as files.
 pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
     let first = report.first.min(courses.len().saturating_sub(1));
     let most = |at: usize, course: &Course| match at == first || course.is_never() {
@@ -352,7 +352,6 @@ pub fn footer(html: &mut Html, report: &Report, courses: &[Course]) {
     });
 }
 
-/// The name of the file of a policy's requests.
 fn file(course: &Course) -> String {
     let name: String = course
         .name
@@ -362,7 +361,7 @@ fn file(course: &Course) -> String {
     format!("requests-{name}.csv")
 }
 
-/// Which files are not whole, and how much of each there is.
+/// Returns which files are truncated, and how much of each is included.
 fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> usize) -> Vec<String> {
     let mut told = Vec::new();
     let mut bound = |what: String, shown: usize, all: usize| {
@@ -399,10 +398,10 @@ fn bounds(report: &Report, courses: &[Course], most: impl Fn(usize, &Course) -> 
     told
 }
 
-/// Where the figures of a card were found.
+/// Returns the source of a card's prices.
 fn found(source: &str) -> String {
     match source {
-        // Nobody sells at these.
+        // Nobody sells at these prices.
         "" | "generic" | "local" => String::new(),
         "memory" => " from memory, not from the provider's page".to_owned(),
         "other-price-tables" => " from price tables of other programs".to_owned(),

@@ -1,4 +1,4 @@
-//! Tables: with a caption and headings that machines can read aloud, in a box of their own that scrolls.
+//! Tables: with a caption and headings for screen readers, in a scrollable box.
 
 use super::html::Html;
 
@@ -7,33 +7,33 @@ use super::html::Html;
 pub struct Column {
     /// Its heading.
     pub name: &'static str,
-    /// It holds figures.
+    /// True if it holds figures.
     pub is_figure: bool,
 }
 
-/// A column of words.
+/// Returns a column of text.
 pub const fn words(name: &'static str) -> Column {
     Column { name, is_figure: false }
 }
 
-/// A column of figures.
+/// Returns a column of figures.
 pub const fn figures(name: &'static str) -> Column {
     Column { name, is_figure: true }
 }
 
-/// What stands in a cell.
+/// The content of a cell.
 pub enum Cell {
-    /// A text of ours.
+    /// A trusted text.
     Own(String),
-    /// A text out of a recording.
+    /// A text from a recording.
     Foreign(String),
-    /// A figure in words, and the figure by which rows are sorted.
+    /// A formatted figure, and the value by which rows are sorted.
     Figure(String, f64),
     /// A drawing.
     Drawn(Box<dyn FnOnce(&mut Html)>),
 }
 
-/// A table. The first cell of each row is the row's heading.
+/// Writes a table. The first cell of each row is the row's heading.
 pub fn table(html: &mut Html, id: &str, caption: &str, columns: &[Column], rows: Vec<Vec<Cell>>) {
     let name = format!("{id}-caption");
     let region = [

@@ -1,19 +1,19 @@
-//! Figures as people read them.
+//! Formats figures for people.
 
 use codelet_context::tokens::Tokens;
 use codelet_text::short::grouped;
 
-/// `182300` as `182,300`.
+/// Formats `182300` as `182,300`.
 pub fn number(value: u64) -> String {
     grouped(value)
 }
 
-/// `1 edit`, `1,200 edits`.
+/// Formats a count: `1 edit`, `1,200 edits`.
 pub fn count(value: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(value), if value == 1 { one } else { many })
 }
 
-/// What an edit did: `41,900 tokens removed`, or `41,900 tokens put back`.
+/// Formats the effect of an edit: `41,900 tokens removed`, or `41,900 tokens put back`.
 pub fn changed(before: Tokens, after: Tokens) -> String {
     match after.checked_sub(before).filter(|&more| more > 0) {
         Some(more) => format!("{} tokens put back", number(more)),
@@ -21,7 +21,7 @@ pub fn changed(before: Tokens, after: Tokens) -> String {
     }
 }
 
-/// `182300` as `182k`, where a chart has no room.
+/// Formats `182300` as `182k`, for charts.
 pub fn short(tokens: Tokens) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
@@ -32,7 +32,7 @@ pub fn short(tokens: Tokens) -> String {
     }
 }
 
-/// Dollars, with as many digits as say something: `$1,234`, `$12.34`, `$0.123`, `$0.0012`.
+/// Formats dollars with as many digits as are meaningful: `$1,234`, `$12.34`, `$0.123`, `$0.0012`.
 pub fn dollars(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "" };
     let size = value.abs();
@@ -48,7 +48,7 @@ pub fn dollars(value: f64) -> String {
     format!("{sign}${figure}")
 }
 
-/// `0.1234` as `12.3 %`; something is never shown as nothing, nor all but something as all.
+/// Formats `0.1234` as `12.3 %`; a nonzero share is never shown as zero, nor a share below 100 % as 100 %.
 pub fn percent(share: f64) -> String {
     let exact = share * 100.0;
     match exact {
@@ -59,12 +59,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// The share of a whole; 0 of nothing.
+/// Returns the share of a whole; 0 if the whole is 0.
 pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Milliseconds as `3 h 12 min`.
+/// Formats milliseconds as `3 h 12 min`.
 pub fn span(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);

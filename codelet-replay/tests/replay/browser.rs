@@ -1,6 +1,6 @@
-//! The page in a real browser: both themes, the width of a phone, with scripts and without, and no request to anywhere.
+//! The page in a real browser: both themes, the width of a phone, with scripts and without, and no requests.
 //!
-//! It needs Debian's `chromium`. Where that is missing, each test says on standard error that it was skipped.
+//! It needs Debian's `chromium`. If that is missing, each test says on stderr that it was skipped.
 
 use crate::common::*;
 use codelet_context::economics::Preset;
@@ -15,15 +15,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Where the browser is told to look for its own updates and accounts. No such host can exist, so a request to it is the
-/// browser's and never the page's, and every other one counts, to whomever it goes.
+/// The address at which the browser looks for its own updates and accounts. No such host can exist, so a request to it
+/// is the browser's and never the page's, and every other one counts, to any host.
 const ITS_OWN: &str = "http://browser.invalid";
 
-/// Whom it asks nevertheless, each version for something else. What the page itself has asked for, also of these, is known to
-/// the frame that it stands in.
+/// Hosts that it asks nevertheless, depending on the version. Requests of the page itself, also to these, are recorded
+/// by the frame that holds it.
 const ITS_MAKERS: &[&str] = &[".google.com", ".googleapis.com", ".gstatic.com", ".gvt1.com"];
 
-/// What the browser would ask its maker by itself as it starts: the time, and whether and how to search.
+/// Features that send requests when the browser starts: the time, and search settings.
 const ITS_QUESTIONS: &[&str] = &[
     "NetworkTimeServiceQuerying",
     "PreconnectToSearch",
@@ -38,17 +38,17 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// What came of showing a page.
+/// The result of showing a page.
 struct Shown {
     dom: String,
     /// Lines that the page wrote to the console.
     console: Vec<String>,
-    /// Addresses that were asked for, other than the browser's own.
+    /// Requested addresses, other than the browser's own.
     asked: Vec<String>,
 }
 
-/// The first line of what is asked of the proxy, which answers that nobody is there. `None` of a connection that is opened ahead
-/// of need and closed again: nothing was said, and a page that would have one opened is known by its links.
+/// Returns the first line of a request to the proxy, which answers that it is unavailable. `None` for a connection that
+/// is opened ahead of need and closed again: nothing was sent, and a page that preconnects is detected by its links.
 fn refused(mut stream: TcpStream, is_over: &AtomicBool) -> Option<String> {
     let mut head = Vec::new();
     let _ = stream.set_nonblocking(false);
@@ -56,7 +56,7 @@ fn refused(mut stream: TcpStream, is_over: &AtomicBool) -> Option<String> {
     let mut reader = BufReader::new(&stream);
     loop {
         match reader.read_until(b'\n', &mut head) {
-            // Slow to say it; what has come so far is kept.
+            // The client is slow; what has arrived so far is kept.
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
                     && !is_over.load(Ordering::Relaxed) => {}
@@ -68,7 +68,7 @@ fn refused(mut stream: TcpStream, is_over: &AtomicBool) -> Option<String> {
     String::from_utf8_lossy(&head).lines().next().map(str::to_owned)
 }
 
-/// Shows a file in the browser, all of whose requests go to a proxy that answers none. `None` where there is no browser.
+/// Shows a file in the browser, with all requests going to a proxy that refuses them. `None` if there is no browser.
 fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
     proxy.set_nonblocking(true).unwrap();
@@ -88,7 +88,7 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
                                 asked.lock().unwrap().extend(line);
                             });
                         }
-                        // Nobody asks at present.
+                        // There is no connection at present.
                         Err(_) => std::thread::park_timeout(Duration::from_millis(5)),
                     }
                 }
@@ -137,7 +137,7 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     let output = match output {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // Not by a macro: what those print is held back of a test that passes.
+            // Not by a macro, whose output is captured in a passing test.
             let _ = writeln!(
                 std::io::stderr(),
                 "skipped: chromium is not installed, so no page was opened in a browser"
@@ -167,7 +167,7 @@ fn show(folder: &Path, file: &str, arguments: &[&str]) -> Option<Shown> {
     })
 }
 
-/// Shows the page in a frame of 360 pixels, with the harness around it. Scheme 0 is dark, 1 is light.
+/// Shows the page in a frame of 360 pixels, inside the harness. Scheme 0 is dark, 1 is light.
 fn framed(folder: &Path, scheme: u8, sandbox: &str) -> Option<Shown> {
     let harness = include_str!("browser/harness.html")
         .replace("PAGE", "page.html")
@@ -177,10 +177,10 @@ fn framed(folder: &Path, scheme: u8, sandbox: &str) -> Option<Shown> {
     show(folder, "harness.html", &["--dump-dom", &scheme])
 }
 
-/// The page as the harness sees it, which asks for nothing and has no fault.
+/// Returns the page as the harness sees it, after checking that it makes no requests and logs no errors.
 fn seen(folder: &Path, scheme: u8, sandbox: &str) -> Option<Value> {
     let shown = framed(folder, scheme, sandbox)?;
-    // A frame whose scripts are forbidden says so; that is no fault of the page.
+    // A frame in which scripts are blocked logs that; it is not an error of the page.
     let faults: Vec<_> = shown
         .console
         .iter()
@@ -211,7 +211,7 @@ fn write_page(folder: &Path, name: &str) {
     std::fs::write(folder.join("page.html"), page(&report)).unwrap();
 }
 
-/// The page of a session that is under way.
+/// Writes the page of a running session.
 fn write_live_page(folder: &Path) {
     let (live, conversation) = live(90);
     let report = live_report(&live, &conversation, Policy::USUAL);
@@ -255,7 +255,7 @@ fn the_page_of_a_session_under_way_fits_a_phone_and_answers_too() {
     holds_all_figures_as_files(&dark);
 }
 
-/// What every page must be in a frame of 360 pixels, in a dark browser and in a light one.
+/// Checks what holds for every page in a frame of 360 pixels, in dark and light mode.
 fn fits_a_phone(dark: &Value, light: &Value) {
     for seen in [dark, light] {
         assert_eq!((seen["wide"].as_u64(), seen["room"].as_u64()), (Some(360), Some(360)));
@@ -291,7 +291,8 @@ fn fits_a_phone(dark: &Value, light: &Value) {
     assert_ne!(dark["theme"], light["theme"]);
 }
 
-/// What is on the page is also there as files: the charts, each policy's requests, the policies, the edits, what was said.
+/// Checks that the figures of the page are also there as files: the charts, each policy's requests, the policies, the
+/// edits, the contents.
 fn holds_all_figures_as_files(seen: &Value) {
     let mut requests = 0;
     let mut others = Vec::new();
@@ -355,7 +356,7 @@ fn without_scripts_all_figures_are_there_and_policies_can_be_chosen() {
 #[test]
 fn the_watch_for_requests_and_faults_sees_them() {
     let folder = folder("watch");
-    // One whom nobody else asks, and some whom the browser may ask itself.
+    // One host that nothing else asks, and some that the browser may ask itself.
     let (nobodys, makers) = (
         "outside.example",
         ["www.google.com", "fonts.gstatic.com", "update.googleapis.com"],

@@ -1,4 +1,4 @@
-//! The cache model against examples worked out by hand, and against what must hold for every conversation.
+//! The cache model compared with examples worked out by hand, and with invariants of every conversation.
 
 use codelet_context::message::{Message, Part};
 use codelet_replay::cache::{Bill, Cache, LOOK_BACK, Rules};
@@ -17,7 +17,7 @@ fn rules() -> Rules {
     }
 }
 
-/// A conversation of one-part messages, each of 1,000 tokens, behind a head of 2,000.
+/// A conversation of one-part messages, each of 1,000 tokens, after a head of 2,000.
 struct Talk {
     cache: Cache,
     prompt: Prompt,
@@ -35,7 +35,7 @@ impl Talk {
         }
     }
 
-    /// Appends so many messages and sends, marked behind the head, at the end of the last request and at the end.
+    /// Appends `more` messages and sends, marked after the head, at the end of the last request and at the end.
     fn send(&mut self, more: usize, now: u64) -> (u64, u64, u64) {
         let sent = self.prompt.messages().len();
         for _ in 0..more {
@@ -48,7 +48,6 @@ impl Talk {
         counts(self.cache.send(&self.prompt, &marks, same, now))
     }
 
-    /// Says something else in the place of a message.
     fn edit(&mut self, at: usize) {
         self.edits += 1;
         self.messages[at] = Arc::new(Message::user(format!("edited {}", self.edits)));
@@ -89,7 +88,7 @@ fn an_edit_leaves_what_is_before_the_marks_that_stand_before_it() {
         .cache
         .send(&talk.prompt, &[1, talk.prompt.places(), same], same, MINUTE);
     assert_eq!(counts(bill), (0, 2_000, 40_000));
-    // That request was marked there, so the next edit at the same place keeps what stands before it.
+    // That request was marked there, so the next edit at the same place keeps everything before it.
     talk.messages[20] = Arc::new(Message::user("edited again"));
     talk.prompt.update(&talk.messages, 20, |_: &Part| 1_000);
     let bill = talk
@@ -118,7 +117,7 @@ fn only_four_marks_count_and_none_before_the_shortest_prefix() {
     let mut prompt = Prompt::new(900);
     let messages: Vec<_> = (0..9).map(|n| Arc::new(Message::user(format!("{n}")))).collect();
     prompt.update(&messages, 0, |_: &Part| 100);
-    // The head is too short to be kept; what stands behind the fourth mark is fresh.
+    // The head is too short to be cached; everything after the fourth mark is uncached.
     let bill = cache.send(&prompt, &[1, 2, 3, 4, 10], 0, 0);
     assert_eq!(counts(bill), (600, 0, 1_200));
 }

@@ -1,4 +1,4 @@
-//! The recorded conversations, played: what the presets promise holds on real sessions, and the cache model predicts bills.
+//! The recorded conversations, replayed: the presets keep their promises, and the cache model predicts bills.
 
 use codelet_context::economics::Preset;
 use codelet_context::price;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const FAITHFUL: Policy = Policy::Preset(Preset::Faithful);
-/// Longer files are left to `codelet replay`: the whole corpus takes minutes without optimisation.
+/// Longer files are left to `codelet replay`: the whole corpus takes minutes in an unoptimized build.
 const LONGEST: u64 = 2_000_000;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -30,7 +30,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Plays every file in a folder that is not too long, on two cores.
+/// Replays every file in a directory that is not too long, on two cores.
 fn play_all(folder: &Path, policies: &[Policy], settings: &Settings) -> Vec<Played> {
     let mut found = Vec::new();
     files(folder, &mut found);
@@ -71,7 +71,7 @@ fn faithful_costs_no_more_than_never_editing_and_forgets_next_to_nothing() {
         );
         assert!(played.len() >= 20, "{} sessions", played.len());
         assert!(share <= 1.0 && worst <= 1.02, "{card}: {share}, {worst}");
-        // What is promised of the usual card; without a fee for writing, edits come sooner.
+        // The promise is for the usual card; without a fee for writing, edits come sooner.
         assert!(
             forgotten <= if card == "5m" { 0.005 } else { 0.01 },
             "{card}: {forgotten}"
@@ -89,8 +89,8 @@ fn the_cache_model_predicts_what_was_billed_once_it_is_told_of_losses() {
     eprintln!("{found:?}");
     assert!(found.sessions >= 5, "{found:?}");
     assert!(found.told.0 <= 0.03 && found.told.1 <= 0.1, "{found:?}");
-    // Told of few events; whoever is told of each request predicts anything. The recording alone tells less: half of the
-    // sessions are as near, and how far the others are must not grow.
+    // Few events are given: a model that is given each request could predict anything. The recording alone tells less:
+    // half of the sessions are as accurate, and the error of the others must not grow.
     let told = found.warm_heads + found.lost;
     assert!(told * 33 <= found.requests, "{found:?}");
     assert!(found.blind.0 <= 0.03 && found.blind.1 <= 0.25, "{found:?}");

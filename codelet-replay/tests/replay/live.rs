@@ -1,4 +1,4 @@
-//! A session under way: its page, its ledger and its bill say the same.
+//! A running session: its page, its ledger and its bill agree.
 
 use crate::common::*;
 use codelet_context::conversation::{Conversation, Report as Counted};
@@ -11,14 +11,14 @@ use codelet_context::usage::Usage;
 use codelet_replay::report::{Live, Report, page};
 use std::sync::Arc;
 
-/// A session as its program plays it: each request seen by the page and billed by a provider that keeps a cache.
+/// A session as a program runs it: the page sees each request, and a provider with a cache bills it.
 struct Watched {
     live: Live,
     conversation: Conversation,
-    /// The last request, as the provider keeps it.
+    /// The last request, as the provider caches it.
     kept: Vec<Arc<Message>>,
     asked: u64,
-    /// What the session's bill says: requests and dollars.
+    /// The session's bill: requests and dollars.
     bill: (u64, f64),
 }
 
@@ -110,7 +110,7 @@ fn the_page_of_a_session_its_ledger_and_its_bill_say_the_same() {
     session.conversation.goes_elsewhere();
     session.kept.clear();
     session.ask(false);
-    // Not sent any more.
+    // No longer sent.
     session.conversation.compact_to(2_000, Reason::Asked).unwrap();
 
     let report = session.report();
@@ -122,7 +122,7 @@ fn the_page_of_a_session_its_ledger_and_its_bill_say_the_same() {
         "{sums:?} {:?}",
         session.bill
     );
-    // Each is before the request that the ledger names.
+    // Each precedes the request that the ledger names.
     let ledger = session.conversation.breaks();
     let sent = || ledger.iter().filter(|it| it.request <= session.bill.0);
     let edits: Vec<_> = sent().filter(|it| it.is_edit()).collect();
@@ -134,7 +134,7 @@ fn the_page_of_a_session_its_ledger_and_its_bill_say_the_same() {
     assert_eq!(sums.edits, 3);
     assert_eq!((sums.planned, sums.cold, sums.elsewhere, sums.unplanned), (2, 1, 1, 0));
     assert_eq!(sent().filter(|it| it.rewritten > 0).count(), 4);
-    // What each did is what the user was told.
+    // The effect of each is what the user was shown.
     let [asked, undone, cold] = &course.edits[..] else {
         panic!("{:?}", course.edits)
     };
@@ -145,7 +145,7 @@ fn the_page_of_a_session_its_ledger_and_its_bill_say_the_same() {
     );
     assert!(undone.saved < 0.0 && asked.saved > 0.0);
     assert_eq!((cold.cost, cold.actual), (0.0, Some(0.0)), "the cache had expired");
-    // No request cost less than what is put down to it.
+    // No request cost less than what is attributed to it.
     for it in sent() {
         let step = &course.run.steps[it.request as usize - 1];
         assert!(it.actual.unwrap() <= step.dollars.prompt(), "{it:?}");

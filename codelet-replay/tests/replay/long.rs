@@ -1,4 +1,4 @@
-//! Sessions of very many messages take time in step with their number.
+//! Sessions of very many messages take time proportional to their number.
 
 use codelet_context::message::{Action, Message, Part, Role, ToolCall, ToolResult};
 use codelet_context::price;
@@ -9,10 +9,10 @@ use codelet_transcript::{Document, Format, Recording};
 use serde_json::{Map, json};
 use std::time::{Duration, Instant};
 
-/// What is quadratic takes longer at these sizes, what is linear takes a few seconds in a test build.
+/// Quadratic work takes longer at these sizes, linear work a few seconds in a test build.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The time that this thread has worked, where the system tells, so that a busy machine fails no test; else the time.
+/// Returns this thread's CPU time, so that a busy machine fails no test; the elapsed time if it is not available.
 fn worked(since: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|told| told.split_whitespace().next()?.parse().ok());
@@ -38,7 +38,7 @@ fn prompts(count: usize) -> Session {
     session((0..2 * count).map(message).collect())
 }
 
-/// One prompt, and calls with a short answer each.
+/// Returns one prompt, and calls with a short result each.
 fn calls(count: usize) -> Session {
     let mut messages = vec![Message::user("go")];
     for at in 0..count {
@@ -52,7 +52,7 @@ fn calls(count: usize) -> Session {
     session(messages)
 }
 
-/// Very many messages at the head are the system's.
+/// Returns a session with very many system messages at the start.
 fn heads(count: usize) -> Session {
     let mut messages: Vec<Message> = (0..4 * count)
         .map(|at| Message::new(Role::System, vec![Part::text(format!("s{at}"))]))

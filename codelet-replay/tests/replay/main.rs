@@ -1,4 +1,4 @@
-//! What a recorded conversation would have cost, and the report on it.
+//! Tests of the replay of recorded conversations, and of the report on it.
 #![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 mod browser;

@@ -1,4 +1,4 @@
-//! The player on conversations made up so that the outcome can be worked out by hand.
+//! The player on conversations constructed so that the outcome can be worked out by hand.
 
 use codelet_context::economics::Preset;
 use codelet_context::message::{Action, ActionKind, Message, Origin, Part, Role, ToolCall, ToolResult};
@@ -13,8 +13,8 @@ use codelet_transcript::{Billed, Document, Format, Recorded, Recording};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// A session of one prompt and calls that read files: each entry is the length of a result in bytes, and the name that
-/// the call asks for.
+/// Returns a session of one prompt and calls that read files: each entry is the length of a result in bytes, and the
+/// name that the call asks for.
 fn reading(steps: &[(usize, &str)]) -> Recording {
     let mut messages = vec![Message::user("Find the fault.")];
     for (number, (bytes, asked)) in steps.iter().enumerate() {
@@ -43,7 +43,7 @@ fn recording(messages: Vec<Message>) -> Recording {
     }
 }
 
-/// The same with a time for each request, in seconds.
+/// Adds a time for each request, in seconds.
 fn timed(mut recording: Recording, seconds: &[u64]) -> Recording {
     let replies = recording.document.messages.iter().enumerate();
     let replies = replies.filter(|(_, message)| message.role == Role::Assistant);
@@ -215,7 +215,7 @@ fn an_agents_own_summary_is_left_out_and_the_bills_tell_what_text_weighs() {
         .iter()
         .map(codelet_context::tokens::estimate_message)
         .collect();
-    // Twice the estimate, and 30,000 tokens that stand in every request.
+    // Twice the estimate, and 30,000 tokens outside the messages of every request.
     let mut notes = Vec::new();
     for (reply, message) in recording.document.messages.iter().enumerate() {
         if message.role == Role::Assistant {
@@ -239,7 +239,7 @@ fn an_agents_own_summary_is_left_out_and_the_bills_tell_what_text_weighs() {
     assert!(session.fixed.abs_diff(30_000) < 50, "{}", session.fixed);
 }
 
-/// Bills as a vendor would send them for prompts of these sizes, a second apart.
+/// Returns usage as a provider would report it for prompts of these sizes, at these seconds.
 fn billed(bills: &[(u64, u64, u64)]) -> Recording {
     let mut recording = reading(&vec![(400, "a.rs"); bills.len()]);
     recording.requests = bills
@@ -304,7 +304,7 @@ fn the_check_starts_from_what_the_first_request_found_in_the_cache() {
 
 #[test]
 fn the_bill_of_a_reply_behind_a_compaction_is_of_the_compacted_prompt() {
-    // The second reply follows the first at once, but for the agent's own summary, which is left out.
+    // The second reply directly follows the first, except for the agent's own summary, which is left out.
     let mut recording = billed(&[(0, 0, 60_000), (9, 8_000, 12_000), (20, 20_000, 500)]);
     let summary = Message::new(Role::User, vec![Part::text_from(Origin::Summary, "It read a.rs.")]);
     recording.document.messages[2] = summary;
@@ -324,7 +324,7 @@ fn the_bill_of_a_reply_behind_a_compaction_is_of_the_compacted_prompt() {
     assert!(found.blind_error().abs() < 1e-9, "{found:?}");
 }
 
-/// The same bills for requests that were made without thinking, where this says so.
+/// Returns the same usage for requests that were made without thinking where `without` says so.
 fn without_thinking(bills: &[(u64, u64, u64)], without: &[bool]) -> Session {
     let mut recording = billed(bills);
     for (request, without) in recording.requests.iter_mut().zip(without) {
@@ -335,7 +335,7 @@ fn without_thinking(bills: &[(u64, u64, u64)], without: &[bool]) -> Session {
 
 #[test]
 fn the_check_keeps_what_is_asked_with_thinking_apart_from_what_is_asked_without() {
-    // A head of 8,000, then messages: with thinking, twice without, and with it again, which finds what the first has left.
+    // A head of 8,000, then messages: with thinking, twice without, and with it again, which finds the first entries.
     let bills = [
         (0, 8_000, 12_000),
         (9, 8_000, 13_000),
@@ -348,7 +348,7 @@ fn the_check_keeps_what_is_asked_with_thinking_apart_from_what_is_asked_without(
     assert_eq!((told.warm_heads, told.lost), (1, 0));
     assert!(told.blind_error().abs() < 1e-9, "{told:?}");
     assert!(told.told_error().abs() < 1e-9, "{told:?}");
-    // Not told of it, the second request is a loss that nothing explains.
+    // Without that information, the second request is an unexplained loss.
     let not_told = check(&without_thinking(&bills, &[]), &settings()).unwrap();
     assert_eq!(not_told.lost, 1);
     assert!(not_told.blind_error() < -0.05, "{not_told:?}");
@@ -356,8 +356,8 @@ fn the_check_keeps_what_is_asked_with_thinking_apart_from_what_is_asked_without(
 
 #[test]
 fn what_was_asked_the_other_way_for_long_is_out_of_reach() {
-    // Each step adds a reply and an answer, and a mark finds an entry up to 19 places before it: after ten steps without
-    // thinking, what was left before them is found no more.
+    // Each step adds a reply and a result, and a mark finds an entry up to 19 positions before it: after ten steps
+    // without thinking, the entries before them are no longer found.
     let mut bills = vec![(0, 8_000, 12_000), (1, 8_000, 12_100)];
     bills.extend((2..11).map(|second| (second, 20_000 + 100 * (second - 1), 100)));
     bills.push((11, 8_000, 13_100));
@@ -367,7 +367,7 @@ fn what_was_asked_the_other_way_for_long_is_out_of_reach() {
     assert!(found.blind_error().abs() < 1e-9, "{found:?}");
 }
 
-/// The same bills for requests to this model, whose replies to all but the last say this much more than that they read.
+/// Returns the same usage for requests to this model, with a phrase repeated `words` times in each reply.
 fn saying(bills: &[(u64, u64, u64)], model: &str, words: usize) -> Session {
     let mut recording = billed(bills);
     for request in &mut recording.requests {
@@ -392,7 +392,7 @@ fn a_prompt_that_grew_by_less_than_the_reply_weighs_is_another_one_from_the_head
     assert_eq!((found.warm_heads, found.lost), (1, 0));
     assert!(found.blind_error().abs() < 1e-9, "{found:?}");
     assert!(found.told_error().abs() < 1e-9, "{found:?}");
-    // Shorter replies have room in it, so nothing tells of the loss; nor does it where the vendor takes thoughts out.
+    // Shorter replies fit into that growth, so the loss is not detected; nor is it if the provider removes thinking.
     for (model, words) in [
         (kept, 50),
         ("claude-sonnet-4-5", 200),

@@ -1,4 +1,4 @@
-//! What a recording says of its requests, true or not: models, bills, times; and requests that no window holds.
+//! Information that a recording holds about its requests, true or not; and requests that fit into no window.
 
 use crate::common::{figures, read};
 use codelet_context::price;
@@ -13,7 +13,7 @@ use codelet_transcript::{Billed, Recorded, Recording};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// A request as it was recorded: its second, its model, tokens read and written.
+/// A recorded request: its second, its model, tokens read and written.
 type Note<'a> = (Option<u64>, Option<&'a str>, u64, u64);
 
 fn recording(notes: &[Note<'_>], bytes: usize) -> Recording {
@@ -78,7 +78,7 @@ fn each_bill_is_priced_by_the_model_of_its_own_request() {
     let by_hand =
         (20_000.0 * 1.25 + 20_100.0 * 6.25 + 20_100.0 * 0.5 + 100.0 * 6.25 + 20_000.0 * 0.1 + 300.0 * 1.25) / 1e6;
     assert!((found.billed - by_hand).abs() < 1e-9, "{found:?} {by_hand}");
-    // Each model has a cache of its own, so the first request of each finds nothing and the second one what that left.
+    // Each model has a separate cache: its first request finds nothing, its second one the entries of the first.
     assert_eq!(
         (found.requests, found.unpriced, found.lost, found.warm_heads),
         (4, 0, 0, 0)
@@ -123,7 +123,7 @@ fn prices_of_ones_own_are_those_of_the_bills_too() {
     let billed = |settings: &Settings, bills: &[Note<'_>]| check(&session(bills), settings).map(|found| found.billed);
     let flat = own("claude-opus-4-5 input=100 output=100 read=100 write=100 marks=4");
     assert!((billed(&flat, &bills).unwrap() - 40_100.0 * 100.0 / 1e6).abs() < 1e-9);
-    // A card that names another model leaves this one at what its vendor asks, and is what an unknown one costs.
+    // A card that names another model leaves this one at its provider's prices, and gives the price of an unknown one.
     let other = own("acme input=100 output=100");
     assert!((billed(&other, &bills).unwrap() - (20_100.0 * 6.25 + 20_000.0 * 0.5) / 1e6).abs() < 1e-9);
     let nameless = bills.map(|(second, _, read, write)| (second, Some("acme-large-9"), read, write));
@@ -190,7 +190,7 @@ fn a_run_ends_at_a_request_that_no_window_holds_and_has_no_share() {
     assert_eq!((refused.step, run.steps.len(), run.sums().dollars.total()), (0, 0, 0.0));
     assert!(refused.tokens > 20_000);
 
-    // One that grows until nothing helps, beside one that ends.
+    // One that grows until nothing helps, and one that finishes.
     let policies = [Policy::Never, Policy::MaskTen];
     let large = Session::new("large", recording(&vec![(None, None, 0, 0); 8], 2_000));
     let all = [

@@ -1,4 +1,4 @@
-//! The page: what it says is what was played, and nothing of a recording becomes a part of it.
+//! The page: it states what was replayed, and nothing in a recording becomes markup.
 
 use crate::common::*;
 use codelet_context::conversation::Conversation;
@@ -59,7 +59,7 @@ fn the_figures_of_the_page_are_those_of_the_run() {
     assert_eq!(html, page(&report), "the same report gives the same bytes");
 }
 
-/// What an edit cost and saved must add up to what the run did cost.
+/// The costs and savings of edits must add up to the actual difference in cost.
 #[test]
 fn what_edits_cost_and_saved_explains_the_difference_in_dollars() {
     let mut session = session("sums", 60, |step| format!("src/part_{step}.rs"));
@@ -217,7 +217,7 @@ fn a_live_session_is_compared_with_what_it_would_have_cost_under_each_policy() {
         let (of, is) = (course.run.steps[0].usage.prompt(), billed.steps[0].usage.prompt());
         assert_eq!(of, is, "the first request is the same under all");
     }
-    // Nothing was edited in the first half, and texts weigh what the bills say, so until then nothing differs.
+    // Nothing was edited in the first half, and text sizes are calibrated from usage, so until then nothing differs.
     let prompts = |steps: &[Step]| -> u64 { steps[..30].iter().map(|step| step.usage.prompt()).sum() };
     let (never, is) = (prompts(&report.courses[1].run.steps), prompts(&billed.steps));
     assert!(never.abs_diff(is) * 100 <= is, "{never} {is}");

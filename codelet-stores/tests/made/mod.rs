@@ -1,4 +1,4 @@
-//! Small stores of every kind, made as their agents make them: the tables of their sources, and the same work in each.
+//! Small databases of every kind, created as their agents create them, with the same work in each.
 #![allow(dead_code)]
 
 use rusqlite::{Connection, params};
@@ -7,15 +7,15 @@ use std::path::Path;
 
 const PROMPT: &str = "Build the tea shop and run its tests.";
 
-/// A store that can be made.
+/// A database to create.
 pub struct Made {
-    /// The form of its conversations.
+    /// The format of its conversations.
     pub agent: &'static str,
     pub file: &'static str,
-    /// Where it lies in a home folder.
+    /// Its path in a home directory.
     pub home: &'static str,
     pub make: fn(&Path),
-    /// The sessions that are listed, the newest first; the first holds the work.
+    /// The sessions that are listed, newest first; the first holds the work.
     pub ids: &'static [&'static str],
 }
 
@@ -30,7 +30,7 @@ pub const ALL: &[Made] = &[
         ids: &["/home/mira/kettle", "/home/mira/tea"] },
 ];
 
-/// Runs statements in the database of a file, which is made where it is missing.
+/// Runs statements in the database of a file, creating it if it is missing.
 pub fn run(path: &Path, statements: &str) {
     let connection = Connection::open(path).unwrap();
     connection.execute_batch(statements).unwrap();
@@ -178,7 +178,7 @@ pub fn crush(path: &Path) {
     let mut message = |session: &str, role: &str, parts: Value| {
         at += 1;
         let columns = "INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, 'm', ?5, ?5)";
-        // Ids say nothing of the order.
+        // Ids do not follow the order.
         store
             .execute(
                 columns,
@@ -292,7 +292,7 @@ pub fn amazon_q(path: &Path) {
     run(path, "CREATE TABLE conversations (key TEXT PRIMARY KEY, value TEXT);");
     let store = Connection::open(path).unwrap();
     let (tea, old) = pairs();
-    // Sorted by their folders, as nothing says when they were.
+    // Sorted by directory, as times are not recorded.
     for (key, value) in [("/home/mira/kettle", tea), ("/home/mira/tea", old)] {
         store
             .execute(

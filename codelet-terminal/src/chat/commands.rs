@@ -1,4 +1,4 @@
-//! What the commands of a session do.
+//! The implementation of the session's commands.
 
 use super::looking::{Looking, either, only_looks};
 use super::{Chat, Found, Left, Missed, Reach};
@@ -19,11 +19,11 @@ use ratatui::text::Line;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// The most of a file that is pinned as a text, in bytes.
+/// Maximum size of a file that is pinned as text, in bytes.
 const PINNED_FILE: usize = 32 * 1024;
 
 impl<F: Front> Chat<F> {
-    /// Does a command of the session.
+    /// Runs a command of the session.
     pub(super) async fn command(&mut self, name: Name, arguments: &str) {
         let look = self.front.look();
         match name {
@@ -68,12 +68,12 @@ impl<F: Front> Chat<F> {
                     format!("Conversation cleared; /cost still includes what was spent.{pins} /undo restores it.");
                 self.say(Role::Text, &told);
             }
-            // These only look, whatever stands behind them.
+            // Handled by the `only_looks` arm above, whatever their arguments.
             Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => {}
         }
     }
 
-    /// Shows what is not committed. The model is told nothing of it.
+    /// Shows the uncommitted changes. The model is not informed.
     async fn diff(&mut self, file: &str) {
         let world = Arc::clone(&self.reach.world);
         let file =
@@ -99,7 +99,7 @@ impl<F: Front> Chat<F> {
         self.interrupted(asked.was_interrupted);
     }
 
-    /// Enters plan mode or leaves it, with or without the plan.
+    /// Enters plan mode, or leaves it with or without carrying out the plan.
     async fn plan(&mut self, arguments: &str) {
         let wanted = plan::wanted(arguments);
         if wanted == Wanted::Enter {
@@ -134,18 +134,18 @@ impl<F: Front> Chat<F> {
     async fn compact(&mut self, arguments: &str) {
         let instructions = Some(arguments).filter(|words| !words.is_empty());
         let compacted = self.run(Doing::Compaction, async |session, interrupt, listener| {
-            // A refusal is told to the listener.
+            // The listener receives the refusal.
             session.compact(instructions, interrupt, listener).await
         });
         let compacted = compacted.await;
-        // Where too little is new there is nothing to do.
+        // Too little new content is no failure.
         if let Some(Err(Refusal::OpenCalls(_) | Refusal::Invalid(..))) = compacted.done {
             self.missed = Some(Missed::Refused);
         }
         self.interrupted(compacted.was_interrupted);
     }
 
-    /// Puts the last answer into the clipboard, or a block of code in it.
+    /// Copies the last answer, or a code block of it, to the clipboard.
     fn copy(&mut self, number: &str) {
         let (text, what) = match copied::of(&self.session, number) {
             Ok(found) => found,
@@ -168,7 +168,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Sends the last prompt again. What that discards is said before.
+    /// Sends the last prompt again, after reporting what that discards.
     async fn retry(&mut self) {
         let Some(turn) = self.session.last_turn() else {
             return self.refuse(Role::Warning, "No prompt to send again.");
@@ -274,7 +274,7 @@ impl<F: Front> Chat<F> {
             _ if what == "all" => pins,
             _ if let Some(file) = file_reference::only(what) => pins::of_file(&self.session, &file.to_string_lossy()),
             Ok(number) => pins.into_iter().skip(number.wrapping_sub(1)).take(1).collect(),
-            // Of several, nobody knows which is meant.
+            // With several matches, the intended one is unknown.
             Err(_) => {
                 let says = |pin: &&Pin| matches!(pin, Pin::Text(text) if !what.is_empty() && text.contains(what));
                 let found: Vec<Pin> = pins.iter().filter(says).cloned().collect();
@@ -317,7 +317,7 @@ impl<F: Front> Chat<F> {
                 let without_effort = effort::carried_over(&mut self.session, self.reach.effort);
                 let profile = self.session.model().profile();
                 let (name, window) = (profile.name.clone(), number(profile.window));
-                // Cards of the user's may know the price of one that no catalogue has.
+                // The user's price cards may cover a model that is in no catalogue.
                 let price = if profile.price.is_none() {
                     "; its price is unknown"
                 } else {
@@ -358,7 +358,7 @@ impl<F: Front> Chat<F> {
     }
 }
 
-/// The permission behind the one that holds, of those that people go to and fro between.
+/// Switches to the next permission of those that can be cycled through.
 pub(super) fn next_permission<F: Front>(reach: &Reach, front: &mut F) {
     let next = match reach.gate.permission() {
         Permission::Plan => Permission::Read,
@@ -368,7 +368,7 @@ pub(super) fn next_permission<F: Front>(reach: &Reach, front: &mut F) {
     go_as_far_as(next, reach, front);
 }
 
-/// Changes what may be done without asking, and says so in a line.
+/// Switches to a permission and reports it in a line.
 pub(super) fn go_as_far_as<F: Front>(permission: Permission, reach: &Reach, front: &mut F) {
     permit(permission, reach, front);
     let told = answers::permits(permission);
@@ -381,7 +381,7 @@ fn permit<F: Front>(permission: Permission, reach: &Reach, front: &mut F) {
     front.permits(permission);
 }
 
-/// Shows what may be done without asking, or changes it.
+/// Shows the permission, or changes it.
 pub(super) fn permission<F: Front>(wanted: &str, reach: &Reach, front: &mut F) {
     let look = front.look();
     let lines: Vec<Line<'static>> = match (wanted, Permission::from_name(wanted)) {

@@ -1,4 +1,4 @@
-//! `/commit`: what would go in is shown with a message that the model proposes; the user accepts it, changes it or leaves it.
+//! `/commit`: shows the files with a message that the model proposes; the user accepts it, edits it or drops it.
 
 use super::Chat;
 use crate::commits;
@@ -9,10 +9,10 @@ use codelet_agent::permission::{Gate as _, Permission};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A commit that was shown.
+/// A commit that was shown to the user.
 pub(crate) struct Proposed {
     commit: Committable,
-    /// The message that was proposed; empty where none could be.
+    /// The proposed message; empty if there is none.
     message: String,
 }
 
@@ -32,7 +32,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Shows what would go in, with the model's message.
+    /// Shows what would be committed, with the model's message.
     async fn propose(&mut self, words: &str) {
         self.proposed = None;
         let Some(commit) = self.committable().await else {
@@ -56,7 +56,7 @@ impl<F: Front> Chat<F> {
         self.show(Proposed { commit, message });
     }
 
-    /// Commits what was shown, with its message or this one.
+    /// Commits what was shown, with its message or the given one.
     async fn accept(&mut self, written: &str) {
         let shown = self.proposed.take();
         let message = match (&shown, written) {
@@ -111,7 +111,7 @@ impl<F: Front> Chat<F> {
         self.session.tell_commit(made);
     }
 
-    /// What would go in now; says why there is nothing.
+    /// Returns what can be committed now; reports why if there is nothing.
     async fn committable(&mut self) -> Option<Committable> {
         let (world, made) = (Arc::clone(&self.reach.world), self.made());
         let looked = self.run(Doing::Git, async |_, interrupt, _| {
@@ -129,7 +129,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Puts it before the user.
+    /// Shows it to the user.
     fn show(&mut self, proposed: Proposed) {
         let look = self.front.look();
         let is_shut_in = self.reach.gate.permission() != Permission::All;
@@ -147,7 +147,7 @@ impl<F: Front> Chat<F> {
         self.front.fill(&format!("/commit accept\n{message}"))
     }
 
-    /// The files that tools of this session have written, by their true names.
+    /// The canonical paths of the files that tools of this session have written.
     fn made(&self) -> Vec<PathBuf> {
         let world = &self.reach.world;
         let directory = world.places().directory;

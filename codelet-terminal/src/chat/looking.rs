@@ -1,4 +1,4 @@
-//! Commands that only look at a session, so that they can be done while something runs.
+//! Commands that only look at a session and can therefore run at any time.
 
 use super::{Export, Reach};
 use crate::command::{self, Name, dry_run};
@@ -12,7 +12,7 @@ use ratatui::text::Line;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Whether a command only looks at the session, so that it can be done while something runs.
+/// Returns whether a command only looks at the session, so that it can be done while something runs.
 pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     match name {
         Name::Context | Name::Summary | Name::Cost | Name::Todo | Name::Recall | Name::Why | Name::Export => true,
@@ -22,8 +22,8 @@ pub(crate) fn only_looks(name: Name, arguments: &str) -> bool {
     }
 }
 
-/// What a command that only looks at a session shows, in lines of at most so many columns, given its word and what stands
-/// behind it; `None` where it does more than look, or is none.
+/// Returns the output of a command that only looks at a session, given its word and arguments, in lines of at most
+/// `width` columns; `None` for any other command.
 pub fn shown(session: &Session, word: &str, arguments: &str, width: usize) -> Option<String> {
     let entry = command::COMMANDS.iter().find(|entry| entry.word == word)?;
     if entry.name == Name::Export || !only_looks(entry.name, arguments) {
@@ -40,12 +40,12 @@ pub fn shown(session: &Session, word: &str, arguments: &str, width: usize) -> Op
     Some(lines.join("\n"))
 }
 
-/// What commands that only look need beside the session.
+/// The context that such commands need beside the session.
 pub(super) struct Looking {
     look: Look,
     models: Vec<String>,
     export: Export,
-    /// Something goes on that will add to the conversation.
+    /// An activity that will add to the conversation is running.
     is_under_way: bool,
 }
 
@@ -59,7 +59,7 @@ impl Looking {
         }
     }
 
-    /// What such a command shows; as an error where it could not be done.
+    /// Returns the output of such a command; as an error if it could not be done.
     pub(super) fn at(
         &self,
         session: &Session,
@@ -110,7 +110,7 @@ impl Looking {
     }
 }
 
-/// What is shown, whether it was done or not.
+/// Returns the lines of either case.
 pub(super) fn either<T>(shown: Result<T, T>) -> T {
     shown.unwrap_or_else(|refused| refused)
 }

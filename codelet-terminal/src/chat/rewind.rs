@@ -1,4 +1,4 @@
-//! `/rewind` and `/undo`: what they change is shown before, asked where keys answer, and told behind.
+//! `/rewind` and `/undo`: previews the changes, asks where keys can answer, and reports the result.
 
 use super::Chat;
 use crate::decision::{Alternative, Decision};
@@ -18,12 +18,12 @@ impl<F: Front> Chat<F> {
                 scope,
                 overwrite,
             } => self.go_back(number, scope, overwrite).await,
-            // The list only looks, and is shown elsewhere.
+            // The list only looks at the session and is shown elsewhere.
             RewindCommand::List | RewindCommand::Unknown => self.refuse(Role::Warning, USAGE),
         }
     }
 
-    /// Shows what going back comes to, and asks.
+    /// Previews a rewind and asks.
     async fn preview(&mut self, number: usize) {
         let shown = self.run(Doing::Restoring, async |session, _, _| {
             session.rewind_preview(number).await
@@ -57,7 +57,8 @@ impl<F: Front> Chat<F> {
         self.go_back(number, scope, overwrite).await;
     }
 
-    /// Asks for one of these; none where no keys answer, and no answer where the question was left.
+    /// Asks for one of these; returns `None` if there are no keys to answer with, and `Some(None)` if the question was
+    /// dismissed.
     async fn decide(&mut self, question: String, alternatives: Vec<Alternative>) -> Option<Option<char>> {
         let (decision, answered) = Decision::new(question, alternatives);
         if !self.front.decide(decision) {
@@ -89,7 +90,7 @@ impl<F: Front> Chat<F> {
         }
     }
 
-    /// Takes the last thing back that took something back.
+    /// Undoes the last /clear, /retry or /rewind.
     pub(super) async fn undo(&mut self) {
         let undone = self.run(Doing::Restoring, async |session, _, _| session.undo().await);
         let Some(undone) = undone.await.done else { return };
@@ -121,7 +122,7 @@ fn of((letter, words): (char, &str)) -> Alternative {
     Alternative::new(letter, words)
 }
 
-/// What can be chosen: files only where there are some.
+/// The alternatives; those with files only if there are any.
 fn alternatives(preview: &Preview) -> Vec<Alternative> {
     let has_files = preview.covered() + preview.changed_since() > 0;
     let files = |alternative| Some(alternative).filter(|_| has_files);

@@ -1,24 +1,24 @@
-//! What is written, as rows of a width: broken at words, and known by the places that they show.
+//! The text as rows of a given width, wrapped at words and mapped to positions in the text.
 
 use crate::render::wrap::columns;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// From tab stop to tab stop, in columns.
+/// Columns between tab stops.
 const TAB: usize = 4;
 
-/// A row, and what it shows.
+/// A row with its source range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Row {
-    /// The line that it is of, from 0.
+    /// The index of its line, from 0.
     pub line: usize,
-    /// Its characters in that line; with the blank at which it was broken.
+    /// Its characters in that line, including the space at which it was broken.
     pub chars: Range<usize>,
-    /// What it looks like.
+    /// Its displayed text.
     pub text: String,
 }
 
-/// The rows of these lines, each at most so wide (at least a tab). There is at least one for each line.
+/// Wraps these lines into rows of at most `width` columns (at least a tab). Each line has at least one row.
 pub(super) fn rows(lines: &[String], width: usize) -> Vec<Row> {
     let width = width.max(TAB);
     let mut rows = Vec::new();
@@ -28,21 +28,21 @@ pub(super) fn rows(lines: &[String], width: usize) -> Vec<Row> {
             chars: 0..0,
             text: String::new(),
         };
-        // Behind the last blank in the row: its bytes, columns and characters.
+        // The position after the last space in the row: bytes, columns and characters.
         let mut word = (0, 0, 0);
         let mut used = 0;
         for cluster in line.graphemes(true) {
             let (shown, wide) = looks(cluster, used);
             let is_blank = cluster == " " || cluster == "\t";
             if used + wide > width && is_blank {
-                // It stands at the end of the row unseen.
+                // A space that overflows the row is invisible.
                 row.chars.end += 1;
                 word = (row.text.len(), used, row.chars.end);
                 continue;
             }
             let (mut shown, mut wide) = (shown, wide);
             while used + wide > width && !row.text.is_empty() {
-                // A word that begins the row is broken where the row ends.
+                // A word that fills the row from its beginning is broken at the row's end.
                 let (bytes, columns, chars) = match word {
                     (0, ..) => (row.text.len(), used, row.chars.end),
                     word => word,
@@ -71,7 +71,7 @@ pub(super) fn rows(lines: &[String], width: usize) -> Vec<Row> {
     rows
 }
 
-/// What a cluster looks like at this column, and how wide that is.
+/// The displayed form of a cluster at this column, and its width.
 fn looks(cluster: &str, column: usize) -> (String, usize) {
     if cluster == "\t" {
         let wide = TAB - column % TAB;
@@ -80,7 +80,7 @@ fn looks(cluster: &str, column: usize) -> (String, usize) {
     (cluster.to_owned(), columns(cluster))
 }
 
-/// The row in which this character of this line stands, and the column in it.
+/// Returns the row and column of this character of this line.
 pub(super) fn place(rows: &[Row], lines: &[String], (line, at): (usize, usize)) -> (usize, usize) {
     let of_line = |row: &Row| row.line == line && row.chars.start <= at;
     let number = rows.iter().rposition(of_line).unwrap_or(0);
@@ -100,7 +100,7 @@ pub(super) fn place(rows: &[Row], lines: &[String], (line, at): (usize, usize)) 
     (number, used)
 }
 
-/// The character at this column of a row, or the last one before it that the row shows.
+/// Returns the character at this column of a row, or the last visible one before it.
 pub(super) fn at_column(rows: &[Row], lines: &[String], (number, column): (usize, usize)) -> Option<(usize, usize)> {
     let row = rows.get(number)?;
     let line = lines.get(row.line)?;
@@ -109,7 +109,7 @@ pub(super) fn at_column(rows: &[Row], lines: &[String], (number, column): (usize
     let mut at = row.chars.start;
     for cluster in clusters(line, row) {
         let (wide, length) = (looks(cluster, used).1, cluster.chars().count());
-        // Behind the last cluster of a broken row stands the next row.
+        // The position after the last cluster of a wrapped row belongs to the next row.
         if used >= column || used + wide > column || (!is_last && at + length >= row.chars.end) {
             break;
         }

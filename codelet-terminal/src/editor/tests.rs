@@ -284,7 +284,7 @@ fn what_was_sent_in_earlier_sessions_is_read_once_and_only_when_it_is_looked_for
     assert_eq!([up(&mut editor), up(&mut editor)], ["newest", "again"]);
     assert_eq!(reads.load(Ordering::SeqCst), 0);
     assert_eq!([up(&mut editor), up(&mut editor)], ["old", "oldest"]);
-    // There is nothing before that, and it is not read again.
+    // There is nothing older, and the source is not read again.
     assert_eq!(up(&mut editor), "oldest");
     assert_eq!(reads.load(Ordering::SeqCst), 1);
     for text in ["old", "again", "newest", "draft"] {

@@ -1,13 +1,13 @@
-//! Where a cursor may stand: not inside what is one thing to whoever sees it, such as an emoji or what stands for a paste.
+//! Valid cursor positions: not inside a unit such as an emoji or the placeholder of a paste.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// The places in a text where a cursor may stand, counted in characters, from 0 to the text's end.
+/// The valid cursor positions in a text, in characters, from 0 to the text's end.
 #[derive(Debug)]
 pub(super) struct Things(Vec<usize>);
 
 impl Things {
-    /// Of a text in which each of these marks is one thing.
+    /// The positions of a text in which each of these marks is a unit.
     pub fn of<'a>(text: &str, marks: impl Iterator<Item = &'a str>) -> Self {
         let mut places = vec![0];
         let mut at = 0;
@@ -25,13 +25,13 @@ impl Things {
         Things(places)
     }
 
-    /// The last place at this one or before it.
+    /// The last position at or before this one.
     pub fn before(&self, at: usize) -> usize {
         let behind = self.0.partition_point(|&place| place <= at);
         self.0[..behind].last().copied().unwrap_or(0)
     }
 
-    /// The first place at this one or behind it.
+    /// The first position at or after this one.
     pub fn behind(&self, at: usize) -> usize {
         let from = self.0.partition_point(|&place| place < at);
         self.0.get(from).or(self.0.last()).copied().unwrap_or(at)

@@ -57,26 +57,26 @@ fn keys_are_told_apart() {
 #[test]
 fn what_a_terminal_answers_somebody_is_never_typed() {
     for answer in [
-        // Where the cursor stands, what it is, what it can do.
+        // Cursor position, device attributes, capabilities.
         "\x1b[24;80R",
         "\x1b[?62;1;4c",
         "\x1b[>41;354;0c",
         "\x1b[?1u",
         "\x1b[?2026;2$y",
         "\x1b[8;24;80t",
-        // Its colours, with either end, and its name.
+        // Its colours, with either terminator, and its name.
         "\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\",
         "\x1b]10;rgb:ffff/ffff/ffff\x07",
         "\x1bP>|XTerm(354)\x1b\\",
         "\x1bP1+r544e=787465726d\x1b\\",
         "\x1b_Gi=31;OK\x1b\\",
-        // A mouse that somebody has left switched on.
+        // Reports of a mouse mode that some program left on.
         "\x1b[<0;10;10M\x1b[<0;10;10m",
         "\x1b[M !!",
         "\x1b[32;10;10M",
     ] {
         assert_eq!(keys(answer.as_bytes()), [], "{answer:?}");
-        // Nor in any pieces, nor what is typed right behind it.
+        // Nor in any chunks, nor if a key follows directly.
         for cut in 2..answer.len() {
             let mut pieces = Keys::default();
             let mut typed = pieces.take(&answer.as_bytes()[..cut]);
@@ -102,7 +102,7 @@ fn the_focus_is_told_in_whatever_pieces_it_comes_and_is_never_typed() {
         typed.extend(pieces.take(&told[cut..]));
         assert_eq!(typed, expected, "cut at {cut}");
     }
-    // Torn from its Esc by a slow line; what somebody types behind an Esc is theirs.
+    // Separated from its Esc by a slow connection; what the user types after an Esc is kept.
     let behind_esc = |bytes: &[u8]| {
         let mut keys = Keys::default();
         keys.take(b"\x1b");
@@ -127,7 +127,7 @@ fn what_a_slow_line_cuts_off_behind_an_esc_is_not_typed() {
     keys.take(b"\x1b");
     keys.settle();
     assert_eq!(keys.take(b"[200~a\rb\x1b[201~"), [Typed::Paste("a\nb".to_owned())]);
-    // What somebody types is theirs, also a bracket.
+    // What the user types is kept, including a bracket.
     for typed in [
         "[",
         "[x",
@@ -163,7 +163,7 @@ fn a_sequence_that_breaks_off_takes_nothing_with_it() {
     assert_eq!(keys(b"\x1b[1\x1b[A"), [Typed::Key(Key::plain(Code::Up))]);
     assert_eq!(keys(b"\x1b[12\r"), [Typed::Key(Key::plain(Code::Enter))]);
     assert_eq!(keys(b"\x1b]11;rgb\x1b[B"), [Typed::Key(Key::plain(Code::Down))]);
-    // The same letters with Alt alone are keys.
+    // With Alt alone the same letters are keys.
     for letter in ["]", "P", "_"] {
         let typed = keys(format!("\x1b{letter}").as_bytes());
         assert!(matches!(typed.as_slice(), [Typed::Key(key)] if key.alt), "{letter}");
@@ -198,7 +198,7 @@ fn many_lines_at_once_are_a_paste_also_without_brackets() {
     assert!(is_burst(&typed));
     let pasted = Typed::Paste(format!("{}tail", "a line of some words\n".repeat(6)));
     assert_eq!(with_pastes(typed), [pasted, Typed::Key(Key::plain(Code::Up))]);
-    // What somebody types ahead is a few short lines.
+    // Input typed ahead is a few short lines.
     let typed = Keys::default().take(b"yes\rgo on\r");
     assert!(!is_burst(&typed));
     assert_eq!(with_pastes(typed.clone()), typed);
@@ -212,7 +212,7 @@ fn a_paste_without_brackets_is_one_whatever_ends_its_lines() {
         let text = format!("a line of some words{pasted}").repeat(6);
         assert_eq!(with_pastes(typed), [Typed::Paste(text)], "{end:?}");
     }
-    // Blank lines stay.
+    // Blank lines are kept.
     let typed = Keys::default().take(format!("{}\r\n\r\n{}", "x".repeat(60), "y".repeat(60)).as_bytes());
     let text = format!("{}\n\n{}", "x".repeat(60), "y".repeat(60));
     assert_eq!(with_pastes(typed), [Typed::Paste(text)]);

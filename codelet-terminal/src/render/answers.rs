@@ -1,4 +1,4 @@
-//! Short answers to commands: why something was removed, what is to be done, what is pinned.
+//! Short answers to commands: why something was removed, the to-do list, the pins.
 
 use super::clean::clean;
 use super::figures::{bytes, count, number, short};
@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 /// Lines of a removed text that are shown.
 const LINES: usize = 3;
 
-/// When and for what reason something was removed; `None` for a handle that nothing is kept under.
+/// When and why something was removed; `None` for an unknown handle.
 pub fn why(handle: &str, removal: Option<&Removal<'_>>, look: &Look) -> Vec<Line<'static>> {
     let name = clean(handle, 1).into_owned();
     let Some(removal) = removal else {
@@ -58,7 +58,7 @@ pub fn why(handle: &str, removal: Option<&Removal<'_>>, look: &Look) -> Vec<Line
     out
 }
 
-/// What is to be done.
+/// The to-do list.
 pub fn todo(list: &TodoList, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     let open = list.items().filter(|item| item.state.is_open()).count();
@@ -77,7 +77,7 @@ pub fn todo(list: &TodoList, look: &Look) -> Vec<Line<'static>> {
     out
 }
 
-/// One thing to do, with a mark of how far it is.
+/// An item of the to-do list, with a mark for its state.
 pub(super) fn todo_item(item: &TodoItem, look: &Look, out: &mut Vec<Line<'static>>) {
     let (mark, role) = match item.state {
         TodoState::Open => (look.pick("☐ ", "[ ] "), Role::Text),
@@ -97,7 +97,7 @@ pub(super) fn todo_item(item: &TodoItem, look: &Look, out: &mut Vec<Line<'static
     wrap.finish(out);
 }
 
-/// What is pinned.
+/// The pins.
 pub fn pins(conversation: &Conversation, look: &Look) -> Vec<Line<'static>> {
     let pins = conversation.pins();
     if pins.is_empty() {
@@ -134,7 +134,7 @@ fn first_words(conversation: &Conversation, at: usize) -> String {
     clean(&line[..line.floor_char_boundary(400)], 1).trim().to_owned()
 }
 
-/// Words in a role, wrapped.
+/// A text in a role, wrapped.
 pub fn paragraph(text: &str, role: Role, look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for line in text.lines() {

@@ -1,16 +1,16 @@
-//! Text made harmless: nothing that a terminal would obey, and nothing that hides or reorders what is read.
+//! Sanitizes text: removes everything that a terminal would obey, and whatever hides or reorders what is read.
 
 use codelet_text::unseen::{FLAG, is_harmful};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
 
-/// So many marks may stand on one character; more are a smear over the lines around, or a line without an end.
+/// Maximum combining marks on one character; more smear over the lines around, or make a line endless.
 const MARKS: usize = 8;
 
-/// The text as it can be shown on one line: control characters become visible pictures, those that turn the direction of
-/// writing or cannot be seen become their code points, and tabs go to the next multiple of `tab` columns, counted from
-/// the text's beginning. What is harmless is passed on as it is, emoji and right-to-left writing included.
+/// Makes a text safe to show on one line: control characters become visible symbols, bidirectional and invisible
+/// characters become their code points, and tabs go to the next multiple of `tab` columns, counted from the text's
+/// beginning. Everything harmless is kept, including emoji and right-to-left scripts.
 pub fn clean(text: &str, tab: usize) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -19,18 +19,18 @@ pub fn clean(text: &str, tab: usize) -> Cow<'_, str> {
     cleaned(text, first.unwrap_or(text.len()), tab.max(1))
 }
 
-/// What every keyboard writes.
+/// Printable ASCII.
 const PLAIN: std::ops::Range<u8> = 0x20..0x7f;
 
-/// Whether a text is of the plainest kind: what every keyboard writes, one column for each byte.
+/// Returns whether a text is printable ASCII, one column per byte.
 pub(crate) fn is_plain(text: &str) -> bool {
-    // Without a way out of the loop, many bytes are looked at together.
+    // Without an early exit the loop is vectorized.
     text.bytes()
         .fold(true, |is_plain, byte| is_plain & PLAIN.contains(&byte))
 }
 
 fn cleaned(text: &str, first: usize, tab: usize) -> Cow<'_, str> {
-    // Most text beyond ASCII is harmless: it is looked through before it is copied.
+    // Most non-ASCII text is harmless: it is checked before it is copied.
     let mut before = text[..first].chars().next_back();
     let mut marks = 0;
     let mut chars = text[first..].char_indices().peekable();
@@ -48,7 +48,7 @@ fn cleaned(text: &str, first: usize, tab: usize) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// What stands before `from` is harmless.
+/// Rewrites a text that is harmless up to `from`.
 fn rewritten(text: &str, from: usize, tab: usize) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     out.push_str(&text[..from]);
@@ -72,13 +72,13 @@ fn rewritten(text: &str, from: usize, tab: usize) -> String {
         }
         let is_shown = out[length..].starts_with('‹');
         column += out[length..].chars().map(|c| c.width().unwrap_or(0)).sum::<usize>();
-        // What was spelt out is no part of a sequence any more.
+        // A character that was spelt out no longer joins the next one.
         before = Some(if is_shown { '›' } else { c });
     }
     out
 }
 
-/// Writes a character that must not be written so that it is seen.
+/// Writes an unsafe character in a visible form.
 fn show(out: &mut String, c: char) {
     match c {
         '\u{0}'..='\u{1f}' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
@@ -94,14 +94,14 @@ fn is_mark(c: char) -> bool {
     !c.is_ascii() && c.width() == Some(0)
 }
 
-/// Counts marks that stand on one character.
+/// Counts combining marks; returns whether there are too many on one character.
 fn counts_too_many(c: char, marks: &mut usize) -> bool {
     if is_mark(c) {
         *marks += 1;
     } else {
         *marks = 0;
     }
-    // The tags of a flag are many; they were judged already.
+    // The tag characters of a flag are many; they were checked already.
     *marks > MARKS && !FLAG.contains(&c)
 }
 

@@ -1,4 +1,5 @@
-//! What fills the window: a picture of coloured cells by kind, the largest items, and what would go first.
+//! The contents of the context window: a grid of coloured cells by kind, the largest items, and what a compaction would
+//! remove first.
 
 use super::clean::clean;
 use super::figures::{number, percent};
@@ -14,16 +15,16 @@ use codelet_context::tracker::TokenState;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-/// Rows of the picture.
+/// Rows of the grid.
 const ROWS: usize = 6;
-/// Columns of the picture at most, and columns of a cell.
+/// Maximum columns of the grid, and columns of a cell.
 const COLUMNS: usize = 32;
 const CELL: usize = 2;
-/// Tools that have a colour of their own; the others share one.
+/// Tools with a colour of their own; the others share one.
 const TOOLS: usize = 3;
 /// Items that are listed.
 const LARGEST: usize = 10;
-/// What the tools' definitions weigh in each request, in estimated tokens.
+/// The weight of the tools' definitions in each request, in estimated tokens.
 pub fn weight(tools: &[ToolSpec]) -> Tokens {
     let bytes = tools
         .iter()
@@ -31,7 +32,7 @@ pub fn weight(tools: &[ToolSpec]) -> Tokens {
     estimate_bytes(bytes.sum())
 }
 
-/// A part of the picture.
+/// A part of the grid.
 #[derive(Clone, PartialEq, Debug)]
 struct Share {
     name: String,
@@ -40,8 +41,8 @@ struct Share {
     style: Style,
 }
 
-/// What fills the window of a conversation with this model, whose tools' definitions weigh `tools` in estimated tokens. It
-/// takes about as long as a compaction.
+/// The contents of a conversation's context window for this model. `tools` is the weight of the tools' definitions in
+/// estimated tokens. Takes about as long as a compaction.
 pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &Look) -> Vec<Line<'static>> {
     let view = &conversation.view().messages;
     let found = inspect::inspect(view, &[], LARGEST);
@@ -53,7 +54,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     let reserved = window.saturating_sub(state.capacity);
     let mut out = head(&state, window, conversation.tokens().is_estimate(), look);
     out.push(Line::default());
-    // Read aloud, cell by cell, it says nothing that the figures below do not.
+    // Read aloud cell by cell, the grid says nothing that the figures below do not.
     if !look.is_plain() {
         out.extend(picture(&shares, free, reserved, look));
         out.push(Line::default());
@@ -65,7 +66,7 @@ pub fn context(conversation: &Conversation, model: &str, tools: Tokens, look: &L
     out
 }
 
-/// Estimates, scaled to what the session's own reports have shown.
+/// Scales estimates to the token counts reported in this session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     estimate: Tokens,
@@ -151,7 +152,7 @@ fn shares(found: &Inspection, tools: Tokens, scale: Scale, look: &Look) -> Vec<S
     shares
 }
 
-/// The results of the tools that take most, and those of the others together. Pictures in them count as pictures.
+/// The results of the largest tools, and those of all others together. Images in them count as images.
 fn by_tool(found: &Inspection, add: &mut impl FnMut(&str, char, Tokens, Color, Modifier)) {
     let all = found.kinds.get(&Kind::Results).copied().unwrap_or_default().tokens;
     let mut tools: Vec<_> = found.tools.iter().filter(|tool| tool.results.tokens > 0).collect();
@@ -177,7 +178,7 @@ fn ink(look: &Look, colour: Color, modifier: Modifier) -> Style {
     }
 }
 
-/// Cells, each of which stands for an equal part of the window. What is there at all has one.
+/// Cells that each represent an equal part of the window. Everything present has at least one.
 fn picture(shares: &[Share], free: Tokens, reserved: Tokens, look: &Look) -> Vec<Line<'static>> {
     let across = (look.width.saturating_sub(2) / CELL).clamp(2, COLUMNS);
     let cells = across * ROWS;
@@ -213,8 +214,8 @@ fn picture(shares: &[Share], free: Tokens, reserved: Tokens, look: &Look) -> Vec
     all.chunks(across).map(row).collect()
 }
 
-/// How many of the cells each weight has: in proportion, at least one where there is anything, and all together exactly so
-/// many.
+/// Distributes the cells in proportion to the weights: at least one for each weight above zero, and exactly `cells` in
+/// total.
 fn cells_for(weights: &[Tokens], cells: usize) -> Vec<usize> {
     let sum: u128 = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);
     let mut counts: Vec<usize> = weights
@@ -224,7 +225,7 @@ fn cells_for(weights: &[Tokens], cells: usize) -> Vec<usize> {
             weight => ((u128::from(weight) * cells as u128 / sum) as usize).max(1),
         })
         .collect();
-    // What rounding leaves or takes too much is the largest one's, which shows it least.
+    // The largest weight absorbs the rounding error, as it shows least there.
     loop {
         let all: usize = counts.iter().sum();
         let largest = (0..counts.len()).max_by_key(|&at| (counts[at], weights[at]));

@@ -1,4 +1,4 @@
-//! What a session has cost: by kind, the share that the cache saved, and each break of it with its reason.
+//! The cost of a session: by kind, the share that the cache saved, and each cache break with its reason.
 
 use super::context::heading;
 use super::figures::{count, dollars, number, percent, short};
@@ -12,10 +12,10 @@ use codelet_context::tokens::Tokens;
 use codelet_context::usage::Usage;
 use ratatui::text::{Line, Span};
 
-/// Breaks of the cache that are listed, the newest.
+/// Newest cache breaks that are listed.
 const BREAKS: usize = 20;
 
-/// The bill, a line for each kind of token. `price` is that of the model in use, none where nobody knows it.
+/// The bill, a line for each kind of token. `price` is that of the current model; none if it is unknown.
 pub fn cost(
     (bill, tasks): (&Bill, &Tasks),
     price: Option<&PriceCard>,
@@ -29,7 +29,7 @@ pub fn cost(
     let mut sum = 0.0;
     for (name, usage, of_1h) in kinds {
         let tokens = usage.total();
-        // Few vendors have a cache of an hour.
+        // Few providers have a one-hour cache.
         if tokens == 0 && name.ends_with('h') {
             continue;
         }
@@ -46,7 +46,7 @@ pub fn cost(
     }
     match price {
         None if bill.requests > 0 => note("  the price of this model is unknown".to_owned()),
-        // Another model was asked before, at its own prices.
+        // Another model was used before, at its own prices.
         Some(_) if (sum - bill.dollars).abs() > 0.005_f64.max(bill.dollars * 0.01) => {
             note("  rows at the current model's prices; the total at each request's own prices".to_owned());
         }
@@ -71,7 +71,7 @@ pub fn cost(
     out
 }
 
-/// What was billed, each kind by itself: its name, its tokens, and how many of them a cache of an hour has taken.
+/// The billed kinds: name, tokens, and the part of them written to the one-hour cache.
 fn kinds(bill: &Bill) -> [(&'static str, Usage, Tokens); 5] {
     let Usage {
         fresh,
@@ -112,7 +112,7 @@ fn total(bill: &Bill, look: &Look) -> Line<'static> {
     ])
 }
 
-/// The part of it that is that of tasks.
+/// The part of the cost that is due to tasks.
 fn of_tasks(tasks: &Tasks, look: &Look) -> String {
     let bill = tasks.bill();
     let dot = look.pick(" · ", " - ");
@@ -127,7 +127,7 @@ fn of_tasks(tasks: &Tasks, look: &Look) -> String {
     )
 }
 
-/// How much of all prompts was read from the cache.
+/// The share of all prompts that was read from the cache.
 fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
     let (read, all) = (bill.usage.cache_read, bill.usage.prompt());
     if all == 0 {
@@ -150,7 +150,8 @@ fn share(bill: &Bill, look: &Look, out: &mut Vec<Line<'static>>) {
     ]));
 }
 
-/// The breaks, numbered as the heading counts them: what broke nothing, or has not been sent yet, has no number.
+/// The cache breaks, numbered as the heading counts them: those that rewrote nothing or have not been sent yet have no
+/// number.
 fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out: &mut Vec<Line<'static>>) {
     let counts = |it: &Break| it.rewritten > 0 && it.request <= bill.requests;
     let all = breaks.iter().filter(|it| counts(it)).count();
@@ -185,7 +186,7 @@ fn list_breaks(bill: &Bill, breaks: &[Break], has_price: bool, look: &Look, out:
     }
 }
 
-/// What is told of a break: why, for how much, when, and what it changed.
+/// The pieces of a break's description: reason, cost, time, and effect.
 fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
     let edited = match one.cause {
         Cause::Edit(reason) => format!("edited: {}", reason.name()),
@@ -200,7 +201,7 @@ fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
         true => vec!["the cache had expired".to_owned()],
         false => vec![edited.clone()],
     };
-    // Without a price, what was expected is a guess at the prices of another model.
+    // Without a price, the estimate would use the prices of another model.
     if has_price {
         pieces.extend(cost_of(one));
     }
@@ -220,10 +221,10 @@ fn pieces(one: &Break, requests: u64, has_price: bool) -> Vec<String> {
     pieces
 }
 
-/// What a break has cost, and was expected to.
+/// The cost of a break, and its estimate.
 fn cost_of(one: &Break) -> Option<String> {
     match one.actual {
-        // What is not sent again costs nothing, and no report will tell.
+        // What is not sent again costs nothing, and no report will follow.
         _ if one.cause == Cause::Cleared => None,
         _ if one.rewritten == 0 && one.predicted == 0.0 => Some("at no cost".to_owned()),
         Some(actual) => Some(format!("{} (estimated {})", dollars(actual), dollars(one.predicted))),

@@ -1,4 +1,4 @@
-//! Changes to a file: numbered lines, the changed words of a line marked, and what did not change left out.
+//! Changes to a file: numbered lines with the changed words marked; unchanged parts are left out.
 
 use super::clean::clean;
 use super::figures::{count, number};
@@ -8,14 +8,14 @@ use codelet_text::unified::{self, Reader, Sign};
 use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
-/// Longer lines are not compared word by word, in bytes.
+/// Lines longer than this, in bytes, are not compared word by word.
 const COMPARED: usize = 1_000;
-/// More lines than this in a row are not compared word by word.
+/// Runs of more lines than this are not compared word by word.
 const PAIRS: usize = 50;
-/// Less than this share in common, and the lines have nothing to do with one another.
+/// Lines with a smaller ratio in common count as unrelated.
 const ALIKE: f32 = 0.4;
 
-/// What changed in a text.
+/// The changes to a text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diff {
     hunks: Vec<Vec<Row>>,
@@ -23,25 +23,25 @@ pub struct Diff {
     pub added: u64,
     /// Lines that were removed.
     pub removed: u64,
-    /// The end of it is missing, so that there was more.
+    /// The end of the diff is missing.
     pub is_cut: bool,
-    /// What else is to be known of the change, a sentence each.
+    /// Further remarks on the change, a sentence each.
     pub remarks: Vec<String>,
-    /// Changed lines that it does not show.
+    /// Changed lines that are missing from the diff.
     unseen: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {
     sign: Sign,
-    /// Where the line stands: in the old text if it was removed, in the new one otherwise.
+    /// The line's number, in the old text if it was removed, otherwise in the new one.
     number: u64,
     text: String,
 }
 
 impl Diff {
-    /// Reads a unified diff. What is none is passed over; a line counts as header only where no hunk expects a line, so
-    /// that a file's content cannot pose as one.
+    /// Parses a unified diff; ignores anything else. A line counts as a header only where no hunk expects a line, so
+    /// that a file's content cannot imitate one.
     pub fn parse(text: &str) -> Self {
         let mut diff = Diff::default();
         let mut all = None;
@@ -80,17 +80,17 @@ impl Diff {
         Diff::parse(&text)
     }
 
-    /// Whether nothing changed.
+    /// Returns whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.hunks.is_empty()
     }
 
-    /// How many lines of the text it shows, changed and around what changed.
+    /// The number of lines shown, changed and context.
     pub fn rows(&self) -> usize {
         self.hunks.iter().map(Vec::len).sum()
     }
 
-    /// What of the change is not in it, however far it is unfolded; none where all of it is.
+    /// A description of the changes that are missing even when unfolded; `None` if it is complete.
     pub fn left_out(&self) -> Option<String> {
         match (self.unseen, self.is_cut) {
             (0, false) => None,
@@ -102,7 +102,7 @@ impl Diff {
         }
     }
 
-    /// `+3 −1`; a diff whose end is missing says `+3… −1…`.
+    /// `+3 −1`; `+3… −1…` for a diff whose end is missing.
     pub fn summary(&self, look: &Look) -> Vec<Span<'static>> {
         let more = if self.is_cut { look.pick("…", "...") } else { "" };
         vec![
@@ -115,7 +115,7 @@ impl Diff {
         ]
     }
 
-    /// The changed lines with those around them, at most so many of the text; the last row tells how many more there are.
+    /// The changed lines with context, at most `most` lines of the text; a last row gives the number of further lines.
     pub fn lines(&self, look: &Look, most: usize) -> Vec<Line<'static>> {
         let last = self.hunks.iter().flatten().map(|row| row.number).max().unwrap_or(0);
         let digits = last.to_string().len();
@@ -166,7 +166,8 @@ fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'stati
             continue;
         }
         let (old, new) = (&rows[at..at + removed], &rows[at + removed..at + removed + added]);
-        // Line by line each is likely to be the other's next state; where it is not, too few words are the same.
+        // Each removed line is probably the previous version of the added one at the same position; where it is not,
+        // too few words match.
         let marked: Vec<Option<Marks>> = match removed.max(added) <= PAIRS {
             true => old
                 .iter()
@@ -187,10 +188,10 @@ fn show_hunk(rows: &[Row], digits: usize, look: &Look, out: &mut Vec<Line<'stati
     }
 }
 
-/// The pieces of a line before and after, and whether each of them changed.
+/// The pieces of a line before and after, each with whether it changed.
 type Marks = (Vec<(bool, String)>, Vec<(bool, String)>);
 
-/// Which words of two lines differ; `None` where too few are the same to tell.
+/// Compares two lines word by word; `None` if too few words match.
 fn words(old: &str, new: &str) -> Option<Marks> {
     if old.len() > COMPARED || new.len() > COMPARED {
         return None;

@@ -1,8 +1,8 @@
-//! Numbers that people can read: tokens, bytes, money, time and shares.
+//! Human-readable numbers: tokens, bytes, money, time and shares.
 
 use std::time::Duration;
 
-/// `182300` as `182,300`.
+/// Formats `182300` as `182,300`.
 pub fn number(value: u64) -> String {
     codelet_text::short::grouped(value)
 }
@@ -17,7 +17,7 @@ pub fn count(value: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", number(value))
 }
 
-/// Few digits for a narrow place: `950`, `41.9k`, `182k`, `1.2M`.
+/// A short form for narrow places: `950`, `41.9k`, `182k`, `1.2M`.
 pub fn short(value: u64) -> String {
     let scaled = |unit: f64, name: &str| {
         let value = value as f64 / unit;
@@ -36,7 +36,7 @@ pub fn short(value: u64) -> String {
     }
 }
 
-/// `4615810` as `4.6 MB`.
+/// Formats `4615810` as `4.6 MB`.
 pub fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if value < 1000 {
@@ -52,7 +52,7 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.1} {}", UNITS[unit])
 }
 
-/// How long something took: `4 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`.
+/// A duration: `4 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn took(elapsed: Duration) -> String {
     let millis = elapsed.as_millis();
     match millis {
@@ -63,7 +63,7 @@ pub fn took(elapsed: Duration) -> String {
     }
 }
 
-/// A time that runs, to the second: `0 s`, `59 s`, `3 min 20 s`, `2 h 5 min`.
+/// A running time, to the second: `0 s`, `59 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     match seconds {
@@ -73,7 +73,7 @@ pub fn clock(elapsed: Duration) -> String {
     }
 }
 
-/// Dollars, to the cent, and finer where that would show nothing: `$12.30`, `$0.042`, `<$0.001`.
+/// Dollars, to the cent, and finer for small amounts: `$12.30`, `$0.042`, `<$0.001`.
 pub fn dollars(value: f64) -> String {
     match value {
         v if !v.is_finite() || v < 0.0 => "$?".to_owned(),
@@ -84,7 +84,7 @@ pub fn dollars(value: f64) -> String {
     }
 }
 
-/// `part` of `whole` in per cent, rounded; something is never shown as nothing, nor almost all as all.
+/// `part` of `whole` in per cent, rounded; a nonzero part is never shown as nothing, nor an incomplete one as all.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();

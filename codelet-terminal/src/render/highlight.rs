@@ -1,23 +1,22 @@
-//! Colours for code, line by line: words, strings, numbers and comments, as a reader tells them apart.
+//! Syntax highlighting, line by line: keywords, strings, numbers and comments.
 //!
-//! It knows no grammar and never looks back, so it takes the same short time for any line. What it cannot know it leaves
-//! plain.
+//! There is no grammar and no lookback, so every line takes the same short time. Anything ambiguous is left plain.
 
 use super::language::{Kind, Language, Quote, Vocabulary, language, words};
 use super::look::Role;
 
-/// Colours the lines of one piece of code, in their order.
+/// Highlights the lines of a code block, in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Highlight {
     language: &'static Language,
-    /// The characters of ASCII that may begin a comment, a string or a name, a bit each: most others mean nothing.
+    /// A bit mask of the ASCII characters that may begin a comment, a string or a name; most others mean nothing.
     marks: u128,
     within: Within,
-    /// The last word said that a name follows, such as `fn`.
+    /// The last word introduces a name, such as `fn`.
     names_next: bool,
 }
 
-/// What the last line ended within.
+/// The construct that the last line ended in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Within {
     Code,
@@ -27,7 +26,7 @@ enum Within {
     Tag,
 }
 
-/// Words that a name follows.
+/// Words that are followed by a name.
 const NAMING: Vocabulary = words(&[
     "class",
     "concept",
@@ -58,7 +57,7 @@ const NAMING: Vocabulary = words(&[
 ]);
 
 impl Highlight {
-    /// For the code of a block with this tag, or a file with this ending; `None` where the language is not known.
+    /// A highlighter for the tag of a code block or a file extension; `None` for an unknown language.
     pub(super) fn of(name: &str) -> Option<Self> {
         let language = language(name)?;
         Some(Highlight {
@@ -69,7 +68,7 @@ impl Highlight {
         })
     }
 
-    /// Tells the pieces of the next line apart, which has no line end. Together they are the line.
+    /// Splits the next line, given without its line end, into pieces with their roles. Joined, they are the line.
     pub(super) fn line<'a>(&mut self, line: &'a str, mut to: impl FnMut(Role, &'a str)) {
         if self.language.kind == Kind::Diff {
             return to(diff_role(line), line);
@@ -210,7 +209,8 @@ impl Highlight {
         }
     }
 
-    /// Whether the rest of the line is a comment. A mark that is part of a word, as in `$#` or `http://`, begins none.
+    /// Returns whether the rest of the line is a comment. A mark inside a word, as in `$#` or `http://`, does not begin
+    /// one.
     fn begins_comment<'a, F: FnMut(Role, &'a str)>(&self, rest: &str, pieces: &Pieces<'a, '_, F>) -> bool {
         let before = pieces.line[..pieces.at].chars().next_back();
         let is_apart = before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '{' | ';' | ',' | ')' | '}'));
@@ -270,7 +270,7 @@ impl Highlight {
         }
         let is_name = match language.kind {
             Kind::Keys('=') => after.trim_start().starts_with('='),
-            // `http:` in `http://` is none.
+            // `http:` in `http://` is no key.
             Kind::Keys(mark) => after
                 .strip_prefix(mark)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
@@ -282,15 +282,15 @@ impl Highlight {
     }
 }
 
-/// Types are written with a capital and small letters in most languages.
+/// Most languages write types in mixed case with an initial capital.
 fn is_type(word: &str) -> bool {
     word.starts_with(char::is_uppercase) && word.chars().any(char::is_lowercase)
 }
 
-/// How long the rest of a string is, its quote included, and whether it ends here.
+/// The length of the rest of a string including its closing quote, and whether it ends here.
 fn string_end(text: &str, quote: Quote) -> (usize, bool) {
     let bytes = text.as_bytes();
-    // In some languages the quotes of a raw string are turned around at its end.
+    // In some languages the closing quote of a raw string is the mirrored opening one.
     let mark = quote.mark.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -305,12 +305,12 @@ fn string_end(text: &str, quote: Quote) -> (usize, bool) {
     (bytes.len(), false)
 }
 
-/// How many bytes at the beginning are such ones.
+/// The number of bytes at the beginning that satisfy the predicate.
 fn length_of(bytes: &[u8], is_one: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|&byte| !is_one(byte)).unwrap_or(bytes.len())
 }
 
-/// The characters of ASCII that may begin something in this language, beside words and numbers.
+/// The ASCII characters that may begin something in this language, other than words and numbers.
 fn marks(language: &Language) -> u128 {
     let comments = language.line_comments.iter().copied();
     let blocks = language.block_comment.iter().map(|(begin, _)| *begin);
@@ -335,10 +335,10 @@ fn diff_role(line: &str) -> Role {
     }
 }
 
-/// Cuts a line into pieces; neighbouring plain ones are one.
+/// Splits a line into pieces; adjacent plain ones are merged.
 struct Pieces<'a, 'f, F> {
     line: &'a str,
-    /// Where the plain text before `at` begins.
+    /// The start of the plain text before `at`.
     plain: usize,
     at: usize,
     to: &'f mut F,
@@ -375,7 +375,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Each piece that is not plain, with the first letter of its role.
+    /// Each piece that is not plain, with the initial of its role.
     fn told(name: &str, code: &str) -> String {
         let mut highlight = Highlight::of(name).unwrap();
         let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! What would leave the window: the largest items, how old they are and when they were last used, and what a compaction takes.
+//! The candidates for removal from the context: the largest items with their age and last use, and what a compaction
+//! would remove.
 
 use super::clean::clean;
 use super::context::{Scale, heading};
@@ -14,12 +15,12 @@ use ratatui::text::{Line, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Words of the model are looked through for the use of an item in so many messages at most.
+/// Maximum number of messages that are searched for the model's use of an item.
 const LOOKED_AT: usize = 2_000;
-/// A shorter name is found everywhere.
+/// A shorter name would match everywhere.
 const NAME: usize = 4;
 
-/// The place in the history of each message of the view that still stands as it was said.
+/// The index in the history of each message of the view that is unchanged.
 fn places(conversation: &Conversation) -> HashMap<*const Message, usize> {
     let messages = conversation.history().messages().iter().enumerate();
     messages.map(|(at, message)| (Arc::as_ptr(message), at)).collect()
@@ -83,7 +84,7 @@ pub(super) fn largest(
             None => format!("{} {}", item.kind.name(), told_apart(&item.label)),
         };
         let name = clean(&name, 1).into_owned();
-        // On a narrow terminal the name has a row of its own.
+        // On a narrow terminal the name has its own row.
         let room = look.width.saturating_sub(columns(&facts));
         let facts = Span::styled(clip(facts.trim_end(), look.width), look.style(Role::Dim));
         if room >= 16 {
@@ -99,13 +100,13 @@ pub(super) fn largest(
     }
 }
 
-/// What a reminder is about, where that is what its first line tells: the rest of it is the same for all of them.
+/// The type of a reminder if its first line states it: the rest is the same for all of them.
 fn told_apart(label: &str) -> &str {
     let of_type = label.trim_start_matches('<').strip_prefix("system-reminder type=\"");
     of_type.and_then(|rest| rest.split('"').next()).unwrap_or(label)
 }
 
-/// What a compaction would do, in a word.
+/// The effect of a compaction, in a word.
 fn word(fate: FateKind) -> &'static str {
     match fate {
         FateKind::Kept => "stays",
@@ -116,7 +117,7 @@ fn word(fate: FateKind) -> &'static str {
     }
 }
 
-/// The handle under which the whole of an item is kept that is shown only in part.
+/// The handle of the full text of an item that was shortened.
 fn handle_of(view: &[Arc<Message>], item: &Item) -> Option<String> {
     let part = view.get(item.message)?.parts.get(item.part)?;
     let handle = match part {
@@ -128,7 +129,7 @@ fn handle_of(view: &[Arc<Message>], item: &Item) -> Option<String> {
     handle.map(|handle| handle.as_str().to_owned())
 }
 
-/// How many replies of the model stand before each message.
+/// The number of the model's replies before each message.
 struct Steps {
     before: Vec<usize>,
     all: usize,
@@ -148,14 +149,14 @@ impl Steps {
         }
     }
 
-    /// Replies since the message.
+    /// The number of replies since the message.
     fn age(&self, message: usize) -> usize {
         self.all - self.before.get(message).copied().unwrap_or(self.all)
     }
 
-    /// Replies since the model last named what the item is about: its file, for example.
+    /// The number of replies since the model last named the item, for example its file.
     fn used(&self, view: &[Arc<Message>], item: &Item) -> Option<usize> {
-        // A file is named in many ways, which all end alike; a command is the same or another.
+        // A file is named in many ways that share an ending; a command is compared as a whole.
         let is_path = !item.label.contains(' ') && item.label.contains(['/', '.']);
         let name = if is_path {
             item.label.rsplit('/').next()?
@@ -172,7 +173,7 @@ impl Steps {
     }
 }
 
-/// Whether the model names this in a message, in words or in a call.
+/// Returns whether the model uses this name in a message, in text or in a call.
 fn names(message: &Message, name: &str) -> bool {
     message.role == Speaker::Assistant
         && message.parts.iter().any(|part| match part {
@@ -246,7 +247,7 @@ pub(super) fn first_to_go(
             out.push(Line::from(clip(&line, look.width)));
         }
     }
-    // The heaviest say most of what would be missing.
+    // The largest items explain most of what would be missing.
     let all = going.len();
     going.sort_by_key(|&(at, tokens, _)| (std::cmp::Reverse(tokens), at));
     going.truncate(5);

@@ -1,34 +1,34 @@
-//! What is coloured in code: the words, comments and quotes of common languages, as a table.
+//! Syntax tables: the words, comments and quotes of common languages.
 
-/// How a language is written, as far as colours go.
+/// The lexical properties of a language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Language {
-    /// The tags of code blocks, and the endings of files.
+    /// Tags of code blocks, and file extensions.
     pub(super) names: &'static [&'static str],
-    /// What makes the rest of a line a comment.
+    /// Marks of line comments.
     pub(super) line_comments: &'static [&'static str],
-    /// What a comment over several lines stands between.
+    /// The start and end of a block comment.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
-    /// What strings stand between; a longer quote before the shorter one that it begins with.
+    /// Quotes of strings; a longer quote precedes the shorter one that it begins with.
     pub(super) quotes: &'static [Quote],
-    /// The words of the language.
+    /// The keywords.
     pub(super) keywords: Vocabulary,
     /// Words for values, such as `true`.
     pub(super) constants: Vocabulary,
-    /// What is different.
+    /// Special rules.
     pub(super) kind: Kind,
 }
 
-/// Words that are looked for, sorted. Most words of a text are none of them, which their first letter and their length tell.
+/// A sorted word list. The first letter and the length rule out most words without a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Vocabulary {
     all: &'static [&'static str],
-    /// For each letter, the lengths of the words that begin with it, a bit each.
+    /// For each initial letter, a bit mask of the lengths of its words.
     lengths: [u32; 32],
 }
 
 impl Vocabulary {
-    /// Whether this is one of them.
+    /// Returns whether this word is in the list.
     pub(super) fn has(&self, word: &str) -> bool {
         let Some(first) = word.bytes().next() else { return false };
         word.len() < 32
@@ -37,7 +37,7 @@ impl Vocabulary {
     }
 }
 
-/// These words, which are sorted and shorter than 32 bytes.
+/// A vocabulary of these words, which must be sorted and shorter than 32 bytes.
 pub(super) const fn words(all: &'static [&'static str]) -> Vocabulary {
     let mut lengths = [0; 32];
     let mut at = 0;
@@ -49,31 +49,31 @@ pub(super) const fn words(all: &'static [&'static str]) -> Vocabulary {
     Vocabulary { all, lengths }
 }
 
-/// A quote that strings stand between.
+/// A quote around strings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Quote {
     pub(super) mark: &'static str,
-    /// A backslash takes the next character with it.
+    /// A backslash escapes the next character.
     pub(super) escapes: bool,
-    /// It may go on on the next line.
+    /// The string may span lines.
     pub(super) is_long: bool,
 }
 
-/// What a language does that others do not.
+/// Special rules of a language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Usual,
-    /// `'a` is a lifetime unless it is a character.
+    /// `'a` is a lifetime unless it is a character literal.
     Rust,
     /// `$name` is a variable, and `#` begins a comment only where a word could.
     Shell,
     /// Words before this character are keys.
     Keys(char),
-    /// Words mean the same in capitals.
+    /// Keywords are case-insensitive.
     AnyCase,
-    /// Tags with attributes in running text.
+    /// Tags with attributes in plain text.
     Markup,
-    /// Lines that were added, removed, or say where.
+    /// Added and removed lines, and headers.
     Diff,
 }
 
@@ -105,9 +105,9 @@ const C_COMMENT: Option<(&str, &str)> = Some(("/*", "*/"));
 const C_QUOTES: &[Quote] = &[quote("\""), quote("'")];
 const JS_QUOTES: &[Quote] = &[quote("\""), quote("'"), long("`")];
 
-/// The language of a code block's tag or a file's ending.
+/// Looks up the language for a code block's tag or a file extension.
 pub(super) fn language(name: &str) -> Option<&'static Language> {
-    // No tag is longer; a hostile one need not be folded.
+    // No tag is longer; the limit bounds the work for hostile input.
     if name.is_empty() || name.len() > 20 {
         return None;
     }

@@ -1,35 +1,35 @@
-//! How things look: width, colours or none, light or dark, and the few roles that text plays.
+//! Appearance: width, colours or none, light or dark, and the roles of text.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// Narrower than this nothing can be laid out; a narrower terminal breaks the lines itself.
+/// Minimum layout width; a narrower terminal wraps the lines itself.
 pub const MIN_WIDTH: usize = 8;
-/// Wider lines of prose than this are hard to read, in columns.
+/// Maximum columns of prose; wider lines are hard to read.
 const MAX_PROSE: usize = 120;
 
-/// What the terminal is like, as far as it matters for how things look.
+/// The properties of a terminal that affect the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
-    /// Columns.
+    /// Width in columns.
     pub width: usize,
-    /// Which styles it shows.
+    /// Supported styles.
     pub styles: Styles,
-    /// What it writes upon.
+    /// The background.
     pub background: Background,
 }
 
-/// Which styles a terminal shows.
+/// The styles that a terminal supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Styles {
-    /// None, and only the plainest characters for lines and marks: a dumb terminal, a pipe, a screen reader.
+    /// None, and only ASCII lines and marks: a dumb terminal, a pipe, a screen reader.
     Plain,
-    /// Bold, dim, underlined and reversed, but no colour: `NO_COLOR`.
+    /// Bold, dim, underlined and reversed, but no colours: `NO_COLOR`.
     Monochrome,
-    /// The sixteen colours that every colour terminal has, as its user has chosen them.
+    /// The 16 standard colours, as configured by the user.
     Colour,
 }
 
-/// What a terminal writes upon.
+/// The background of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Background {
     /// Dark.
@@ -39,38 +39,38 @@ pub enum Background {
     Light,
 }
 
-/// The parts that text plays. Each has a style that can be told from plain text without colour too, where that matters.
+/// The roles of text. Where it matters, a role's style differs from plain text even without colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Role {
-    /// What is read.
+    /// Normal text.
     Text,
-    /// What steps back: frames, figures, folded things.
+    /// Secondary text: frames, figures, folded output.
     Dim,
-    /// What stands out.
+    /// Emphasis.
     Strong,
-    /// Headings, marks, what belongs to the program itself.
+    /// Headings, marks, and the program's own elements.
     Accent,
-    /// What the user said.
+    /// The user's input.
     Prompt,
     /// Code within prose.
     Code,
     /// Links.
     Link,
-    /// It went well.
+    /// Success.
     Good,
-    /// It went wrong.
+    /// Failure.
     Error,
-    /// The user should look.
+    /// Needs the user's attention.
     Warning,
-    /// A line that was added.
+    /// An added line.
     Added,
-    /// A line that was removed.
+    /// A removed line.
     Removed,
-    /// Words of a line that were added.
+    /// Added words of a line.
     AddedWords,
-    /// Words of a line that were removed.
+    /// Removed words of a line.
     RemovedWords,
-    /// Words of the language, in code.
+    /// Keywords, in code.
     Keyword,
     /// Strings, in code.
     Quoted,
@@ -78,17 +78,17 @@ pub enum Role {
     Number,
     /// Comments, in code.
     Comment,
-    /// Names of types and of what is defined, in code.
+    /// Names of types and definitions, in code.
     Name,
 }
 
 impl Look {
-    /// Without styles.
+    /// A look without styles.
     pub fn plain(width: usize) -> Self {
         Look::new(width, Styles::Plain, Background::Dark)
     }
 
-    /// A look. A width below [`MIN_WIDTH`] counts as that.
+    /// A look; `width` is raised to [`MIN_WIDTH`].
     pub fn new(width: usize, styles: Styles, background: Background) -> Self {
         Look {
             width: width.max(MIN_WIDTH),
@@ -97,22 +97,22 @@ impl Look {
         }
     }
 
-    /// The same at another width.
+    /// The same look at another width.
     pub fn at_width(self, width: usize) -> Self {
         Look::new(width, self.styles, self.background)
     }
 
-    /// Whether only the plainest characters are used.
+    /// Returns whether only ASCII marks and no styles are used.
     pub fn is_plain(&self) -> bool {
         self.styles == Styles::Plain
     }
 
-    /// Columns for prose, which is hard to read on very wide lines.
+    /// The columns for prose, which is hard to read on very wide lines.
     pub fn prose(&self) -> usize {
         self.width.clamp(MIN_WIDTH, MAX_PROSE)
     }
 
-    /// One of two spellings: the fine one, or the one for plain terminals.
+    /// Picks the Unicode spelling, or the one for plain terminals.
     pub fn pick<'a>(&self, fine: &'a str, plain: &'a str) -> &'a str {
         if self.is_plain() { plain } else { fine }
     }
@@ -130,7 +130,7 @@ impl Look {
         }
     }
 
-    /// Yellow and the bright colours cannot be read on white, and blue hardly on black.
+    /// Yellow and the bright colours are illegible on white, and blue nearly so on black.
     fn colour(&self, role: Role) -> Option<Color> {
         let (dark, light) = match role {
             Role::Text | Role::Dim | Role::Strong => return None,
@@ -141,7 +141,7 @@ impl Look {
             Role::Error | Role::Removed | Role::RemovedWords => (Color::Red, Color::Red),
             Role::Warning => (Color::Yellow, Color::Magenta),
             Role::Number => (Color::Magenta, Color::Magenta),
-            // A terminal's bright black is the background of some themes: dim text is never lost.
+            // Bright black is the background colour of some themes; dim text always stays visible.
             Role::Comment => return None,
         };
         Some(match self.background {

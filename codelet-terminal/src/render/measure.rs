@@ -1,10 +1,10 @@
-//! How many columns a text takes on a terminal, and texts and lines cut or filled to a number of them.
+//! Measures the columns of text on a terminal, and cuts or pads texts and lines to them.
 
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The columns that a text takes.
+/// The number of columns of a text.
 pub fn columns(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -15,8 +15,8 @@ pub fn columns(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }
 
-/// The columns of a character that never joins with the one before it, of those that are written most; `None` for any
-/// other. It saves looking up each of them in the tables of Unicode.
+/// The number of columns of a character that never joins the previous one, for the most frequent characters; `None` for
+/// any other. Avoids most lookups in the Unicode tables.
 pub(crate) fn simple(c: char) -> Option<usize> {
     match c {
         ' '..='~'
@@ -51,7 +51,7 @@ pub fn clip(text: &str, width: usize) -> String {
     }
 }
 
-/// The text cut to this many columns from the left, for what tells most by its end, such as a path.
+/// The text cut on the left to this many columns, for texts whose end matters most, such as paths.
 pub fn clip_left(text: &str, width: usize) -> String {
     if prefix(text, width) == text.len() {
         return text.to_owned();
@@ -72,7 +72,7 @@ pub fn clip_left(text: &str, width: usize) -> String {
     }
 }
 
-/// The text cut or filled up to exactly this many columns.
+/// The text cut or padded to exactly this many columns.
 pub fn fit(text: &str, width: usize) -> String {
     let mut text = clip(text, width);
     let missing = width.saturating_sub(columns(&text));
@@ -80,7 +80,7 @@ pub fn fit(text: &str, width: usize) -> String {
     text
 }
 
-/// How many bytes of the text fit into this many columns. It looks no further than that.
+/// The number of bytes of the text that fit into this many columns. Reads no further than that.
 pub fn prefix(text: &str, width: usize) -> usize {
     let bytes = text.as_bytes();
     let plain = bytes.iter().take(width + 1).take_while(|byte| byte.is_ascii()).count();
@@ -99,7 +99,7 @@ pub fn prefix(text: &str, width: usize) -> usize {
     end
 }
 
-/// So many spaces, without a copy where they are few.
+/// A span of spaces, without an allocation for small counts.
 pub(super) fn spaces(count: usize) -> Span<'static> {
     const FEW: &str =
         "                                                                                                    ";
@@ -109,12 +109,12 @@ pub(super) fn spaces(count: usize) -> Span<'static> {
     }
 }
 
-/// The columns that a line takes.
+/// The number of columns of a line.
 pub fn line_columns(line: &Line<'_>) -> usize {
     line.spans.iter().map(|span| columns(&span.content)).sum()
 }
 
-/// What a line says, without its styles.
+/// The text of a line, without its styles.
 pub fn line_text(line: &Line<'_>) -> String {
     line.spans.iter().map(|span| &*span.content).collect()
 }
@@ -142,7 +142,7 @@ pub fn clip_line(line: Line<'static>, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A line that may be wider than the terminal, in the rows that it takes there.
+/// The terminal rows of a line that may be wider than the terminal.
 pub fn rows(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
     if line_columns(&line) <= width {
         return vec![line];
@@ -157,7 +157,7 @@ pub fn rows(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
                 room -= columns(&piece).min(room);
                 row.push(Span::styled(piece, span.style));
             } else if row.is_empty() {
-                // Nothing is wider than a whole row but what no terminal knows.
+                // Only a character of unknown width can be wider than a whole row.
                 break;
             }
             rest = &rest[fitting..];
@@ -171,7 +171,7 @@ pub fn rows(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
     out
 }
 
-/// The columns that these take together.
+/// The total number of columns of these spans.
 pub(super) fn wide(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| columns(&span.content)).sum()
 }

@@ -1,4 +1,4 @@
-//! What the terminal shows: events and text become lines. Pure: time, width and colours come in as values.
+//! Renders events and text as lines. Pure: time, width and colours are passed in.
 
 pub mod answers;
 pub mod clean;

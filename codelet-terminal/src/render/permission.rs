@@ -1,4 +1,4 @@
-//! A question whether a call may be made: exactly what would run or change, and the answers. None of them is a default.
+//! A permission question: exactly what would run or change, and the answers. None of them is a default.
 
 use super::clean::clean;
 use super::diff::Diff;
@@ -10,33 +10,33 @@ use codelet_agent::tool::Need;
 use ratatui::text::{Line, Span};
 use std::path::Path;
 
-/// Changed lines that are shown at once where the rest can be unfolded; the question says how.
+/// Changed lines shown at once where the rest can be unfolded, as the question explains.
 const CHANGED: usize = 400;
-/// Rows of a command, or of what an answer would permit, that are shown at once where the rest can be unfolded, and of more than that the first
-/// and the last: with the answers they have room on a small screen, so nothing pushes what matters out of sight.
+/// Rows of a command or a pattern shown at once where the rest can be unfolded; for longer ones, the first and the last
+/// rows. With the answers they fit a small screen, so that nothing pushes what matters out of sight.
 const ROWS: usize = 12;
 const FIRST: usize = 6;
 const LAST: usize = 5;
-/// How the rest is had.
+/// The hint on how to see the rest.
 const UNFOLD: &str = "Press Ctrl-O to see all of it before you answer.";
 
-/// What may be asked of the user, with the key that answers it.
+/// An answer that the user may give.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Choice {
-    /// This once.
+    /// Allow this call.
     Once,
-    /// Always in this session, for what fits the pattern.
+    /// Allow in this session whatever matches the pattern.
     Always,
-    /// Always in this project, for what fits a pattern that can be changed first.
+    /// Allow in this project whatever matches a pattern that can be edited first.
     Project,
-    /// No.
+    /// Refuse.
     No,
-    /// No, and the model is told why.
+    /// Refuse, with a reason for the model.
     NoBecause,
 }
 
 impl Choice {
-    /// All of them, in the order in which they are shown.
+    /// All answers, in display order.
     pub const ALL: [Choice; 5] = [
         Choice::Once,
         Choice::Always,
@@ -45,7 +45,7 @@ impl Choice {
         Choice::NoBecause,
     ];
 
-    /// The key that answers so.
+    /// The key of the answer.
     pub fn key(self) -> char {
         match self {
             Choice::Once => 'y',
@@ -56,7 +56,7 @@ impl Choice {
         }
     }
 
-    /// The answer that a key gives; a capital is the same key, and no other key answers.
+    /// The answer of a key, ignoring case; `None` for any other key.
     pub fn of_key(key: char) -> Option<Choice> {
         Choice::ALL
             .into_iter()
@@ -64,8 +64,8 @@ impl Choice {
     }
 }
 
-/// What a person reads before the answer. Of a long change the beginning is shown where [`rest`] can be unfolded, and of a long command both
-/// ends; else all of it, to its last character.
+/// The text that a person reads before answering. Where [`rest`] can be unfolded, a long change shows its beginning,
+/// and a long command both ends; otherwise everything is shown.
 pub fn question(facts: &[Fact<'_>], look: &Look) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for fact in facts {
@@ -83,7 +83,7 @@ pub fn question(facts: &[Fact<'_>], look: &Look) -> Vec<Line<'static>> {
     out
 }
 
-/// What was not shown whole with the question, as text, to the end that is there; none where all of it was.
+/// The full text of whatever the question showed in part; `None` if it showed everything.
 pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
     if look.is_plain() {
         return None;
@@ -108,7 +108,8 @@ pub fn rest(needs: &[Need], look: &Look) -> Option<String> {
     (!whole.is_empty()).then(|| whole.join("\n"))
 }
 
-/// Both ends of rows that are too many to be shown at once, and how many there are between them; all of them where nothing can be unfolded.
+/// Both ends of rows that are too many to be shown at once, with the number of rows between them; all of them where
+/// nothing can be unfolded.
 pub fn ends(mut rows: Vec<Line<'static>>, look: &Look) -> Vec<Line<'static>> {
     if look.is_plain() || rows.len() <= ROWS {
         return rows;
@@ -119,13 +120,13 @@ pub fn ends(mut rows: Vec<Line<'static>>, look: &Look) -> Vec<Line<'static>> {
     rows
 }
 
-/// Whether [`ends`] leaves some of these rows out.
+/// Returns whether [`ends`] leaves out some of these rows.
 pub fn has_between(rows: &[Line<'_>], look: &Look) -> bool {
     !look.is_plain() && rows.len() > ROWS
 }
 
-/// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it is
-/// not offered, and an answer for the project only where one `may_be_kept`.
+/// The answers, on as many rows as they need. `pattern` is what an answer for the session would allow; without one it
+/// is not offered, and neither is an answer for the project unless `may_be_kept`.
 pub fn choices(pattern: Option<&str>, may_be_kept: bool, look: &Look) -> Vec<Line<'static>> {
     let mut wrap = Wrap::new(look.width, Breaking::Prose, Vec::new(), vec![Span::raw("  ")]);
     let mut out = Vec::new();
@@ -142,7 +143,7 @@ pub fn choices(pattern: Option<&str>, may_be_kept: bool, look: &Look) -> Vec<Lin
         if !std::mem::take(&mut is_first) {
             wrap.push(look.style(Role::Dim), look.pick(" · ", " | "), &mut out);
         }
-        // A key stays with the word behind it.
+        // Keeps a key with its label.
         wrap.push(look.style(Role::Strong), &format!("[{}]", choice.key()), &mut out);
         wrap.push(look.style(Role::Text), &format!("\u{a0}{words}"), &mut out);
     }
@@ -150,7 +151,7 @@ pub fn choices(pattern: Option<&str>, may_be_kept: bool, look: &Look) -> Vec<Lin
     out
 }
 
-/// The answers on one row, in words if they have room, else as the keys alone.
+/// The answers on one row, with labels if there is room, otherwise only the keys.
 pub fn short_choices(may_always: bool, may_be_kept: bool, look: &Look) -> Line<'static> {
     let offered = || {
         Choice::ALL.into_iter().filter(|choice| match choice {
@@ -183,7 +184,8 @@ fn titled(title: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     wrap.finish(out);
 }
 
-/// A command as it would be run, with what cannot be seen made visible; of a long one both ends, and how to see all of it.
+/// A command exactly as it would run, with invisible characters made visible; a long one shows both ends and a hint on
+/// how to see the rest.
 fn exactly(command: &str, look: &Look, out: &mut Vec<Line<'static>>) {
     let rows = written(command, look);
     let is_folded = has_between(&rows, look);
@@ -265,7 +267,7 @@ mod tests {
         question(&facts(asked, Permission::Edit, Path::new("/work")), look)
     }
 
-    /// What is shown of a change with its question, and what is unfolded then.
+    /// The part of a change shown with its question, and the part that is unfolded.
     fn shown_of(diff: String) -> (String, Option<String>) {
         let look = Look::new(80, Styles::Colour, Background::Dark);
         let needs = [Need::Change {
@@ -278,7 +280,7 @@ mod tests {
         (lines.join("\n"), rest(&needs, &look))
     }
 
-    /// A diff that adds so many lines, of so many in all.
+    /// A diff that shows `lines` added lines, of `all`.
     fn added(lines: usize, all: usize) -> String {
         let stat = match all > lines {
             true => format!("1 file changed, {all} insertions(+), 0 deletions(-)\n"),
@@ -331,13 +333,13 @@ mod tests {
         );
         assert!(rest.is_some_and(|rest| rest.ends_with("+row 401")));
 
-        // The few long lines that there was room for are all shown, and no key shows more.
+        // The few long lines that fit are all shown, and no key shows more.
         let (question, rest) = shown_of(added(30, 31));
         assert!(question.ends_with("… 1 more changed line is not shown"), "{question}");
         assert_eq!(rest, None);
     }
 
-    /// The rows of a question about a command, and what is unfolded then.
+    /// The rows of a question about a command, and the text that is unfolded.
     fn asked_to_run(command: &str, look: &Look) -> (Vec<String>, Option<String>) {
         let needs = [Need::Run {
             command: command.to_owned(),
@@ -361,7 +363,7 @@ mod tests {
             assert!(told.contains("echo begin") && told.contains("echo end"), "{told}");
             assert!(told.contains(" more rows") && told.ends_with(UNFOLD), "{told}");
             assert_eq!(whole.as_ref(), Some(&command));
-            // Where no key unfolds it, all of it is there.
+            // Where no key can unfold it, everything is shown.
             let (rows, whole) = asked_to_run(&command, &Look::plain(80));
             let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
             assert_eq!(letters(&rows[1..].concat()), letters(&command));

@@ -1,4 +1,4 @@
-//! The prompts that can be gone back to, and what going back to one comes to, as lines.
+//! The prompts that can be gone back to, and the preview of going back to one, as lines.
 
 use super::answers::paragraph;
 use super::clean::clean;
@@ -12,14 +12,14 @@ use codelet_agent::rewind::{PastPrompt, Preview};
 use codelet_text::short::{self, words};
 use ratatui::text::{Line, Span};
 
-/// Prompts that are listed, the newest.
+/// Newest prompts that are listed.
 pub const LISTED: usize = 20;
-/// Lines of the changes of one file, and of all, that are shown.
+/// Maximum lines of changes shown for one file, and for all.
 const OF_A_FILE: usize = 60;
 const OF_ALL: usize = 300;
-/// Files of which more than their number is shown.
+/// Maximum files shown by name.
 const FILES: usize = 50;
-/// Columns of a prompt in a sentence, and characters of one that are looked at.
+/// Columns of a prompt in a sentence, and characters of one that are read.
 const QUOTED: usize = 60;
 const LOOKED_AT: usize = 400;
 
@@ -28,7 +28,7 @@ fn beginning(text: &str) -> String {
     clean(&words(&short::clip(text, LOOKED_AT)), 1).into_owned()
 }
 
-/// The last of the session's prompts, newest first.
+/// The session's last prompts, newest first.
 pub fn list(prompts: &[PastPrompt], look: &Look) -> Vec<Line<'static>> {
     if prompts.is_empty() {
         return paragraph(NO_PROMPTS, Role::Text, look);
@@ -60,7 +60,7 @@ fn about(prompt: &PastPrompt, look: &Look) -> String {
     }
 }
 
-/// What going back to this prompt comes to.
+/// The preview of going back to this prompt.
 pub fn preview(number: usize, preview: &Preview, look: &Look) -> Vec<Line<'static>> {
     let quoted = clip(&beginning(&preview.text), QUOTED);
     let title = format!("Going back to before prompt {number}: {quoted}");
@@ -94,7 +94,7 @@ pub fn preview(number: usize, preview: &Preview, look: &Look) -> Vec<Line<'stati
     lines
 }
 
-/// What would become of a file.
+/// The effect on a file.
 fn file(restore: &Restore, look: &Look, left: &mut usize) -> Vec<Line<'static>> {
     let diff = Diff::parse(&restore.diff);
     let mut head = vec![Span::styled(

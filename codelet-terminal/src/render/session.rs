@@ -1,4 +1,4 @@
-//! A session as it is seen: every event becomes lines that are finished, or changes what stands below them.
+//! Renders a session: every event produces finished lines or changes the rows below them.
 
 mod happened;
 mod notices;
@@ -19,20 +19,20 @@ use ratatui::text::{Line, Span};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Thinking that is kept to be unfolded, in bytes.
+/// Maximum bytes of thinking kept to be unfolded.
 const THOUGHT: usize = 256 * 1024;
-/// Lines of thinking that are seen while it goes on.
+/// Lines of thinking shown while it streams.
 const THINKING_LINES: usize = 3;
-/// Folded things that can be unfolded.
+/// Folded texts that can be unfolded.
 const FOLDED: usize = 8;
 /// Lines of a prompt that are shown; a pasted one may have thousands.
 const PROMPT_LINES: usize = 12;
-/// Bytes of a line of a prompt that are laid out at once.
+/// Maximum bytes of a prompt's line that are laid out at once.
 const PIECE: usize = 4 * super::markdown::MOST;
-/// The spinner moves at most this often, however much happens.
+/// Minimum time between two steps of the spinner, however many events arrive.
 const BEAT: Duration = Duration::from_millis(80);
 
-/// What is happening.
+/// The current phase of the session.
 #[derive(Clone, PartialEq, Debug)]
 enum Doing {
     Nothing,
@@ -47,11 +47,11 @@ enum Doing {
         next_try: Option<u32>,
         first_token: Option<Duration>,
     },
-    /// Something that no event tells of.
+    /// An activity that emits no events.
     Busy(&'static str),
 }
 
-/// What a block of lines is about: unlike ones are parted by a blank line.
+/// The topic of a block of lines; different topics are separated by a blank line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Topic {
     Prompt,
@@ -60,20 +60,20 @@ enum Topic {
     Notices,
 }
 
-/// What was done since the last prompt.
+/// Statistics since the last prompt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Done {
     began: Duration,
     calls: u64,
-    /// Calls that the user's interruption has stopped, and those that it has kept from being begun.
+    /// Calls that the user's interrupt stopped, and those that it prevented from starting.
     interrupted: u64,
     not_run: u64,
-    /// Words of the answer under way, in bytes.
+    /// The size of the current answer, in bytes.
     said: usize,
     words: u64,
 }
 
-/// Turns the events of a session into lines. Times are those of the caller's clock, counted from the session's beginning.
+/// Turns the events of a session into lines. Times are those of the caller's clock, relative to the session's start.
 #[derive(Clone, Debug)]
 pub struct Renderer {
     look: Look,
@@ -86,16 +86,16 @@ pub struct Renderer {
     doing: Doing,
     since: Duration,
     is_asked: bool,
-    /// The session ends with what goes on.
+    /// The session ends with the current activity.
     is_leaving: bool,
     last: Option<Topic>,
-    /// What is to stand at the end of the block that streams.
+    /// Lines to be printed at the end of the streaming block.
     held: Vec<Vec<Line<'static>>>,
-    /// Something of the answer under way was shown.
+    /// Part of the current answer was shown.
     has_said: bool,
     done: Done,
     told_cause: String,
-    /// How long was waited before the request that is under way, and why.
+    /// The time waited before the current request, and why.
     waited: Option<(Duration, String)>,
     beats: u64,
     beat_at: Duration,
@@ -103,7 +103,7 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// A session that begins.
+    /// A new session.
     pub fn new(look: Look) -> Self {
         Renderer {
             look,
@@ -134,49 +134,49 @@ impl Renderer {
         &self.look
     }
 
-    /// Another look, for example after a resize. Finished lines stay as they are; what is open is laid out anew, and the
-    /// rows of it that this fills are returned.
+    /// Sets the look, for example after a resize. Finished lines stay; open ones are laid out anew, and the rows that
+    /// this completes are returned.
     pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         self.look = look;
         let lines = self.answer.set_look(look);
         self.said(lines)
     }
 
-    /// The model that is asked, for the status line.
+    /// Sets the model for the status line.
     pub fn set_model(&mut self, name: &str) {
         name.clone_into(&mut self.status.model);
     }
 
-    /// How far the tools may go, for the status line, which says what is not usual.
+    /// Sets the permission for the status line, which shows it unless it is the default.
     pub fn set_permission(&mut self, permission: Permission) {
         self.status.permission = permission;
     }
 
-    /// How full the window is, as the conversation says; events keep it up to date during a run.
+    /// Sets the occupancy of the context window; events keep it up to date during a run.
     pub fn set_tokens(&mut self, state: &TokenState, is_estimate: bool) {
         self.status.tokens = Some((state.current, state.capacity));
         self.status.is_estimate = is_estimate;
     }
 
-    /// What the session has cost, as its bill says; events keep it up to date during a run.
+    /// Sets the cost of the session; events keep it up to date during a run.
     pub fn set_bill(&mut self, bill: &Bill) {
         self.status.dollars = (bill.requests > bill.unpriced).then_some(bill.dollars);
         self.status.is_partly_unpriced = bill.unpriced > 0;
         self.status.cached = Some((bill.usage.cache_read, bill.usage.prompt()));
     }
 
-    /// How many prompts wait for their turn.
+    /// Sets the number of queued prompts.
     pub fn set_queued(&mut self, queued: usize) {
         self.status.queued = queued;
     }
 
-    /// Whether a permission prompt is open, so that the status says what is waited for.
+    /// Sets whether a permission question is open, which the status line shows.
     pub fn set_asked(&mut self, is_asked: bool, now: Duration) {
         if self.is_asked == is_asked {
             return;
         }
         if !is_asked {
-            // What waited for the answer has not run meanwhile.
+            // Calls that waited for the answer have not run in the meantime.
             for running in &mut self.running {
                 running.began += now.saturating_sub(self.since.max(running.began));
             }
@@ -185,24 +185,25 @@ impl Renderer {
         self.since = now;
     }
 
-    /// The session ends with what goes on now: nothing can be said behind it.
+    /// Announces that the session ends with the current activity: no further input is accepted.
     pub fn leave(&mut self) {
         self.is_leaving = true;
     }
 
-    /// The session ends here, whatever is open: the rows of it that were not finished yet.
+    /// Ends the session; returns the rows that were not finished yet.
     pub fn close(&mut self, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.end_thinking(now);
         out.extend(self.flush());
         out
     }
 
-    /// Something begins that no event tells of, in words for the status line; or it ends.
+    /// Sets an activity that emits no events, in words for the status line, or clears it.
     pub fn set_busy(&mut self, words: Option<&'static str>, now: Duration) {
         self.set_doing(words.map_or(Doing::Nothing, Doing::Busy), now);
     }
 
-    /// What the user said: a prompt, as it goes to the model, or something that is done here. Of a long one, the beginning.
+    /// Shows the user's input: a prompt for the model, or something handled locally. A long one is shortened to its
+    /// beginning.
     pub fn prompt(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.begin_prompt(now);
         let mut lines = text.trim_end().split('\n');
@@ -225,7 +226,7 @@ impl Renderer {
         out
     }
 
-    /// What somebody else has written and goes to the model as a prompt of the user's: all of it, as nobody has seen it before.
+    /// Shows a text by somebody else that is sent as the user's prompt: in full, as nobody has seen it before.
     pub fn quote(&mut self, text: &str, now: Duration) -> Vec<Line<'static>> {
         let mut out = self.begin_prompt(now);
         for (at, line) in text.trim_end().split('\n').enumerate() {
@@ -249,7 +250,7 @@ impl Renderer {
         self.topic(Topic::Prompt)
     }
 
-    /// One line of a prompt, of which so many bytes are not shown.
+    /// Shows one line of a prompt, of which `left_out` bytes are omitted.
     fn line_of_prompt(&self, at: usize, pieces: &[&str], left_out: usize, out: &mut Vec<Line<'static>>) {
         let first = match at {
             0 => Span::styled(self.look.pick("› ", "> "), self.look.style(Role::Accent)),
@@ -266,18 +267,18 @@ impl Renderer {
         wrap.finish(out);
     }
 
-    /// Something that the program itself says, such as the answer to a command.
+    /// Prints a message of the program, such as the output of a command.
     pub fn say(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         let mut out = self.flush();
         out.extend(self.topic(Topic::Notices));
         out.extend(lines);
-        // What the program says at length stands apart from whatever follows.
+        // Long messages are separated from whatever follows.
         self.last = Some(Topic::Prompt);
         out
     }
 
-    /// The same while an answer may stream: it never tears a sentence or a block of code, but is held until that ends. Until then it
-    /// is seen below what streams.
+    /// The same while an answer may be streaming: the lines are held until its current sentence or code block ends, and
+    /// are shown below it until then.
     pub fn aside(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         self.held.push(lines);
         match self.is_within_block() {
@@ -286,7 +287,7 @@ impl Renderer {
         }
     }
 
-    /// What was held, at a place where it may stand.
+    /// Releases the held lines where they may be printed.
     fn release(&mut self) -> Vec<Line<'static>> {
         let mut out = Vec::new();
         for lines in std::mem::take(&mut self.held) {
@@ -297,12 +298,12 @@ impl Renderer {
         out
     }
 
-    /// One line for the user: something to know.
+    /// Prints a notice of one line.
     pub fn notice(&mut self, text: &str) -> Vec<Line<'static>> {
         self.labelled(Role::Warning, "note:", text)
     }
 
-    /// Takes an event; returns the lines that it finishes.
+    /// Handles an event; returns the lines that it finishes.
     pub fn on(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         self.beat(now);
         let mut out = self.after_a_wait(event, now);
@@ -310,8 +311,8 @@ impl Renderer {
         out
     }
 
-    /// What stands above the input now: the answer as far as it is not finished, the thinking, the running tools, the wait. At most
-    /// `height` lines, the newest.
+    /// The rows above the input: the unfinished part of the answer, the thinking, the running tools, the wait. At most
+    /// `height`, the newest.
     pub fn live(&self, height: usize, now: Duration) -> Vec<Line<'static>> {
         let look = &self.look;
         let dim = look.style(Role::Dim);
@@ -342,7 +343,8 @@ impl Renderer {
             out.extend(pending.into_iter().flat_map(|line| rows(line, look.width)));
         }
         out.extend(self.held_rows(height / 2));
-        // A call that has not begun is told of by its question, and the clocks of the others stand still while somebody is asked.
+        // A call that has not started is shown by its question, and the clocks of the others stop while the user is
+        // asked.
         let is_told = |running: &&Running| !self.is_asked || running.has_printed;
         let time = if self.is_asked { self.since } else { now };
         let mut running = self.running.iter().filter(is_told).peekable();
@@ -374,7 +376,7 @@ impl Renderer {
         out.into_iter().map(|line| clip_line(line, look.width)).collect()
     }
 
-    /// The newest of what is held, in so many rows at most.
+    /// The newest of the held lines, at most `room` rows.
     fn held_rows(&self, room: usize) -> Vec<Line<'static>> {
         let Some(newest) = self.held.last() else {
             return Vec::new();
@@ -395,17 +397,18 @@ impl Renderer {
         out
     }
 
-    /// Whether something is happening, so that [`live`](Self::live) and the status may change without an event: the times in them.
+    /// Returns whether something is running, so that [`live`](Self::live) and the status change without an event, by
+    /// the times in them.
     pub fn is_busy(&self) -> bool {
         self.doing != Doing::Nothing || self.is_asked
     }
 
-    /// The status line. `elapsed` counts from the session's beginning.
+    /// The status line. `now` is relative to the session's start.
     pub fn status(&self, now: Duration) -> Line<'static> {
         self.status_told(now).line(&self.look)
     }
 
-    /// What the status line tells.
+    /// The contents of the status line.
     pub fn status_told(&self, now: Duration) -> Status {
         let is_countdown = matches!(self.doing, Doing::Waiting { first_token: None, .. }) && !self.is_asked;
         let waited = match self.doing {
@@ -434,7 +437,7 @@ impl Renderer {
             },
         };
         Status {
-            // Beside a time that runs down, another one would only be a riddle.
+            // Next to a countdown, another time would only confuse.
             doing: what.map(|what| {
                 let elapsed = waited.unwrap_or_else(|| now.saturating_sub(self.since));
                 (what, (!is_countdown).then_some(elapsed))
@@ -445,29 +448,30 @@ impl Renderer {
         }
     }
 
-    /// The spinner's frame, for whoever shows it elsewhere.
+    /// The spinner's current frame, for display elsewhere.
     pub fn spinner(&self) -> &'static str {
         spinner(self.beats, &self.look)
     }
 
-    /// The last thing that was folded, counted back from 0: a tool's output, thinking, a long prompt. Of a long one both ends.
+    /// The last folded text, counted back from 0: a tool's output, thinking, a long prompt. A long one is shortened to
+    /// both ends.
     pub fn expand(&self, back: usize) -> Option<Vec<Line<'static>>> {
         self.unfold(back).map(|unfolding| unfolding.ends(&self.look))
     }
 
-    /// The same, whole.
+    /// The same, in full.
     pub fn unfold(&self, back: usize) -> Option<Unfolding> {
         let (name, text, role) = self.folded.iter().rev().nth(back)?;
         let head = format!("{name} {} {}", self.look.pick("·", "-"), bytes(text.len() as u64));
         Some(Unfolding::new(&head, text.clone(), *role))
     }
 
-    /// Whether what is printed now would tear a block that streams.
+    /// Returns whether lines printed now would split a streaming block.
     pub fn is_within_block(&self) -> bool {
         !self.answer.is_between_blocks()
     }
 
-    /// Something has really moved.
+    /// Advances the spinner on real progress.
     fn beat(&mut self, now: Duration) {
         if now.saturating_sub(self.beat_at) >= BEAT || self.beats == 0 {
             self.beats += 1;
@@ -476,7 +480,7 @@ impl Renderer {
     }
 
     fn set_doing(&mut self, doing: Doing, now: Duration) {
-        // A countdown goes on; it does not begin anew each second.
+        // A countdown continues; it does not restart each second.
         let is_same = std::mem::discriminant(&doing) == std::mem::discriminant(&self.doing);
         if !is_same {
             self.since = now;
@@ -491,14 +495,14 @@ impl Renderer {
         self.folded.push_back((name.to_owned(), text, role));
     }
 
-    /// A blank line where the topic changes. Tool calls follow one another without.
+    /// A blank line where the topic changes. Consecutive tool calls have none.
     fn topic(&mut self, topic: Topic) -> Vec<Line<'static>> {
         let before = self.last.replace(topic);
         let is_parted = before.is_some_and(|before| before != topic || topic == Topic::Prompt);
         if is_parted { vec![Line::default()] } else { Vec::new() }
     }
 
-    /// Ends the answer's text, which goes on after something else if it does.
+    /// Ends the answer's current text; it may continue after other output.
     fn flush(&mut self) -> Vec<Line<'static>> {
         let lines = self.answer.finish();
         let mut out = self.said(lines);
@@ -506,7 +510,7 @@ impl Renderer {
         out
     }
 
-    /// Lines of the answer, behind whatever was shown before.
+    /// Lines of the answer, separated from earlier output.
     fn said(&mut self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         if lines.is_empty() {
             return lines;
@@ -520,7 +524,7 @@ impl Renderer {
         out
     }
 
-    /// Words of the program's own, cut to the width.
+    /// A text of the program, cut to the width.
     fn one_line(&self, words: &str, role: Role) -> Line<'static> {
         Line::from(Span::styled(clip(words, self.look.width), self.look.style(role)))
     }
@@ -528,7 +532,7 @@ impl Renderer {
     fn think(&mut self, text: &str) {
         self.thought_bytes += text.len() as u64;
         self.thought.push_str(text);
-        // The end is seen while it goes on; the beginning of a thought without end is let go.
+        // The end stays visible during streaming; the beginning of endless thinking is dropped.
         if self.thought.len() > 2 * THOUGHT {
             let from = self.thought.ceil_char_boundary(self.thought.len() - THOUGHT);
             self.thought.drain(..from);
@@ -545,7 +549,7 @@ impl Renderer {
         out.extend(self.topic(Topic::Answer));
         let words = format!("Thought for {time} {} {size}", self.look.pick("·", "-"));
         out.push(self.one_line(&words, Role::Dim));
-        // What the model says next is parted from it like from anything else.
+        // The model's next text is separated from it as from anything else.
         self.last = Some(Topic::Tools);
         let thought = std::mem::take(&mut self.thought);
         self.fold("Thinking", Body::new(thought), Role::Dim);
@@ -553,12 +557,12 @@ impl Renderer {
     }
 }
 
-/// Whether these lines bring their own distance from what stands before them.
+/// Returns whether these lines begin with a blank one.
 fn begins_blank(lines: &[Line<'_>]) -> bool {
     lines.first().is_some_and(|line| line.spans.is_empty())
 }
 
-/// How many words there are in a text.
+/// The number of words in a text.
 fn count_words(text: &str) -> u64 {
     if !text.is_ascii() {
         return text.split_whitespace().count() as u64;
@@ -572,12 +576,12 @@ fn count_words(text: &str) -> u64 {
     first + begins.count() as u64
 }
 
-/// How long a wait still takes.
+/// The description of a wait with its remaining time.
 fn countdown(cause: &str, left: Duration, next_try: Option<u32>) -> String {
     format!("{cause}; {}", then_in(next_try, left))
 }
 
-/// What comes when the wait is over, and when that is: a second that has begun is counted.
+/// The action after the wait, and the remaining time, rounded up to seconds.
 fn then_in(next_try: Option<u32>, left: Duration) -> String {
     let then = then(next_try);
     match left.as_secs_f64().ceil() as u64 {
@@ -586,7 +590,7 @@ fn then_in(next_try: Option<u32>, left: Duration) -> String {
     }
 }
 
-/// What comes when the wait is over.
+/// The action after the wait.
 fn then(next_try: Option<u32>) -> String {
     next_try.map_or("giving up".to_owned(), |next_try| format!("try {next_try}"))
 }

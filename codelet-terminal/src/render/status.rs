@@ -1,4 +1,4 @@
-//! The status line: what is happening and for how long, how full the window is, and what it has cost.
+//! The status line: the current activity and its duration, the occupancy of the context window, and the cost.
 
 use super::clean::clean;
 use super::figures::{clock, dollars, percent, short};
@@ -10,55 +10,55 @@ use ratatui::text::{Line, Span};
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// The share of the limit from which on the bar warns.
+/// The share of the limit from which the bar warns.
 const CLOSE: f64 = 0.8;
-/// What happens is cut to this many columns where other parts want room too.
+/// Columns of the activity when other parts need room too.
 const DOING: usize = 40;
-/// The same where every figure would have room then; less than the second says nothing.
+/// The same if every figure then fits; with fewer columns than the second, the activity is meaningless.
 const SHORT: usize = 20;
 const LEAST: usize = 10;
-/// Columns of a model's name where it is short.
+/// Columns of a shortened model name.
 const NAME: usize = 12;
 
-/// What the status line tells. Whatever is not known is left out.
+/// The contents of the status line. Unknown parts are omitted.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Status {
-    /// What is happening, and for how long, unless it says itself how much longer; nothing while the session waits for its user.
+    /// The current activity and its duration, unless it is a countdown; `None` while the session waits for input.
     pub doing: Option<(String, Option<Duration>)>,
-    /// How often something has really moved: the spinner stands still between.
+    /// The number of steps of actual progress; the spinner stands still in between.
     pub beats: u64,
     /// `vendor/model`.
     pub model: String,
-    /// Tokens that fill the window, and the limit at which a compaction is due.
+    /// Tokens that fill the context window, and the limit at which a compaction is due.
     pub tokens: Option<(Tokens, Tokens)>,
-    /// The tokens are a guess that no report has confirmed.
+    /// The tokens are an estimate that no request has confirmed.
     pub is_estimate: bool,
-    /// What the session has cost, in US dollars.
+    /// The session's cost, in US dollars.
     pub dollars: Option<f64>,
-    /// Some of it has no known price, so that it was more.
+    /// Part of the usage has no known price, so the actual cost is higher.
     pub is_partly_unpriced: bool,
-    /// The share of all prompts that was read from the cache, in tokens: read, and all.
+    /// Prompt tokens read from the cache, and all prompt tokens.
     pub cached: Option<(Tokens, Tokens)>,
-    /// How long the session lasts.
+    /// The session's duration.
     pub elapsed: Option<Duration>,
-    /// Prompts that wait for their turn.
+    /// The number of queued prompts.
     pub queued: usize,
-    /// How far its tools may go; the usual is not said.
+    /// The current permission; the default is not shown.
     pub permission: Permission,
 }
 
-/// How much room the parts take.
+/// The room for each part.
 #[derive(Clone, Copy)]
 struct Room {
     /// Columns of the bar.
     bar: usize,
-    /// Columns of what happens.
+    /// Columns of the activity.
     doing: usize,
-    /// The vendor stands before the model.
+    /// The model is shown with its vendor.
     has_vendor: bool,
-    /// Names and times are as short as they can be told from others.
+    /// Names and times are as short as possible while still distinct.
     is_brief: bool,
-    /// The share of the limit is told, which a bar shows too.
+    /// The share of the limit is shown as a number beside the bar.
     has_share: bool,
 }
 
@@ -91,19 +91,19 @@ impl Room {
     };
 }
 
-/// The rank of the time that the session lasts.
+/// The rank of the session's duration.
 const ELAPSED: u8 = 6;
 
-/// A part of the line: the less it matters, the sooner it goes.
+/// A part of the line; parts of higher rank are dropped first.
 struct Part {
     rank: u8,
     spans: Vec<Span<'static>>,
 }
 
 impl Status {
-    /// The line, never wider than the look. Where it is narrow, what happens and the names become short before a figure
-    /// goes; then the elapsed time goes first, after it the share of the cache and the bar. Where that is not enough, what
-    /// matters most comes first, and each part that still has room.
+    /// The line, never wider than the look. In a narrow terminal the activity and names are shortened first; then the
+    /// duration is dropped, then the cache share and the bar. If that is not enough, parts are added by importance as
+    /// far as they fit.
     pub fn line(&self, look: &Look) -> Line<'static> {
         for room in [Room::WIDE, Room::USUAL] {
             let whole = self.parts(look, room);
@@ -122,7 +122,7 @@ impl Status {
         if over == 0 || (over < said && left >= said.min(LEAST)) {
             return joined(self.parts(look, brief(left.max(1))), look);
         }
-        // The bar is worth more than how long the session lasts and what the cache saved.
+        // The bar is worth more than the duration and the cache share.
         let mut short = self.parts(look, Room::SHORT);
         for rank in [ELAPSED, 5] {
             if wide(&short, look) > look.width {
@@ -135,8 +135,8 @@ impl Status {
         self.filled(look)
     }
 
-    /// The line with whatever has room, the tokens before the model, that before the cost, and so on: a long part that has
-    /// none leaves its room to the next ones. How long the session lasts comes last, behind the share of the limit.
+    /// The line with whatever fits, the tokens before the model, the model before the cost, and so on; a part that does
+    /// not fit leaves its room to the next ones. The duration comes last, after the share of the limit.
     fn filled(&self, look: &Look) -> Line<'static> {
         let with = |ranks: &[u8], room| {
             let mut parts = self.parts(look, room);
@@ -159,7 +159,7 @@ impl Status {
                 ) <= look.width;
             }
             kept.push(rank);
-            // What happens is told however narrow the line is.
+            // The activity is shown however narrow the line is.
             if rank > 0 && wide(&with(&kept, room), look) > look.width {
                 kept.pop();
             }
@@ -168,7 +168,7 @@ impl Status {
         joined(with(&kept, room), look)
     }
 
-    /// How things stand as a line of words, for whoever hears it or reads it in a log. `took` is how long the turn was.
+    /// The state as plain words, for screen readers and logs. `took` is the turn's duration.
     pub fn words(&self, took: Duration) -> String {
         let mut words = Vec::new();
         if let Some((current, limit)) = self.tokens {
@@ -205,7 +205,7 @@ impl Status {
                 let what = clip(&clean(what, 1), room);
                 add(0, vec![spinner, Span::raw(what), Span::styled(time, dim)]);
             }
-            // Before it is known how the session stands, nothing can be said to it yet.
+            // Until the session's state is known, it takes no input.
             None if self.model.is_empty() => add(0, vec![Span::styled("starting", dim)]),
             None => add(0, vec![Span::styled("ready", dim)]),
         }
@@ -231,7 +231,7 @@ impl Status {
             add(2, window(current, limit, self.is_estimate, room, look));
         }
         if !self.model.is_empty() {
-            // The vendor goes before the model's own name does.
+            // The vendor is dropped before the model's own name is shortened.
             let name = clean(&self.model, 1);
             let own = name.rsplit('/').next().unwrap_or(&name);
             let name = match room {
@@ -259,7 +259,7 @@ impl Status {
     }
 }
 
-/// The frame of a spinner that has moved so often.
+/// The spinner's frame after this many steps.
 pub(super) fn spinner(beats: u64, look: &Look) -> &'static str {
     const FINE: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
     const PLAIN: [&str; 4] = ["|", "/", "-", "\\"];
@@ -269,7 +269,7 @@ pub(super) fn spinner(beats: u64, look: &Look) -> &'static str {
     }
 }
 
-/// What the session itself says of what it does, in a word or two.
+/// A short form of the session's own activities.
 fn briefly(what: &str) -> &str {
     match what {
         "waiting for the model" => "waiting",
@@ -280,7 +280,7 @@ fn briefly(what: &str) -> &str {
     }
 }
 
-/// `sonnet-5` of `claude-sonnet-5`: a word that all models of a vendor share tells none from another.
+/// Turns `claude-sonnet-5` into `sonnet-5`: a family name shared by all models of a vendor distinguishes none.
 fn without_family(name: &str) -> &str {
     let is_word = |part: &str| !part.is_empty() && part.chars().all(char::is_alphabetic);
     match name.split_once('-') {
@@ -289,7 +289,7 @@ fn without_family(name: &str) -> &str {
     }
 }
 
-/// How full the window is: a bar, the tokens, the limit.
+/// The occupancy of the context window: a bar, the tokens, the limit.
 fn window(current: Tokens, limit: Tokens, is_estimate: bool, room: Room, look: &Look) -> Vec<Span<'static>> {
     let columns = room.bar;
     let share = if limit == 0 { 1.0 } else { current as f64 / limit as f64 };
@@ -319,8 +319,8 @@ fn window(current: Tokens, limit: Tokens, is_estimate: bool, room: Room, look: &
     spans
 }
 
-/// A bar of at most this many columns: `value` of `whole`, to half a column. Nothing has no bar, and something always has
-/// one.
+/// A bar of at most `columns` columns for `value` of `whole`, to half a column. Zero gives no bar, and any other value
+/// a visible one.
 pub(super) fn bar(value: u64, whole: u64, columns: usize, look: &Look) -> String {
     if value == 0 || columns == 0 {
         return String::new();
@@ -351,7 +351,7 @@ fn joined(parts: Vec<Part>, look: &Look) -> Line<'static> {
         }
         spans.extend(part.spans);
     }
-    // Only what happens, alone on a very narrow line, may still be too wide.
+    // Only the activity alone on a very narrow line may still be too wide.
     clip_line(Line::from(spans), look.width)
 }
 

@@ -1,4 +1,4 @@
-//! Tool calls: one line while they run, one line when they have answered, and little of what they printed.
+//! Tool calls: one line while they run, one line when they have finished, and a little of their output.
 
 use super::answers::todo_item;
 use super::clean::clean;
@@ -16,76 +16,76 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Columns of a task's name that stand beside what it does.
+/// Columns of a task's name beside its activity.
 const NAME: usize = 40;
-/// Lines of a running command that are seen.
+/// Lines of a running command's output that are shown.
 const TAIL: usize = 4;
 /// Bytes of its output that are kept to show them.
 const TAIL_BYTES: usize = 8 * 1024;
-/// Lines of a finished command that are shown.
+/// Lines of a finished command's output that are shown.
 const LAST: usize = 3;
-/// Lines of a command that the user has typed to read what it prints.
+/// Lines of output shown for a command that the user typed in order to read it.
 const OWN: usize = 24;
-/// What the call of such a command is known by.
+/// The id of the call of such a command.
 pub(crate) const OWN_ID: &str = "!";
-/// Bytes that a tool says behind what was shown as it came, such as its status.
+/// Bytes that a tool appends to output that was streamed, such as its status.
 const ENDING: u64 = 200;
-/// The tool that writes notes, of which nobody needs to know how long its answer is.
+/// The tool that writes notes; the size of its result is of no interest.
 const NOTE: &str = "Note";
-/// The tool that keeps the list of what is to be done, and items of a long list that are shown.
+/// The to-do tool, and items of a long list that are shown.
 const TODO: &str = "Todo";
 const LISTED: usize = 12;
-/// Lines that are shown as they come where nothing stands below them; what goes on without end is not read.
+/// Lines streamed where there are no rows below them; endless output is not read.
 const COMING: usize = 400;
-/// Changed lines that are shown with an edit.
+/// Changed lines shown with an edit.
 const CHANGED: usize = 40;
-/// A description longer than this is cut, in bytes, before anything else is done with it.
+/// Descriptions are cut to this many bytes before any processing.
 const DESCRIPTION: usize = 2_000;
-/// Bytes from each end of an output in which its first error is looked for.
+/// Bytes at each end of an output that are searched for the first error.
 const SEARCHED: usize = 64 * 1024;
-/// Bytes of a line that are looked at: no terminal shows more.
+/// Bytes of a line that are processed: no terminal shows more.
 const LINE: usize = 2_000;
 
-/// A call that runs.
+/// A running call.
 #[derive(Clone, Debug)]
 pub struct Running {
     pub(super) id: Arc<str>,
     tool: Arc<str>,
     description: String,
     pub(super) began: Duration,
-    /// The end of what it has printed.
+    /// The end of its output so far.
     tail: String,
     pub(super) has_printed: bool,
-    /// How far it is, of a task.
+    /// The progress of a task.
     pub(super) progress: Option<Progress>,
-    /// The line that has not ended, where lines are shown as they come.
+    /// The unfinished line, where lines are streamed.
     begun: String,
-    /// Lines that were shown so.
+    /// The number of lines streamed.
     came: usize,
-    /// Bytes that were shown so; what was not seen in time is missing in them.
+    /// Bytes streamed; output that was not seen in time is missing.
     shown: u64,
 }
 
-/// A call that has answered.
+/// A finished call.
 #[derive(Clone, Copy, Debug)]
 pub struct Answered<'a> {
-    /// Whether it did what it was asked to.
+    /// Whether it succeeded.
     pub success: bool,
-    /// How much it printed, in bytes.
+    /// The size of its output, in bytes.
     pub bytes: u64,
-    /// How long it took.
+    /// Its duration.
     pub elapsed: Duration,
-    /// What it printed.
+    /// Its output.
     pub printed: &'a Body,
-    /// Bytes at the end of that which the tool says of it, such as a status.
+    /// Bytes at the end of the output that the tool appended, such as a status.
     pub remarks: usize,
-    /// What it changed, as a unified diff, or empty.
+    /// Its changes, as a unified diff, or empty.
     pub diff: &'a str,
-    /// What an interruption made of it.
+    /// The effect of an interrupt on it.
     pub stopped: Option<Stopped>,
 }
 
-/// How far a task is, in figures.
+/// A task's progress, in figures.
 fn how_far(progress: &Progress, look: &Look) -> String {
     let dot = look.pick(" · ", " - ");
     let mut told = String::new();
@@ -103,7 +103,7 @@ fn how_far(progress: &Progress, look: &Look) -> String {
 }
 
 impl Running {
-    /// A call that begins now, at `began` by the session's clock.
+    /// A call that begins at `began` by the session's clock.
     pub fn new(id: Arc<str>, tool: Arc<str>, description: &str, began: Duration) -> Self {
         Running {
             id,
@@ -119,7 +119,7 @@ impl Running {
         }
     }
 
-    /// It has printed more, where lines are shown as they come: those that have ended.
+    /// Takes more output where lines are streamed; returns the lines that are complete.
     pub(super) fn come(&mut self, text: &str, look: &Look) -> Vec<Line<'static>> {
         let mut out = Vec::new();
         for part in text.split_inclusive('\n') {
@@ -143,19 +143,19 @@ impl Running {
     fn come_to_its_end(&mut self, look: &Look, out: &mut Vec<Line<'static>>) {
         let line = std::mem::take(&mut self.begun);
         let line = line.trim_end_matches(['\n', '\r']);
-        // What a line was before it was written over is not what it says.
+        // Text that was overwritten after a carriage return is not part of the line.
         let line = line.rsplit('\r').next().unwrap_or(line);
         whole(line, look.style(Role::Dim), look, out);
         self.came += 1;
     }
 
-    /// Its name in a few words, for the status line.
+    /// A short name for the status line.
     pub fn label(&self) -> String {
         let first = self.description.lines().next().unwrap_or_default();
         format!("{} {first}", self.tool).trim_end().to_owned()
     }
 
-    /// It has printed more.
+    /// Takes more output.
     pub fn print(&mut self, text: &str) {
         self.has_printed = true;
         self.tail.push_str(text);
@@ -165,7 +165,7 @@ impl Running {
         }
     }
 
-    /// How it looks while it runs: its line, and the end of what it has printed.
+    /// The rows of a running call: its line, and the end of its output.
     pub fn live(&self, look: &Look, now: Duration) -> Vec<Line<'static>> {
         let mark = Span::styled(look.pick("→ ", "> "), look.style(Role::Accent));
         let time = now.saturating_sub(self.began);
@@ -180,7 +180,7 @@ impl Running {
             .map_or(String::new(), |progress| how_far(progress, look));
         tail.push_str(&time);
         if let Some(progress) = self.progress.as_ref().filter(|progress| !progress.doing.is_empty()) {
-            // Its name is read first.
+            // The name has precedence.
             let name = columns(&self.description).min(NAME);
             let room = look
                 .width
@@ -195,7 +195,7 @@ impl Running {
         out
     }
 
-    /// How it looks when it has answered, and what of it can be unfolded, if that is not all.
+    /// The lines of a finished call, and the text that can be unfolded if not everything is shown.
     pub fn answered(&self, answer: Answered<'_>, look: &Look) -> (Vec<Line<'static>>, Option<Body>) {
         let folded = |is_whole: bool| (!is_whole && !answer.printed.is_blank()).then(|| answer.printed.clone());
         if answer.stopped == Some(Stopped::NotRun) {
@@ -208,7 +208,7 @@ impl Running {
         {
             return (lines, None);
         }
-        // What a tool prints never begins so: whoever runs it puts words before that.
+        // A tool's output never begins like this: the runner always prefixes it.
         if let Some(why) = printed.strip_prefix(refusal::PREFACE).filter(|_| !answer.success) {
             return (self.refused(printed, why, look), None);
         }
@@ -275,7 +275,7 @@ impl Running {
             shown = last(text, LAST);
         }
         out.extend(shown.iter().map(|(line, role)| indented(line, look.style(*role), look)));
-        // How it ended stands behind all of it, and may take a sentence to say.
+        // The tool's status follows everything, and may take a sentence.
         for line in end {
             let margin = vec![Span::raw("  ")];
             let mut wrap = Wrap::new(look.prose(), Breaking::Prose, margin.clone(), margin);
@@ -287,8 +287,7 @@ impl Running {
         (out, folded(is_whole))
     }
 
-    /// The list of what is to be done as it stands now, below a line that says how far it is: items that are done give way
-    /// where there are many.
+    /// The to-do list below a line with its progress; if it is long, finished items are left out.
     fn todo(&self, printed: &str, look: &Look) -> Option<Vec<Line<'static>>> {
         let mut items: Vec<TodoItem> = Vec::new();
         for line in printed.lines() {
@@ -324,7 +323,7 @@ impl Running {
         Some(out)
     }
 
-    /// How it looks when it was not permitted, with the reason that was given.
+    /// The lines of a call that was not permitted, with the reason given.
     fn refused(&self, answer: &str, why: &str, look: &Look) -> Vec<Line<'static>> {
         let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Warning));
         let dot = Span::styled(look.pick(" · ", " - "), look.style(Role::Dim));
@@ -347,7 +346,7 @@ impl Running {
         out
     }
 
-    /// How it looks when it was interrupted, after so long if it had begun.
+    /// The line of an interrupted call, with its running time if it had begun.
     pub fn stopped(&self, how: Stopped, elapsed: Option<Duration>, look: &Look) -> Line<'static> {
         let mark = Span::styled(look.pick("✗ ", "! "), look.style(Role::Error));
         let dot = look.pick(" · ", " - ");
@@ -361,7 +360,7 @@ impl Running {
         self.line(mark, tail, look)
     }
 
-    /// The first line that tells of an error, and so many of the last.
+    /// The first line that mentions an error, and up to `most` of the last lines.
     fn failure<'a>(&self, printed: &'a str, most: usize) -> Vec<(&'a str, Role)> {
         let mut shown = if self.has_printed {
             last(printed, most)
@@ -377,7 +376,7 @@ impl Running {
         shown
     }
 
-    /// The mark, the tool, what it is called with as far as there is room, and the tail, which is always seen whole.
+    /// A line of the mark, the tool, as much of its description as fits, and the tail, which is always shown in full.
     fn line(&self, mark: Span<'static>, tail: Vec<Span<'static>>, look: &Look) -> Line<'static> {
         let taken = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
         let room = look.width.saturating_sub(columns(&mark.content) + taken(&tail));
@@ -398,14 +397,14 @@ impl Running {
 }
 
 impl<'a> Answered<'a> {
-    /// What was printed, and what the tool says of it.
+    /// The output proper, and the part that the tool appended.
     fn apart(&self) -> (&'a str, &'a str) {
         let text = self.printed.as_str();
         text.split_at(text.floor_char_boundary(text.len().saturating_sub(self.remarks)))
     }
 }
 
-/// What was printed with what is said of it, but for what stands on the call's own line: that it succeeded, and its time.
+/// The output with the tool's appended lines, except what the call's own line shows: that it succeeded, and its time.
 fn told<'a>(printed: &'a str, said: &str, success: bool) -> Cow<'a, str> {
     let news = said.lines().filter(|line| !(success && line.starts_with("[exit 0")));
     let mut told = Cow::Borrowed(printed);
@@ -419,7 +418,7 @@ fn told<'a>(printed: &'a str, said: &str, success: bool) -> Cow<'a, str> {
     told
 }
 
-/// Whether these lines, as they are shown, are all that a text says.
+/// Returns whether these lines, as shown, contain the whole text.
 fn is_all(shown: &[(&str, Role)], text: &str, look: &Look) -> bool {
     let says = |line: &&str| !line.trim().is_empty();
     let all = text.lines().filter(says).take(shown.len() + 1).count();
@@ -427,7 +426,7 @@ fn is_all(shown: &[(&str, Role)], text: &str, look: &Look) -> bool {
     all == shown.iter().filter(|(line, _)| says(line)).count() && shown.iter().all(|(line, _)| fits(line))
 }
 
-/// The size of what was printed, as far as it is known.
+/// The size of the output, as far as it is known.
 fn size(text: &str, bytes_of_all: u64) -> String {
     if bytes_of_all == 0 {
         return "no output".to_owned();
@@ -435,19 +434,19 @@ fn size(text: &str, bytes_of_all: u64) -> String {
     let lines =
         text.bytes().filter(|&byte| byte == b'\n').count() + usize::from(!text.ends_with('\n') && !text.is_empty());
     match bytes_of_all > text.len() as u64 {
-        // Some of it was not kept, so its lines are not known.
+        // Some output was not kept, so the number of lines is unknown.
         true => bytes(bytes_of_all),
         false => format!("{}, {}", count(lines as u64, "line"), bytes(bytes_of_all)),
     }
 }
 
-/// The lines that are seen of an output.
+/// The lines of an output that are shown.
 fn last(text: &str, most: usize) -> Vec<(&str, Role)> {
     let lines = last_lines(text, most).into_iter();
     lines.map(|line| (line, Role::Dim)).collect()
 }
 
-/// The last lines that are not blank, of the end of a text.
+/// The last lines of a text that are not blank.
 fn last_lines(text: &str, most: usize) -> Vec<&str> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES));
     let mut lines: Vec<&str> = text[from..]
@@ -460,7 +459,7 @@ fn last_lines(text: &str, most: usize) -> Vec<&str> {
     lines
 }
 
-/// The first line that speaks of an error; if none does, the last one that says anything.
+/// The first line that mentions an error; if there is none, the last line that is not blank.
 fn first_error(text: &str) -> Option<&str> {
     let head = &text[..text.floor_char_boundary(SEARCHED)];
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(SEARCHED))..];
@@ -469,7 +468,7 @@ fn first_error(text: &str) -> Option<&str> {
         ["error", "panicked", "fatal", "failed", "failure", "exception", "cannot", "no such", "not found", "denied"]
             .iter()
             .any(|word| line.contains(word))
-            // What counts failures may count none.
+            // A failure count may be zero.
             && !line.contains("0 failed")
             && !line.contains("0 errors")
     };
@@ -477,7 +476,7 @@ fn first_error(text: &str) -> Option<&str> {
     found.or_else(|| last_lines(text, 1).first().copied())
 }
 
-/// What a command of the user's has printed, as far as a window shows it.
+/// The output of the user's own command, as far as it fits a window.
 fn own<'a>(text: &'a str, look: &Look, out: &mut Vec<Line<'static>>) -> Vec<(&'a str, Role)> {
     let text = text.trim_end();
     if text.is_empty() {
@@ -497,7 +496,7 @@ fn own<'a>(text: &'a str, look: &Look, out: &mut Vec<Line<'static>>) -> Vec<(&'a
     lines.map(|line| (line, Role::Text)).collect()
 }
 
-/// One line of an output to its end, however many rows that takes.
+/// A line of output in full, on as many rows as it needs.
 fn whole(line: &str, style: Style, look: &Look, out: &mut Vec<Line<'static>>) {
     let margin = vec![Span::raw("  ")];
     let mut wrap = Wrap::new(look.width, Breaking::Exact, margin.clone(), margin);
@@ -505,7 +504,7 @@ fn whole(line: &str, style: Style, look: &Look, out: &mut Vec<Line<'static>>) {
     wrap.break_row(out);
 }
 
-/// One line below a call, cut to the width.
+/// A line below a call, cut to the width.
 fn indented(line: &str, style: Style, look: &Look) -> Line<'static> {
     let line = clean(&line[..line.floor_char_boundary(LINE)], 8);
     Line::from(vec![
@@ -519,7 +518,7 @@ fn shifted(mut line: Line<'static>, look: &Look) -> Line<'static> {
     clip_line(line, look.width)
 }
 
-/// A whole output as lines, a part at a time, so that a long one never holds up the keys.
+/// A whole output as lines, one part at a time, so that a long one never delays keys.
 #[derive(Clone, Debug)]
 pub struct Unfolding {
     head: Option<String>,
@@ -528,15 +527,16 @@ pub struct Unfolding {
     role: Role,
 }
 
-/// So many bytes of an output become lines at once.
+/// Bytes of an output that are laid out at once.
 const PART: usize = 64 * 1024;
-/// Lines of a long output from its beginning and from its end that are shown where not all of it is asked for, and bytes of either.
+/// Lines at the beginning and the end of a long output that are shown if not everything is requested, and bytes of
+/// each.
 const HEAD_LINES: usize = 40;
 const TAIL_LINES: usize = 80;
 const END_BYTES: usize = 12 * 1024;
 
 impl Unfolding {
-    /// Everything that a text says, below this line.
+    /// The full text below this heading.
     pub fn new(head: &str, text: Body, role: Role) -> Self {
         Unfolding {
             head: Some(head.to_owned()),
@@ -546,7 +546,7 @@ impl Unfolding {
         }
     }
 
-    /// All of it, or both ends of what is longer than a few screens.
+    /// Everything, or both ends of a text longer than a few screens.
     pub fn ends(mut self, look: &Look) -> Vec<Line<'static>> {
         let text = self.text.clone();
         let text = text.as_str();
@@ -578,7 +578,7 @@ impl Unfolding {
         out
     }
 
-    /// The next lines; none when all were shown.
+    /// The next lines; `None` after the last.
     pub fn next_lines(&mut self, look: &Look) -> Option<Vec<Line<'static>>> {
         let mut out = Vec::new();
         if let Some(head) = self.head.take() {

@@ -1,5 +1,5 @@
-//! Text broken into rows of a given width, as it comes: words stay whole where they can, and nothing is ever wider but what is
-//! left for the terminal to wrap.
+//! Incremental line wrapping: words stay whole if possible, and no row exceeds the width except those left for the
+//! terminal to wrap.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -10,7 +10,7 @@ pub(crate) use super::measure::simple;
 pub use super::measure::{clip, clip_left, clip_line, columns, fit, line_columns, line_text, prefix, rows};
 pub(super) use super::measure::{spaces, wide};
 
-/// How a text is broken.
+/// The wrapping mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Breaking {
     /// Between words; a space at a break is dropped.
@@ -19,26 +19,26 @@ pub enum Breaking {
     Exact,
 }
 
-/// Columns that a line may take where it is [left whole](Wrap::unbroken): what has no end must come out all the same.
+/// Maximum columns of an [unbroken](Wrap::unbroken) line, so that endless text is still emitted.
 const LONGEST: usize = 4_096;
 
-/// Breaks a text into rows as it comes. What does not fit on a row continues on the next one; a word is broken only if it
-/// is longer than a whole row. Holds one row and one word at most.
+/// Wraps text into rows as it arrives; a word is broken only if it is longer than a row. Buffers at most one row and
+/// one word.
 #[derive(Clone, Debug)]
 pub struct Wrap {
     width: usize,
     breaking: Breaking,
     is_unbroken: bool,
-    /// What the first row begins with, and each after it.
+    /// The beginning of the first row, and of each later one.
     first: Vec<Span<'static>>,
     rest: Vec<Span<'static>>,
-    /// Columns of the two.
+    /// Their widths.
     first_wide: usize,
     rest_wide: usize,
     row: Vec<Span<'static>>,
-    /// Columns that are taken, the row's beginning included.
+    /// Columns used so far, including the row's beginning.
     column: usize,
-    /// Columns of the row's beginning, and of how many pieces it is.
+    /// Columns of the row's beginning, and its number of spans.
     margin: usize,
     beginning: usize,
     has_row: bool,
@@ -46,14 +46,14 @@ pub struct Wrap {
     word_runs: Vec<(Style, usize)>,
     word_width: usize,
     ends_wide: bool,
-    /// A space stands before the word, in this style.
+    /// A space precedes the word, in this style.
     space: Option<Style>,
     is_begun: bool,
 }
 
 impl Wrap {
-    /// Rows of this many columns. `first` and `rest` stand at the beginning of the first row and of each other one; they
-    /// leave at least one column in each.
+    /// Rows of `width` columns. `first` and `rest` begin the first row and each later one; they leave at least one
+    /// column in each.
     pub fn new(width: usize, breaking: Breaking, first: Vec<Span<'static>>, rest: Vec<Span<'static>>) -> Self {
         Wrap {
             width: width.max(2),
@@ -77,14 +77,14 @@ impl Wrap {
         }
     }
 
-    /// Leaves whole what would be torn: a line of exact text, a word of prose that is longer than a row. Such a line is wider
-    /// than the terminal, which wraps it by itself and gives it back as one line to whoever copies it.
+    /// Leaves long units unbroken: a line of exact text, or a word of prose longer than a row. Such a line is wider
+    /// than the terminal, which wraps it itself and returns it as one line when it is copied.
     pub fn unbroken(mut self) -> Self {
         self.is_unbroken = true;
         self
     }
 
-    /// Takes more text, which holds nothing but what can be shown; rows that are full go to `out`.
+    /// Takes more text, which must be printable; full rows go to `out`.
     pub fn push(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
         match self.breaking {
             Breaking::Prose => self.push_prose(style, text, out),
@@ -112,8 +112,8 @@ impl Wrap {
         }
     }
 
-    /// Puts as many words on the row as fit there whole, if no other word is open; says how many bytes of the text they
-    /// are. Words that something else may belong to, or that are not of the plainest kind, are left.
+    /// Puts as many whole words on the row as fit, if no other word is open; returns their size in bytes. Words that
+    /// may continue, or that are not printable ASCII, are left.
     fn take_words(&mut self, style: Style, text: &str) -> usize {
         if !self.word.is_empty() {
             return 0;
@@ -163,7 +163,7 @@ impl Wrap {
             if first == ' ' {
                 let spaces = rest.len() - rest.trim_start_matches(' ').len();
                 self.begin_row();
-                // Spaces at the end of a row are seen by nobody.
+                // Spaces at the end of a row are invisible.
                 let fitting = spaces.min(self.room().saturating_sub(self.column));
                 self.append(style, &rest[..fitting], fitting);
                 rest = &rest[spaces..];
@@ -175,8 +175,8 @@ impl Wrap {
         }
     }
 
-    /// Another width from here on. The row that is open is broken anew; rows that it fills go to `out`. A beginning that
-    /// would leave less than half of a row is left out.
+    /// Sets the width from here on. The open row is wrapped anew; rows that it fills go to `out`. A beginning that
+    /// would leave less than half of a row is dropped.
     pub fn set_width(&mut self, width: usize, out: &mut Vec<Line<'static>>) {
         let width = width.max(2);
         if std::mem::replace(&mut self.width, width) == width {
@@ -213,7 +213,7 @@ impl Wrap {
         }
     }
 
-    /// Ends the row, however full it is.
+    /// Ends the row, even if it is not full.
     pub fn break_row(&mut self, out: &mut Vec<Line<'static>>) {
         self.place_word(out);
         self.space = None;
@@ -221,7 +221,7 @@ impl Wrap {
         self.end_row(out);
     }
 
-    /// Nothing more comes. A text without any word has one row.
+    /// Ends the text. A text without words has one row.
     pub fn finish(&mut self, out: &mut Vec<Line<'static>>) {
         self.place_word(out);
         self.space = None;
@@ -231,17 +231,17 @@ impl Wrap {
         }
     }
 
-    /// Whether nothing was pushed yet, or all of it stands in rows that are out.
+    /// Returns whether nothing was pushed yet, or everything was emitted.
     pub fn is_empty(&self) -> bool {
         self.word.is_empty() && self.row.is_empty()
     }
 
-    /// Columns that the wider of its beginnings takes.
+    /// The width of the wider beginning.
     pub fn margins(&self) -> usize {
         self.first_wide.max(self.rest_wide)
     }
 
-    /// What the next row begins with, for whoever lays it out; it counts as begun.
+    /// Takes the beginning of the next row, for a caller that lays it out itself; the text counts as begun.
     pub fn next_beginning(&mut self) -> Vec<Span<'static>> {
         match std::mem::replace(&mut self.is_begun, true) {
             false => {
@@ -252,7 +252,7 @@ impl Wrap {
         }
     }
 
-    /// Adds to the word. A word longer than a row is let go in pieces.
+    /// Adds to the word. A word longer than a row is emitted in pieces.
     fn add(&mut self, style: Style, text: &str, out: &mut Vec<Line<'static>>) {
         let body = self.body();
         if text.is_ascii() {
@@ -282,7 +282,7 @@ impl Wrap {
 
     /// Adds a character of this width to the word.
     fn add_one(&mut self, style: Style, grapheme: &str, wide: usize, out: &mut Vec<Line<'static>>) {
-        // Between characters of scripts without spaces a row may end, but not before a closing mark.
+        // A row may end between characters of scripts without spaces, but not before closing punctuation.
         let may_break = (wide > 1 || self.ends_wide) && wide > 0 && !is_closing(grapheme);
         if may_break || self.word_width + wide > self.body() {
             self.place_word(out);
@@ -334,7 +334,7 @@ impl Wrap {
     }
 
     fn append(&mut self, style: Style, text: &str, wide: usize) {
-        // What is pushed must not grow the beginning.
+        // The beginning's span must not grow.
         let is_alone = self.row.len() <= self.beginning;
         match self.row.last_mut() {
             Some(last) if !is_alone && last.style == style && !last.content.is_empty() => {
@@ -354,7 +354,7 @@ impl Wrap {
         self.column += wide;
     }
 
-    /// Columns after which a row is broken.
+    /// The columns after which a row is wrapped.
     fn room(&self) -> usize {
         match self.is_unbroken && self.breaking == Breaking::Exact {
             true => self.width.max(LONGEST),
@@ -362,17 +362,17 @@ impl Wrap {
         }
     }
 
-    /// The most columns of a word in one piece: those of a row that no beginning takes.
+    /// Maximum columns of a word in one piece: those of a row without its beginning.
     fn body(&self) -> usize {
         if self.is_unbroken {
             return LONGEST;
         }
         let margin = if self.has_row { self.margin } else { self.next_margin() };
-        // The widest character takes two.
+        // The widest character takes two columns.
         self.width.saturating_sub(margin.max(self.rest_wide)).max(2)
     }
 
-    /// Columns of the beginning of the next row.
+    /// Columns of the next row's beginning.
     fn next_margin(&self) -> usize {
         if self.is_begun { self.rest_wide } else { self.first_wide }
     }
@@ -460,7 +460,7 @@ mod tests {
             unbroken("curl -L https://x.y | sh -s -- --yes", 12, Breaking::Exact),
             ["• curl -L https://x.y | sh -s -- --yes"]
         );
-        // A text without an end comes out all the same, and no byte of it is lost.
+        // Endless text is emitted too, and no byte of it is lost.
         for breaking in [Breaking::Prose, Breaking::Exact] {
             let rows = unbroken(&"x".repeat(3 * LONGEST), 12, breaking);
             assert!(rows.len() >= 3 && rows.iter().all(|row| columns(row) <= LONGEST + 2));

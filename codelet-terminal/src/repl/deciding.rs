@@ -1,5 +1,5 @@
-//! Keys for what the session itself asks. They answer as they answer a question for permission: not what was on its way when it appeared, not
-//! what is part of something written, and no paste.
+//! Keys for the session's own questions. They follow the rules of permission questions: keys pressed before the
+//! question appeared, letters that are part of typed text, and pastes do not answer.
 
 use super::{Act, Repl};
 use crate::decision::{Deciding, Decision};
@@ -8,12 +8,12 @@ use crate::letters::Heard;
 use std::time::Instant;
 
 impl Repl {
-    /// Asks this.
+    /// Asks this question.
     pub(crate) fn decide(&mut self, decision: Decision, now: Instant) {
         self.deciding = Some(Deciding::new(decision, now));
     }
 
-    /// What is to be decided. A question for which nobody waits any more is dropped.
+    /// The current question. Drops one whose receiver is gone.
     pub(crate) fn deciding(&mut self) -> Option<&Decision> {
         if self.deciding.as_ref().is_some_and(Deciding::is_moot) {
             self.take_back_letter();
@@ -22,21 +22,21 @@ impl Repl {
         self.deciding.as_ref().map(Deciding::decision)
     }
 
-    /// When keys decide.
+    /// The time from which keys decide.
     pub(crate) fn decided_from(&self) -> Option<Instant> {
         self.deciding
             .as_ref()
             .map(|deciding| deciding.letters.answerable_from())
     }
 
-    /// Whether keys decide now.
+    /// Returns whether keys decide now.
     pub(crate) fn is_decidable(&self, now: Instant) -> bool {
         self.editor.is_empty()
             && self.editor.searching().is_none()
             && self.decided_from().is_some_and(|from| now >= from)
     }
 
-    /// Time has passed: a letter that stood alone decides.
+    /// Handles elapsed time: a letter that nothing followed decides.
     pub(super) fn settle_decision(&mut self, now: Instant) -> Vec<Act> {
         if self.deciding().is_none() || !self.is_decidable(now) {
             return Vec::new();
@@ -48,13 +48,13 @@ impl Repl {
         settled.map_or_else(Vec::new, |letter| self.decided(letter))
     }
 
-    /// The letter that was picked was the beginning of something written.
+    /// The pending letter was the beginning of typed text.
     pub(super) fn take_back_letter(&mut self) {
         let letter = self.deciding.as_mut().and_then(|deciding| deciding.letters.unpick());
         self.give_letter(letter);
     }
 
-    /// A key while something is to be decided; `None` if it is none for that, so that writing goes on.
+    /// Handles a key for the decision; `None` if it is none, so that it is typed.
     pub(super) fn decision_key(&mut self, key: Key, now: Instant) -> Option<Vec<Act>> {
         self.deciding()?;
         let is_decidable = self.is_decidable(now);
@@ -70,7 +70,7 @@ impl Repl {
         self.heard(heard, |repl, letter| repl.decided(letter))
     }
 
-    /// What comes of a key for a question; `None` if it is none, so that writing goes on.
+    /// Applies the outcome of a key for a question; `None` if it is none, so that it is typed.
     pub(super) fn heard(&mut self, heard: Heard, answer: impl FnOnce(&mut Self, char) -> Vec<Act>) -> Option<Vec<Act>> {
         match heard {
             Heard::Writing(before) => {
@@ -87,7 +87,7 @@ impl Repl {
         }
     }
 
-    /// This letter is the beginning of something written.
+    /// Inserts a letter that turned out to be the beginning of typed text.
     pub(super) fn give_letter(&mut self, letter: Option<char>) {
         if let Some(letter) = letter {
             self.editor.key(Key::plain(Code::Char(letter)));

@@ -152,7 +152,7 @@ fn a_command_is_completed_first_and_sent_once_it_is_whole_or_chosen() {
     assert_eq!(at.code(Code::Enter), []);
     assert_eq!(at.repl.editor.text(), "/undo-compact ");
     assert_eq!(at.code(Code::Enter), [Act::Send("/undo-compact ".to_owned())]);
-    // One that was gone to is chosen.
+    // An entry selected with the arrow keys is chosen.
     at.write("/un");
     at.code(Code::Down);
     let sent = at.code(Code::Enter);
@@ -180,11 +180,11 @@ fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
         .take_files(vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()]);
     at.write("/pin @src/main.rs");
     assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs".to_owned())]);
-    // Only its end is written: the whole name comes first.
+    // Only the end of the name is typed: Enter completes it first.
     at.write("/pin @main.rs");
     assert_eq!(at.code(Code::Enter), []);
     assert_eq!(at.code(Code::Enter), [Act::Send("/pin @src/main.rs ".to_owned())]);
-    // Another one was chosen.
+    // Another suggestion is selected.
     at.repl.take_files(vec!["a.rs".to_owned(), "la.rs".to_owned()]);
     at.write("@a.rs");
     at.code(Code::Down);
@@ -192,12 +192,12 @@ fn a_file_name_that_is_written_whole_is_sent_with_one_enter() {
     assert_eq!(at.repl.editor.text(), "@la.rs ");
 }
 
-/// A question at the gate; what the call is told in the end.
+/// Asks a question at the gate; returns the call's verdict.
 fn question(act: impl FnOnce(&mut At)) -> (At, Option<Verdict>) {
     kept_question(|_| Ok(String::new()), act)
 }
 
-/// The same, where what is kept for the project goes here.
+/// The same, with a callback for patterns saved for the project.
 fn kept_question(
     keep: impl Fn(&[String]) -> Result<String, String> + Send + Sync + 'static,
     act: impl FnOnce(&mut At),
@@ -271,7 +271,7 @@ fn a_question_is_answered_each_way() {
 
 #[test]
 fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
-    /// What is kept behind these keys; a blank is a pause.
+    /// The patterns saved after these keys; `|` is a pause.
     fn kept(keys: &str) -> (Vec<Vec<String>>, Option<Verdict>) {
         let store: Arc<std::sync::Mutex<Vec<Vec<String>>>> = Arc::default();
         let into = Arc::clone(&store);
@@ -294,7 +294,7 @@ fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
         });
         (store.lock().unwrap().clone(), said)
     }
-    // An Enter before anybody can have read them does nothing, and says so.
+    // Enter before anybody could have read the patterns does nothing but show a hint.
     let (at, _) = question(|at| {
         at.wait(1_000);
         at.code(Code::Char('p'));
@@ -308,7 +308,7 @@ fn what_is_kept_for_the_project_is_read_and_changed_before_it_is_taken() {
         ("p|\r|\r", vec!["cargo test *"], true),
         ("p||\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}*\r", vec!["cargo *"], true),
         ("p||x\r\u{8}\r", vec!["cargo test *"], true),
-        // An Enter that came with the letter, or that permits nothing of what is asked.
+        // An Enter that came with the letter, or patterns that do not permit the call.
         ("p\r", vec![], false),
         ("p|\r", vec![], false),
         ("p||x\r", vec![], false),
@@ -331,7 +331,7 @@ fn keys_that_were_on_their_way_answer_nothing() {
         at.write("yany");
     });
     assert_eq!((at.repl.editor.text().as_str(), said), ("yany", None));
-    // The same letter again and again is an answer that came too early: it answers nothing, and is not sent either.
+    // Repeating the same letter is an answer that came too early: it neither answers nor is sent.
     let (at, said) = question(|at| {
         at.write("yyy");
         at.wait(1_000);
@@ -356,7 +356,7 @@ fn keys_that_were_on_their_way_answer_nothing() {
         at.repl.typed(Typed::Paste("y\n".to_owned()), at.now);
     });
     assert_eq!(said, None);
-    // Somebody who goes on typing writes, however slowly, and so does a paste without brackets.
+    // Letters followed by more are typed text, however slowly, and so is a paste without brackets.
     for (text, pause, written) in [
         ("also this", 120, "also this"),
         ("yes, but", 300, "yes, but"),
@@ -375,8 +375,8 @@ fn keys_that_were_on_their_way_answer_nothing() {
     }
 }
 
-/// What is typed behind a question that was seen a second ago, so many milliseconds after the letter and then at the pace of a
-/// hand; then these keys come.
+/// Types after a question that has been visible for a second: the letter, then the text `pause` milliseconds later at
+/// typing speed, then these keys.
 fn typed_after(letter: char, pause: u64, text: &str, then: &[Code]) -> (At, Option<Verdict>) {
     question(|at| {
         at.wait(1_000);
@@ -399,7 +399,7 @@ fn a_reason_is_written_once_its_line_has_opened() {
         let no = Verdict::No("the user said no, and: not now".to_owned());
         assert_eq!((said, at.repl.editor.text().as_str()), (Some(no), ""), "{pause}");
     }
-    // Enter opens it at once, and refuses without a reason only then.
+    // Enter opens the reason at once; only a second Enter refuses without one.
     let (at, said) = typed_after('r', 100, "", &[Code::Enter]);
     assert_eq!(said, None);
     assert!(at.repl.refusing().is_some());
@@ -409,7 +409,7 @@ fn a_reason_is_written_once_its_line_has_opened() {
 
 #[test]
 fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
-    // Somebody begins to write while the question stands there unseen.
+    // The user begins to type without having noticed the question.
     for text in [
         "remove it",
         "Remove it",
@@ -427,13 +427,13 @@ fn a_message_that_begins_like_an_answer_is_still_there_to_be_sent() {
             assert_eq!(at.repl.editor.text(), left);
         }
     }
-    // And before it answers anything, as ever.
+    // The same before the question takes answers.
     let (at, said) = question(|at| {
         at.wait(100);
         at.write("remove it");
     });
     assert_eq!((said, at.repl.editor.text().as_str()), (None, "remove it"));
-    // The letter alone is none.
+    // The letter alone is no typed text.
     for key in [Code::Esc, Code::Backspace] {
         let (at, said) = typed_after('r', 120, "", &[key]);
         assert_eq!((said, at.repl.editor.text().as_str()), (None, ""));
@@ -485,7 +485,7 @@ fn a_reason_whose_question_is_gone_is_what_is_being_written() {
         at.write("r");
         at.wait(400);
         at.write("not n");
-        // Whoever asked has gone.
+        // The asking call is gone.
         drop(judged);
     }
     assert!(at.repl.question(at.now).is_none());
@@ -524,7 +524,8 @@ fn what_was_cleared_comes_back_with_up() {
     }
 }
 
-/// A decision between two letters after these keys, each a millisecond after the one before; a space waits until a letter has settled.
+/// The outcome of a decision between two letters after these keys, one millisecond apart; a space waits until a letter
+/// has settled.
 fn decision(keys: &str) -> (At, Option<char>) {
     let alternatives = vec![Alternative::new('b', "both"), Alternative::new('n', "nothing")];
     let (decision, mut answered) = Decision::new("Go back?".to_owned(), alternatives);
@@ -550,10 +551,10 @@ fn a_decision_is_made_by_a_letter_that_stands_alone_and_by_nothing_else() {
     for (keys, answer, written) in [
         (" b ", Some('b'), ""),
         (" n ", Some('n'), ""),
-        // Too early: the letter is neither an answer nor a text.
+        // Too early: the letter is neither an answer nor text.
         ("b ", None, ""),
         ("b b ", Some('b'), ""),
-        // Part of something that is written, or pasted.
+        // Part of typed or pasted text.
         (" be ", None, "be"),
         (" b\r ", None, "b"),
         (" x ", None, "x"),
@@ -605,7 +606,7 @@ fn an_enter_that_was_on_its_way_does_not_send_what_was_filled_in() {
     assert_eq!(at.repl.hint, Some(SENDS));
     assert_eq!(at.code(Code::Enter), [Act::Send("/commit accept\nOne".to_owned())]);
     assert_eq!(at.repl.hint, None);
-    // What was being written is not lost.
+    // The unsent draft is not lost.
     (0..3).for_each(|_| drop(at.code(Code::Up)));
     assert!(
         at.repl.editor.text().contains("half a thou"),

@@ -26,10 +26,10 @@ fn the_oldest_copies_make_room_and_what_two_changes_share_counts_once() {
     assert!(records.bytes <= 8_000);
     let kept = |entry: &Entry| entry.before.bytes().is_some();
     let changes: Vec<bool> = records.changes(0, usize::MAX).map(kept).collect();
-    // That there was nothing needs no copy.
+    // A missing file needs no copy.
     assert!(changes[0] && !changes[1] && !changes[20]);
     assert!(changes[34..].iter().all(|is_kept| *is_kept), "{changes:?}");
-    // What became of it is known all the same.
+    // The kind of change is known anyway.
     let net = records.net(0, usize::MAX);
     assert_eq!(change(net[Path::new("a")].0, net[Path::new("a")].1), Change::Created);
 }
@@ -77,7 +77,7 @@ fn where_the_disk_is_full_a_file_stays_as_it_is_and_that_is_said() {
     let done = |name: &str| restored.iter().find(|it| it.name == name).unwrap().done.clone();
     assert!(done("a").unwrap_err().contains("No space left"));
     assert_eq!(std::fs::read(&path).unwrap(), b"two");
-    // To take a file away needs no room.
+    // Deleting a file needs no disk space.
     assert_eq!((done("new"), new.exists()), (Ok(()), false));
     let restored = context.restore(Mark(0), false);
     assert!(restored.len() == 1 && restored[0].done.is_ok(), "{restored:?}");

@@ -1,9 +1,10 @@
-//! What a commit would hold, and making it.
+//! Previews and makes a commit.
 //!
-//! The look goes the way of every look: git on a scratch repository, which obeys nothing of the real one. What git itself would do there
-//! (where its hooks are, in whose name it commits) only git can tell, so it is asked that with the repository's settings, by commands that
-//! start no program, and in the sandbox in which nothing can be written. The commit is git's own, obeys everything, and runs as commands of
-//! the model do: in their sandbox, unless everything is permitted.
+//! The preview works like every query: git on a scratch repository, which obeys no settings of the real one. The
+//! location of its hooks and the author's name are known only to git itself, so it is asked for them with the
+//! repository's settings, by commands that start no program, and in a sandbox in which nothing can be written. The
+//! commit itself is made by git with all settings and runs like a command of the model: in its sandbox, unless
+//! everything is permitted.
 
 use super::{World, asked_of_git, one_line};
 use crate::bash;
@@ -26,12 +27,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long all looks may take together: somebody waits for them.
+/// Time limit for all queries together: the user waits for them.
 const TIME: Duration = Duration::from_secs(20);
-/// Bytes of the changes that a model is told, and at least of each file while there is room.
+/// Bytes of the diff for the model, and the minimum per file while there is room.
 const DIFF: usize = 48 * 1024;
 const OF_A_FILE: usize = 2 * 1024;
-/// How the lines of each file are counted.
+/// Counts the changed lines of each file.
 const COUNTED: [&str; 6] = [
     "diff",
     "--numstat",
@@ -40,13 +41,13 @@ const COUNTED: [&str; 6] = [
     "--no-ext-diff",
     "--no-textconv",
 ];
-/// Subjects of commits that it is told.
+/// Number of commit subjects that the model sees.
 const SUBJECTS: &str = "-8";
 
 /// Bytes of a hook that are compared.
 const HOOK: u64 = 1024 * 1024;
 
-/// Hooks that git starts when somebody commits.
+/// Hooks that git runs for a commit.
 const HOOKS: [&str; 6] = [
     "pre-commit",
     "prepare-commit-msg",
@@ -55,9 +56,9 @@ const HOOKS: [&str; 6] = [
     "reference-transaction",
     "post-index-change",
 ];
-/// Settings that are looked at: those that name programs which a commit starts, and whether it is signed.
+/// Settings that are examined: those that name programs started by a commit, and whether it is signed.
 const SETTINGS: &str = r"^(filter\..*\.(clean|process)|gpg\.(program|.*\.program|ssh\.defaultkeycommand)|hook\..*\.command|commit\.gpgsign)$";
-/// What git keeps while something is under way for which it has a message of its own.
+/// Files that exist while an operation with its own commit message is in progress.
 const UNDER_WAY: [(&str, &str, &str); 5] = [
     ("rebase-merge", "rebase", "git rebase --continue"),
     ("rebase-apply", "rebase", "git rebase --continue"),
@@ -91,7 +92,7 @@ impl World {
         Box::pin(async move { asked.await.unwrap_or_else(|| Err("Interrupted.".to_owned())) })
     }
 
-    /// What a commit would hold, with those of the files that git does not know that are named here.
+    /// A preview of a commit, including those untracked files that are listed here.
     fn committable(&self, made: &[PathBuf], stop: Option<&PipeReader>) -> Result<Committable, String> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory).ok_or("This is not a git repository.")?;
@@ -126,7 +127,7 @@ impl World {
         Ok(commit)
     }
 
-    /// What has changed, as it is told by a git that obeys nothing.
+    /// The changes, from a git that obeys no settings of the repository.
     fn changes(&self, git: &Git, root: &Path, made: &[PathBuf]) -> Result<Committable, String> {
         const SILENT: &str = "Git gives no answer, or takes too long.";
         let named = |more: &[&'static str]| {
@@ -223,10 +224,10 @@ impl World {
         Ok(commit)
     }
 
-    /// A file that git does not know yet, as a part of a diff; none where it is no plain text.
+    /// An untracked file as part of a diff; `None` if it is not plain text.
     fn new_file(&self, root: &Path, file: &Changed) -> Option<String> {
         let path = root.join(&file.path);
-        // What it leads to, if it is a link, does not go in.
+        // The target of a link is not committed.
         path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
         let (text, _) = self.text(&path, DIFF)?;
         let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
@@ -246,7 +247,7 @@ impl World {
         }
     }
 
-    /// What `git diff --raw --no-abbrev -z` lists: `:OLD-MODE NEW-MODE OLD-ID NEW-ID LETTER`, then the path.
+    /// Parses the output of `git diff --raw --no-abbrev -z`: `:OLD-MODE NEW-MODE OLD-ID NEW-ID LETTER`, then the path.
     fn statuses(&self, git: &Git, root: &Path, answer: &[u8]) -> Vec<(u8, Changed)> {
         let mut entries = answer.split(|&byte| byte == 0);
         let mut all = Vec::new();
@@ -277,13 +278,13 @@ impl World {
         all
     }
 
-    /// Where a link leads.
+    /// The target of a link.
     fn target(&self, link: &Path) -> Option<String> {
         let target = link.read_link().ok()?;
         Some(one_line(&self.without_secrets(&target.to_string_lossy(), true)))
     }
 
-    /// What git will say of the mode of a file that it does not know.
+    /// Git's future mode line for an untracked file.
     fn mode_of_new(&self, root: &Path, path: &Path) -> Option<String> {
         let path = root.join(path);
         let metadata = path.symlink_metadata().ok()?;
@@ -316,7 +317,7 @@ impl World {
         let real = RealGit {
             context,
             root: &root,
-            // Hooks are the user's wish here.
+            // The user wants hooks to run here.
             fetches: true,
             stop,
         };
@@ -353,11 +354,11 @@ impl World {
         let output = match done.and_then(|done| done.succeeded("Nothing was committed: git refused")) {
             Ok(output) => output,
             Err(why) => {
-                // What was not known to git before is not now.
+                // Files that were untracked before become untracked again.
                 if !new.is_empty() {
                     let names: Vec<u8> = new.iter().flat_map(|file| terminated(file.path.as_os_str())).collect();
                     let arguments = ["update-index", "-z", "--force-remove", "--stdin"];
-                    // It cannot be helped if that fails, too: git tells so at the next look.
+                    // If that fails too, git shows it in the next preview.
                     let _ = real.fed(&arguments, &names, context.sandbox(permission));
                 }
                 return Err(match commit.is_signed && is_shut_in {
@@ -367,7 +368,7 @@ impl World {
             }
         };
         let changed = bash::named(context, &watched.look(context, is_shut_in));
-        // Hooks may have taken files in or out, written another message, or made another commit of it.
+        // Hooks may have added or removed files, changed the message, or made a different commit.
         let asked = |arguments: &[&str]| {
             let answer = real.ask(arguments)?;
             Ok::<String, String>(self.without_secrets(&answer.output, true))
@@ -392,14 +393,14 @@ impl World {
     }
 }
 
-/// Why a commit that was shown is not made.
+/// The reason why a commit that was shown is not made.
 const CHANGED_MEANWHILE: &str = "Nothing was committed: files, hooks or the branch have changed since they were shown.";
-/// What may be behind a failure where commits are signed.
+/// A possible cause of a failure if commits are signed.
 const UNSIGNED: &str = "(Git's settings sign commits. A signature may need an agent that commands in the sandbox cannot reach: `! git commit` \
 runs outside of it, and so does /commit under /permission all.)";
 
 impl World {
-    /// Tells what git would do here: in whose name it commits, which hooks and other programs it starts.
+    /// Adds git's view of the commit: the author, the hooks and other programs that it starts.
     fn tell(&self, real: &RealGit<'_>, commit: &mut Committable) -> Result<(), String> {
         let hooks = real.ask(&["rev-parse", "--git-path", "hooks"])?;
         let hooks = hooks.succeeded("Git does not take this for a repository")?;
@@ -410,7 +411,7 @@ impl World {
                     .to_owned(),
             );
         }
-        // Behind the address stand seconds and a time zone.
+        // The address is followed by a timestamp and a time zone.
         let author = author.output.rsplit_once('>').map_or("", |(author, _)| author);
         commit.author = format!("{}>", one_line(author.trim()));
         let branch = real.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
@@ -438,7 +439,7 @@ impl World {
             if name == "commit.gpgsign" {
                 commit.is_signed = !matches!(value.to_lowercase().as_str(), "false" | "no" | "off" | "0");
             } else if matches!(scope, "local" | "worktree") || name.starts_with("hook.") {
-                // What the user's own settings name is the user's choice.
+                // Programs in the user's own settings are the user's choice.
                 commit.programs.push(one_line(&format!("{name} = {value}")));
             }
         }
@@ -446,14 +447,14 @@ impl World {
     }
 }
 
-/// Modes as git writes them.
+/// File modes as git writes them.
 const ABSENT: &str = "000000";
 const PLAIN: &str = "100644";
 const EXECUTABLE: &str = "100755";
 const LINK: &str = "120000";
 const SUBMODULE: &str = "160000";
 
-/// Git's words about a file that had one mode and gets another; none of a plain file that stays one, is new or goes away.
+/// Git's description of a change of mode; `None` for a plain file that stays one, is new or is deleted.
 fn mode(before: &str, after: &str, target: impl FnOnce() -> Option<String>) -> Option<String> {
     let words = match (before, after) {
         (_, ABSENT) | (ABSENT | PLAIN, PLAIN) | (EXECUTABLE, EXECUTABLE) | (SUBMODULE, SUBMODULE) => return None,
@@ -465,34 +466,34 @@ fn mode(before: &str, after: &str, target: impl FnOnce() -> Option<String>) -> O
     Some(target.map_or(words.clone(), |target| format!("{words} -> {target}")))
 }
 
-/// What a file begins with, and how long it is; nothing where it cannot be read.
+/// The beginning of a file and its length; empty if it cannot be read.
 fn beginning(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // A hook may be a link; a pipe that has come in its place is not waited for.
+    // A hook may be a link; a pipe in its place must not block.
     let opened = path.canonicalize().ok().and_then(|path| files::open(&path).ok());
     let Some((file, metadata)) = opened else { return bytes };
-    // What was read before a failure is compared, too.
+    // Bytes read before a failure are compared, too.
     let _ = file.take(HOOK).read_to_end(&mut bytes);
     bytes.extend(metadata.len().to_le_bytes());
     bytes
 }
 
-/// What `git config --show-scope -z --get-regexp` lists: scope, name and value.
+/// Parses the output of `git config --show-scope -z --get-regexp`: scope, name and value.
 fn settings_of(answer: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut entries = answer.split('\0');
     std::iter::from_fn(move || {
         let scope = entries.next().filter(|scope| !scope.is_empty())?;
         let entry = entries.next()?;
-        // One without a value is true.
+        // A setting without a value is true.
         let (name, value) = entry.split_once('\n').unwrap_or((entry, "true"));
         Some((scope, name, value))
     })
 }
 
-/// Lines that are added and removed.
+/// Lines added and removed.
 type Lines = (u64, u64);
 
-/// What `git diff --numstat -z` lists; files that are no text are left out.
+/// Parses the output of `git diff --numstat -z`; binary files are left out.
 fn counts(answer: &[u8]) -> impl Iterator<Item = (PathBuf, Lines)> {
     answer.split(|&byte| byte == 0).filter_map(|entry| {
         let mut parts = entry.splitn(3, |&byte| byte == b'\t');
@@ -507,7 +508,7 @@ fn paths(answer: &[u8]) -> impl Iterator<Item = PathBuf> {
     names.map(|name| PathBuf::from(OsString::from_vec(name.to_vec())))
 }
 
-/// These files and no others, whatever signs are in their names.
+/// Pathspecs that match exactly these files, whatever characters are in their names.
 fn pathspecs(files: &[&Changed]) -> Vec<u8> {
     let spec = |file: &&Changed| {
         let mut spec = OsString::from(":(top,literal)");
@@ -521,7 +522,7 @@ fn terminated(name: &OsStr) -> Vec<u8> {
     [name.as_bytes(), b"\0"].concat()
 }
 
-/// A diff of which each file gets its share of what there is room for.
+/// Shortens a diff so that each file gets its share of the room.
 fn bounded(diff: &str, is_whole: bool) -> String {
     let files = unified::files(diff);
     let share = (DIFF / files.len().max(1)).max(OF_A_FILE);

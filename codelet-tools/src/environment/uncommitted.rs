@@ -1,4 +1,4 @@
-//! What a working tree holds that its last commit does not.
+//! The uncommitted changes of a working tree.
 
 use super::{TIME, World, one_line};
 use crate::git::{Git, Repository};
@@ -7,7 +7,8 @@ use std::ffi::OsStr;
 use std::io::PipeReader;
 
 impl World {
-    /// What is not committed; `None` outside a repository, where it is another folder's, and where git gives no answer.
+    /// The uncommitted changes; `None` outside a repository, if it belongs to another folder, or if git gives no
+    /// answer.
     pub(super) fn uncommitted(&self, path: Option<&str>, stop: Option<PipeReader>) -> Option<Uncommitted> {
         let directory = self.places().directory;
         let repository = Repository::of(&directory).filter(Repository::is_of_its_tree)?;
@@ -30,11 +31,11 @@ impl World {
         let mut others = ["ls-files", "--others", "--exclude-standard", "-z", "--"]
             .map(OsStr::new)
             .to_vec();
-        // A name is no pattern, whatever is in it.
+        // The name is taken literally, not as a pattern.
         let path = path.map(|path| format!(":(literal){path}"));
         diff.extend(path.as_deref().map(OsStr::new));
         others.extend(path.as_deref().map(OsStr::new));
-        // Where nothing was committed yet there is nothing to compare with.
+        // Without a commit there is nothing to compare with.
         let [diff, others] = git.ask_both(&diff, &others);
         let (others, knows_all) = others?;
         let (diff, is_whole) = diff.unwrap_or((String::new(), true));
@@ -65,7 +66,7 @@ mod tests {
         git(path, &["add", "."]);
         fs::write(path.join("new"), "").unwrap();
         let told = world(path).uncommitted(None, None).unwrap();
-        // Nothing was committed yet.
+        // Nothing has been committed yet.
         assert_eq!((told.diff.as_str(), &told.untracked[..]), ("", &["new".to_owned()][..]));
         git(path, &["commit", "-q", "-m", "first"]);
         fs::write(path.join("a.txt"), "one\ntwo\n").unwrap();

@@ -1,8 +1,8 @@
-//! The system calls of commands that only look: what reads, computes, starts programs and prints.
+//! The system calls of read-only commands: those that read, compute, start programs and print.
 //!
-//! A list of what is permitted, as nobody is asked about such a command: what is not on it (modes, owners, times and attributes of files, sockets,
-//! memory and queues of other programs, namespaces, locks, files without a name, whatever kernels learn later) does not exist for
-//! them. "Not implemented" is the answer that programs know how to do without.
+//! An allow list, since such commands run without a prompt: calls that are not on it (modes, owners, times and
+//! attributes of files, sockets, other programs' memory and queues, namespaces, locks, unnamed files, whatever kernels
+//! add later) do not exist for them. Programs know how to handle "not implemented".
 
 use super::linux::KIND;
 use seccompiler::{
@@ -11,9 +11,9 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Calls that are free whatever they are given. Where files are opened for writing, the rules for files refuse it.
+/// Calls permitted with any arguments. Landlock's file rules refuse opening files for writing.
 const FREE: &[libc::c_long] = &[
-    // Files: what is in them, what they are called, and what is known of them.
+    // Files: contents, names and metadata.
     libc::SYS_close,
     libc::SYS_close_range,
     libc::SYS_copy_file_range,
@@ -48,7 +48,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_umask,
     libc::SYS_write,
     libc::SYS_writev,
-    // Waiting for several of them.
+    // Waiting for several descriptors.
     libc::SYS_epoll_create1,
     libc::SYS_epoll_ctl,
     libc::SYS_epoll_pwait,
@@ -56,7 +56,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_eventfd2,
     libc::SYS_ppoll,
     libc::SYS_pselect6,
-    // Memory of one's own.
+    // The process's own memory.
     libc::SYS_brk,
     libc::SYS_madvise,
     libc::SYS_membarrier,
@@ -65,7 +65,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_mprotect,
     libc::SYS_mremap,
     libc::SYS_munmap,
-    // Processes and threads. Whom signals reach, the rules of Landlock say.
+    // Processes and threads. Landlock limits which processes signals can reach.
     libc::SYS_execve,
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -123,14 +123,14 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_sysinfo,
     libc::SYS_times,
     libc::SYS_uname,
-    // A sandbox of a program's own, within this one (`file` has one).
+    // A program's own sandbox, nested in this one (`file` has one).
     libc::SYS_seccomp,
     libc::SYS_landlock_add_rule,
     libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_restrict_self,
 ];
 
-/// The same under the names that only older processors have.
+/// Older variants of these calls, which only some architectures have.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[libc::c_long] = &[
     libc::SYS_access,
@@ -159,7 +159,7 @@ const OLDER: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[libc::c_long] = &[];
 
-/// What may be asked of a descriptor, by the numbers for `fcntl`: no lock or lease, for which other programs would wait.
+/// Permitted `fcntl` commands: no lock or lease, for which other programs would wait.
 const OF_DESCRIPTORS: [libc::c_int; 8] = [
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
@@ -170,10 +170,10 @@ const OF_DESCRIPTORS: [libc::c_int; 8] = [
     libc::F_GETPIPE_SZ,
     libc::F_SETPIPE_SZ,
 ];
-/// And by those for `ioctl`: whether it is a terminal (`TCGETS`), how wide that is (`TIOCGWINSZ`), how much there is to be read (`FIONREAD`), and
-/// its own flags (`FIONBIO`, `FIOCLEX`, `FIONCLEX`).
+/// Permitted `ioctl` requests: terminal check (`TCGETS`), terminal size (`TIOCGWINSZ`), bytes available (`FIONREAD`),
+/// and the descriptor's own flags (`FIONBIO`, `FIOCLEX`, `FIONCLEX`).
 const OF_DEVICES: [u64; 6] = [0x5401, 0x5413, 0x541b, 0x5421, 0x5451, 0x5450];
-/// Flags of a new process that give it namespaces of its own.
+/// Flags that give a new process its own namespaces.
 const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
@@ -182,7 +182,7 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
 
-/// Extended attributes of files, which may hold data, and which no rule for files keeps to the workspace.
+/// Extended attributes, which may hold data and which no file rule restricts to the workspace.
 const ATTRIBUTES: [libc::c_long; 6] = [
     libc::SYS_getxattr,
     libc::SYS_lgetxattr,
@@ -192,16 +192,16 @@ const ATTRIBUTES: [libc::c_long; 6] = [
     libc::SYS_flistxattr,
 ];
 
-/// The filters, which hold together.
+/// The filters, which apply together.
 pub(super) fn filters(arch: TargetArch) -> Result<[BpfProgram; 2], BackendError> {
-    // As of a file system that has none: `ls` complains about any other answer.
+    // As on a file system without attributes: `ls` complains about any other error.
     let none = SeccompAction::Errno(libc::EOPNOTSUPP as u32);
     let attributes = ATTRIBUTES.map(|call| (call, Vec::new()));
     let attributes = SeccompFilter::new(attributes.into_iter().collect(), SeccompAction::Allow, none, arch)?;
     Ok([permitted(arch)?, attributes.try_into()?])
 }
 
-/// What is permitted. (`clone3` is not in it, since its flags cannot be seen; programs then use `clone`.)
+/// The allow list. (It lacks `clone3`, whose flags a filter cannot see; programs then use `clone`.)
 fn permitted(arch: TargetArch) -> Result<BpfProgram, BackendError> {
     let when = |argument, is, value| -> Result<SeccompRule, BackendError> {
         SeccompRule::new(vec![SeccompCondition::new(
@@ -226,7 +226,7 @@ fn permitted(arch: TargetArch) -> Result<BpfProgram, BackendError> {
         libc::SYS_clone,
         vec![when(0, SeccompCmpOp::MaskedEq(NAMESPACES as u64), 0)?],
     );
-    // By such a pair this process learns that a program has begun; it is as good as a pipe.
+    // This process uses such a pair to learn that a program has started; it is equivalent to a pipe.
     let pair = [
         SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::AF_UNIX as u64)?,
         SeccompCondition::new(
@@ -238,10 +238,10 @@ fn permitted(arch: TargetArch) -> Result<BpfProgram, BackendError> {
     ];
     rules.insert(libc::SYS_socketpair, vec![SeccompRule::new(pair.to_vec())?]);
     rules.insert(libc::SYS_recvfrom, Vec::new());
-    // To no name.
+    // Without a destination address.
     let unnamed = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
     rules.insert(libc::SYS_sendto, vec![SeccompRule::new(vec![unnamed])?]);
-    // Limits of one's own.
+    // The process's own limits.
     rules.insert(libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Eq, 0)?]);
     let refused = SeccompAction::Errno(libc::ENOSYS as u32);
     SeccompFilter::new(rules, refused, SeccompAction::Allow, arch)?.try_into()

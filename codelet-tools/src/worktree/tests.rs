@@ -74,16 +74,16 @@ fn a_tree_is_made_beside_the_repository_and_found_again() {
     fs::write(tree.path.join("new"), "").unwrap();
     git(&tree.path, &["commit", "-q", "--allow-empty", "-m", "second"]);
     assert_eq!(tree.holds(&options), Some(Holds { commits: 1, files: 1 }));
-    // From the tree itself, too, and never one within another.
+    // Also from the tree itself, and never one inside another.
     for from in ["app", "app.worktrees/ada/fix/src"] {
         let again = scene.enter(from, "ada/fix").unwrap();
         assert_eq!((again.path, again.is_reused), (tree.path.clone(), true));
     }
     let other = scene.enter("app.worktrees/ada/fix", "other").unwrap();
     assert_eq!(other.path, scene.path("app.worktrees/other"));
-    // It begins where the one stands that it was asked for from.
+    // It starts at the commit of the tree from which it was requested.
     assert_eq!(says(&other.path, &["log", "-1", "--format=%s"]), "second\n");
-    // One whose folder was deleted is made again, with what was committed.
+    // A tree whose folder was deleted is created again, with its commits.
     fs::remove_dir_all(&tree.path).unwrap();
     let again = scene.enter("app", "ada/fix").unwrap();
     assert!(!again.is_reused);
@@ -105,7 +105,7 @@ fn a_link_in_the_branch_leads_the_session_nowhere() {
         (&tree.directory, &tree.path),
         (&scene.path("app.worktrees/other"), &tree.directory)
     );
-    // The tree itself is none either.
+    // The tree itself must not be a link either.
     fs::rename(&tree.path, scene.path("moved")).unwrap();
     std::os::unix::fs::symlink(scene.path("moved"), &tree.path).unwrap();
     let why = scene.enter("app", "other").unwrap_err();
@@ -145,13 +145,13 @@ fn why_there_can_be_none_is_told() {
     git(&scene.path("empty"), &["init", "-q"]);
     assert!(refused("empty", "x").starts_with("this repository has no commit yet"));
     assert!(!scene.path("empty.worktrees").exists());
-    // A branch that is there and nowhere checked out is taken.
+    // An existing branch that is checked out nowhere is used.
     git(&scene.path("app"), &["branch", "free"]);
     assert_eq!(scene.enter("app", "free").unwrap().branch, "free");
-    // One that is checked out at another place is told of.
+    // A branch that is checked out elsewhere is reported.
     git(&scene.path("app"), &["worktree", "add", "-q", "../mine", "-b", "mine"]);
     assert!(refused("app", "mine").ends_with(&format!("codelet -C {}`", scene.path("mine").display())));
-    // Of a bare repository one of its trees is asked from.
+    // For a bare repository, the request comes from one of its trees.
     git(&scene.path("app"), &["clone", "-q", "--bare", ".", "../bare.git"]);
     assert!(refused("bare.git", "x").contains("needs a git repository"));
     git(
@@ -222,7 +222,7 @@ fn settings_that_hold_in_the_new_tree_alone_start_nothing_either() {
         let tree = scene.enter("app", "x").unwrap();
         assert_eq!(fs::read_to_string(tree.path.join("src/a.txt")).unwrap(), "one\n");
         assert!(!ran.exists(), "{condition}");
-        // Whoever fills one without care does start it.
+        // A plain `git reset` does start the filter.
         fs::remove_file(tree.path.join("src/a.txt")).unwrap();
         says(&tree.path, &["reset", "--hard"]);
         assert!(ran.exists(), "{condition}");

@@ -1,5 +1,5 @@
-//! How commands are ended, whatever they have started. A program of its own: an orphan that has thrown away its mark comes to
-//! the process that waits for it, and would be taken for one of another test.
+//! Ending commands with all their descendants. A separate test program: an orphan that dropped its mark is reparented
+//! to this process, and would be attributed to another test.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../tools/trial.rs"]
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trial::{LIMIT, free, interrupted, is_alive};
 
-/// Held by each test: the orphans of one are not to come to another.
+/// Held by each test: the orphans of one must not be attributed to another.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -24,12 +24,12 @@ fn an_interrupt_ends_everybody_at_once() {
             "bash -c 'bash -c \"echo \\$\\$; exec sleep 1000\" & wait' & sleep 0.2; echo begun; wait",
             1,
         ),
-        // One that does not listen.
+        // One that ignores SIGTERM.
         (
             "trap '' TERM; echo $$; (trap '' TERM; echo $BASHPID; while :; do sleep 1; done) & sleep 0.2; echo begun; wait",
             2,
         ),
-        // In a session of its own, without a parent.
+        // In its own session, without a parent.
         (
             "setsid bash -c 'echo $$; exec sleep 1000' & sleep 0.2; echo begun; wait",
             1,
@@ -64,7 +64,7 @@ fn an_interrupt_ends_everybody_at_once() {
 #[test]
 fn who_goes_on_behind_a_command_is_told_beside_children_of_others_and_ends_with_the_session() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // As a server of tools is.
+    // Like an MCP server.
     let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
     let trial = free();
     let mut left = Vec::new();
@@ -103,7 +103,7 @@ fn an_orphan_that_has_ended_is_gone_while_the_command_runs() {
     let until_gone = "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.01; done; echo gone";
     for start in [
         "(sleep 1000 > /dev/null 2>&1 & echo $! > pid)",
-        // In a session that it leads, and in one of another orphan.
+        // In its own session, and in that of another orphan.
         "sleep 0.1; (setsid sleep 1000 > /dev/null 2>&1 & echo $! > pid)",
         "(setsid sh -c 'sleep 1000 & echo $! > pid' > /dev/null 2>&1 &); until [ -s pid ]; do sleep 0.01; done",
         "sleep 0.1; (env -i setsid /bin/sleep 1000 > /dev/null 2>&1 & echo $! > pid)",
@@ -140,7 +140,7 @@ fn a_job_that_ended_between_two_commands_is_gone_when_the_next_one_begins() {
 fn whom_somebody_else_has_started_is_left_to_who_waits_for_it() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let trial = free();
-    // One that leads a session of its own, as a server of tools does, and an editor.
+    // One that leads its own session, like an MCP server, and an editor.
     for program in [&["setsid", "sh"][..], &["sh"]] {
         for is_known in [true, false] {
             let start = || {

@@ -1,4 +1,4 @@
-//! The tools of a session anew, for a task of it.
+//! A second set of the session's tools, for a task.
 #![allow(clippy::unwrap_used)]
 
 use crate::trial::{Trial, block_on};
@@ -18,7 +18,7 @@ fn what_they_have_seen_is_their_own_and_how_far_they_go_is_the_sessions() {
     second.workspace.clone_from(&first.workspace);
     second.tools = reach.tools_anew(false);
     let text = |to: &str| json!({"file_path": "a.txt", "content": to});
-    // Who has not read it does not replace it, whoever else has.
+    // Without reading the file itself, a set of tools cannot replace it.
     assert!(!second.call("Write", text("blind\n")).success);
     second.done("Read", json!({"file_path": "a.txt"}));
     second.done("Write", text("two\n"));
@@ -30,7 +30,7 @@ fn what_they_have_seen_is_their_own_and_how_far_they_go_is_the_sessions() {
             .contains("changed since it was read")
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "two\n");
-    // Where the workspace lay is not looked up again, whatever has taken its name.
+    // The workspace is not resolved again, even if something else has taken its name.
     let moved = first.workspace.with_file_name("moved");
     std::fs::rename(&first.workspace, &moved).unwrap();
     symlink(&second.outside, &first.workspace).unwrap();
@@ -40,7 +40,7 @@ fn what_they_have_seen_is_their_own_and_how_far_they_go_is_the_sessions() {
     assert!(!read.success, "{}", read.text);
     std::fs::remove_file(&first.workspace).unwrap();
     std::fs::rename(&moved, &first.workspace).unwrap();
-    // What the user permits from now on holds for those that were handed out before.
+    // A change of permission also applies to sets created earlier.
     std::fs::write(first.outside.join("x"), "outside\n").unwrap();
     let outside = json!({"file_path": first.outside.join("x")});
     let parameters = codelet_context::message::Parameters::new(outside.as_object().unwrap().clone());

@@ -1,4 +1,4 @@
-//! What a person who says "always" has permitted, with the needs that the tools really have.
+//! The permissions granted by answering "always", with the tools' real needs.
 
 use crate::trial::{Trial, block_on};
 use codelet_agent::asking::{Asking, Question, Word};
@@ -7,7 +7,7 @@ use codelet_context::message::Parameters;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// A session in which somebody says "always" to every question.
+/// A session in which every question is answered with "always".
 struct Watched {
     trial: Trial,
     gate: Asking,
@@ -24,7 +24,7 @@ impl Watched {
         Watched { trial, gate, questions }
     }
 
-    /// Whether this call is asked about.
+    /// Returns whether this call causes a question.
     fn asks(&mut self, tool: &str, parameters: Value) -> bool {
         let parameters = Parameters::new(parameters.as_object().unwrap().clone());
         let needs = self.trial.tool(tool).needs(&parameters).unwrap();
@@ -81,7 +81,7 @@ fn nobody_is_asked_about_what_only_looks_within_the_workspace() {
         "cat out/key || cd sub; cat out/key".to_owned(),
         "ls sub/out".to_owned(),
         format!("cd sub; cd .; cd .; cd .; cat {key}"),
-        // Nothing stands there, yet.
+        // Nothing exists there yet.
         format!("tail -F {}", watched.outside("new")),
     ] {
         assert!(watched.asks("Bash", json!({"command": line})), "{line}");
@@ -90,7 +90,8 @@ fn nobody_is_asked_about_what_only_looks_within_the_workspace() {
 
 #[test]
 fn a_look_is_asked_about_where_it_may_see_more_of_the_users_than_the_workspace() {
-    // Among the system's files, which every look reads; with the dot files of a home, beside other commands.
+    // A home among the system's files, which every read-only command may read; and a home with dot files, alone and
+    // with other commands.
     let lib = |options: &mut codelet_tools::Options| options.home = Some("/usr/lib".into());
     let home = |options: &mut codelet_tools::Options| options.home = Some(options.workspace.clone());
     for (asks, line, trial) in [
@@ -189,7 +190,7 @@ fn always_for_a_program_permits_nothing_that_it_may_be_told_to_run() {
         assert!(!watched.asks("Bash", json!({"command": line})), "{line}");
         assert!(watched.asks("Bash", json!({"command": other})), "{line}, then {other}");
     }
-    // What is bounded is still permitted with other words behind it.
+    // Sandboxed commands stay permitted with other arguments.
     for (line, other) in [
         ("/usr/bin/git add a", "/usr/bin/git add b"),
         ("mkdir a", "mkdir b"),

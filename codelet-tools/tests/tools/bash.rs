@@ -1,4 +1,4 @@
-//! `Bash`: what a command prints, how it ends, and that nothing is left of it.
+//! `Bash`: the output of a command, its end, and that nothing is left running.
 
 use crate::trial::{Trial, block_on, free, interrupted, is_alive};
 use codelet_agent::permission::Permission;
@@ -34,7 +34,7 @@ fn the_shell_complains_as_if_the_command_had_been_typed() {
     let trial = Trial::new(Permission::All);
     let told = trial.failed("Bash", json!({"command": "true\nno-such-program-here"}));
     assert!(told.starts_with("bash: line 2: no-such-program-here: "), "{told}");
-    // What follows the command is none of it.
+    // The trap that follows the command is not shown.
     assert_eq!(run(&trial, "set -x; true"), "+ true\n");
 }
 
@@ -61,7 +61,7 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
             .failed("Bash", json!({"command": "if then"}))
             .contains("syntax error")
     );
-    // There is nothing to read, and no terminal to ask on.
+    // Stdin is empty, and there is no terminal for a prompt.
     assert_eq!(
         run(&trial, "cat; (echo x > /dev/tty) 2>/dev/null || echo none"),
         "none\n"
@@ -70,7 +70,7 @@ fn output_comes_in_the_order_in_which_it_was_printed() {
         run(&trial, "printf '\\033[31mred\\033[0m 10%%\\r100%%\\n'"),
         "100%10%\n"
     );
-    // Neither a broken letter nor a title without an end hides what comes behind.
+    // Neither invalid UTF-8 nor an unterminated title hides the text after it.
     assert_eq!(
         run(
             &trial,
@@ -99,7 +99,7 @@ fn the_shell_stays_where_it_went() {
             .failed("Bash", json!({"command": "cd ..; false"}))
             .contains("[now in sub; paths")
     );
-    // A path is still relative to the session's directory, and a miss says so.
+    // Paths are still relative to the session's directory, and the error says so.
     trial.write("sub/a", "x");
     let text = trial.failed("Read", json!({"file_path": "a"}));
     assert!(text.contains("say sub/a"), "{text}");
@@ -130,14 +130,14 @@ fn where_nobody_knows_where_a_command_ended_it_says_where_the_next_one_begins() 
         );
         assert_eq!(pwd(), work, "{command}");
     }
-    // Where it was seen there, the next one goes on there.
+    // The next command starts in the last directory observed.
     let told = trial.failed("Bash", json!({"command": "cd sub; exec sleep 1000", "timeout": 300}));
     assert!(told.ends_with(&unknown("sub")), "{told}");
     assert_eq!(pwd(), sub);
     let told = trial.failed("Bash", json!({"command": "cd ..; kill -9 $$"}));
     assert!(told.ends_with(&unknown("sub")), "{told}");
     assert_eq!(pwd(), sub);
-    // What goes nowhere is where it was.
+    // A command that does not change the directory ends where it started.
     for command in ["trap 'echo bye' EXIT; echo x", "exec echo x"] {
         let told = run(&trial, command);
         assert!(!told.contains("not known"), "{command}: {told}");
@@ -236,7 +236,7 @@ fn a_command_longer_than_an_argument_runs() {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_command_line_of_a_process_holds_the_text_of_a_command() {
-    // The shell, what it forks, and whoever started it.
+    // The shell, its forks, and their parent.
     let look = "for line in /proc/[0-9]*/cmdline; do
         case $( (tr '\\0' ' ' < $line) 2>/dev/null ) in *a-needle-'in'-hay*) echo seen $line;; esac
     done; : a-needle-in-hay; echo looked";
@@ -251,7 +251,7 @@ fn no_command_line_of_a_process_holds_the_text_of_a_command() {
         for command in [look, &padded] {
             assert_eq!(run(&trial, command), "looked\n", "{permission}");
         }
-        // Nor does a program of the command get the script by another way.
+        // Nor can a program of the command get the script in another way.
         assert!(!run(&trial, "readlink /proc/self/fd/*; true").contains("memfd"));
     }
 }
@@ -356,7 +356,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
         "{text}"
     );
     assert!(!is_alive(text.lines().next().unwrap()));
-    // Who does not listen is ended all the same.
+    // A process that ignores SIGTERM is ended as well.
     let text = trial.failed(
         "Bash",
         json!({"command": "trap '' TERM; echo $$; while :; do sleep 1; done", "timeout": 100}),
@@ -367,7 +367,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
 #[test]
 fn a_job_is_known_whatever_it_calls_itself() {
     let trial = free();
-    // It bears the shell's name until it has begun.
+    // The process has the shell's name until it calls exec.
     let begun = "p=$!; while case \"$(cat /proc/$p/comm)\" in bash|sh) :;; *) false;; esac; do :; done; echo $p";
     let line =
         "cp \"$(command -v sleep)\" \"$(printf 'diens\\303')\"; ./\"$(printf 'diens\\303')\" 1000 >/dev/null 2>&1 &";
@@ -396,7 +396,7 @@ fn a_background_job_does_not_hold_the_call() {
         "{text}"
     );
     assert!(is_alive(&pid));
-    // It may go on printing, and ends with the session.
+    // It can keep printing, and ends with the session.
     let text = run(&trial, "(while echo tick; do sleep 0.01; done) & echo $!");
     let printing = text
         .lines()
@@ -405,7 +405,7 @@ fn a_background_job_does_not_hold_the_call() {
         .to_owned();
     run(&trial, "sleep 0.3");
     assert!(is_alive(&printing));
-    // One that prints elsewhere has nothing to lose.
+    // A job that prints elsewhere loses no output.
     let text = run(&trial, "sleep 1000 > out 2>&1 & echo $!");
     let elsewhere = text.lines().next().unwrap().to_owned();
     let told = format!("[1 job still running in the background: {elsewhere} sleep]\n");
@@ -469,7 +469,7 @@ fn a_short_command_takes_little_time() {
         })
         .collect();
     times.sort();
-    // A few milliseconds on a quiet machine.
+    // A few milliseconds on an idle machine.
     assert!(times[7] < Duration::from_millis(250), "{times:?}");
 }
 
@@ -507,7 +507,7 @@ fn commands_run_where_there_is_no_folder_for_temporary_files() {
 #[test]
 fn a_command_has_no_descriptor_of_ours_but_the_one_for_its_note() {
     let trial = free();
-    // However much this process has open, and hands on by mistake.
+    // Regardless of how many descriptors this process has open and would pass on by mistake.
     let held: Vec<_> = (0..40)
         .map(|number| {
             let held = std::fs::File::create(trial.workspace.join(format!("held-{number}"))).unwrap();
@@ -515,7 +515,7 @@ fn a_command_has_no_descriptor_of_ours_but_the_one_for_its_note() {
             held
         })
         .collect();
-    // What other tests of this process have open for a moment is not looked at.
+    // Descriptors that other tests have open for a moment do not matter.
     let open = run(
         &trial,
         "for fd in /proc/$$/fd/*; do echo \"${fd##*/} $(readlink $fd)\"; done",

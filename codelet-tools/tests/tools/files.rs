@@ -174,13 +174,13 @@ fn a_notebook_is_read_cell_by_cell_with_what_was_printed() {
         part.starts_with("14\tE: bad\n[lines 14-14 of 23; offset 15 goes on; "),
         "{part}"
     );
-    // Its JSON is what is changed.
+    // Edits apply to the JSON.
     trial.done(
         "Edit",
         json!({"file_path": "a.ipynb", "old_string": "print(1)\\nplot()", "new_string": "print(2)"}),
     );
     assert!(read(json!({"file_path": "a.ipynb"})).contains("5\tprint(2)\n6\t[output]"));
-    // As they were written before.
+    // The older format.
     let old = json!({"worksheets": [{"cells": [
         {"cell_type": "code", "input": "1+1", "prompt_number": 7, "outputs": [{"output_type": "pyout", "text": ["2"]}]},
     ]}]});
@@ -192,7 +192,7 @@ fn a_notebook_is_read_cell_by_cell_with_what_was_printed() {
     );
     trial.write("none.ipynb", json!({"cells": []}).to_string());
     assert!(read(json!({"file_path": "none.ipynb"})).starts_with("[a notebook with 0 cells;"));
-    // What is none is a text like others.
+    // An invalid notebook is shown as plain text.
     for text in ["{\"cells\": 1}", "{", "[1]"] {
         trial.write("broken.ipynb", text);
         assert_eq!(read(json!({"file_path": "broken.ipynb"})), format!("1\t{text}\n"));
@@ -204,7 +204,7 @@ fn a_file_of_ten_gigabytes_is_read_at_once() {
     let trial = trial();
     let path = trial.write("huge", format!("first\nsecond\n{}", "more\n".repeat(2000)));
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-    // Sparse: it takes no room on the disk.
+    // Sparse: it takes up no disk space.
     file.set_len(10 << 30).unwrap();
     let text = trial.done("Read", json!({"file_path": "huge", "limit": 2}));
     assert!(
@@ -242,7 +242,7 @@ fn pictures_go_to_models_that_see() {
             .failed("Read", json!({"file_path": "large"}))
             .contains("make it smaller")
     );
-    // What a vendor would refuse, and every later request with it, is told in words.
+    // An image that providers would refuse, with every later request that contains it, is described instead.
     let mut tall = png.to_vec();
     tall[20..24].copy_from_slice(&9000u32.to_be_bytes());
     seeing.write("tall.png", &tall);
@@ -266,7 +266,7 @@ fn a_file_is_created_with_its_folders() {
     let text = trial.done("Write", json!({"file_path": "src/deep/a.rs", "content": "a\nb"}));
     assert_eq!(text, "Created src/deep/a.rs (2 lines)");
     assert_eq!(trial.bytes("src/deep/a.rs"), b"a\nb");
-    // What the session wrote, it has seen.
+    // The session has seen what it wrote itself.
     let text = trial.done("Write", json!({"file_path": "src/deep/a.rs", "content": "c\n"}));
     assert_eq!(text, "Overwrote src/deep/a.rs (1 line; before: 2 lines)");
 }
@@ -364,7 +364,7 @@ fn an_edit_keeps_bytes_that_are_no_text_and_utf16() {
         json!({"file_path": "latin", "old_string": "old", "new_string": "new"}),
     );
     assert_eq!(trial.bytes("latin"), b"caf\xe9 new \xff\r\n");
-    // In which encoding, nobody says; so nothing of another one is put beside it.
+    // The encoding is unknown, so nothing in another one is inserted.
     let mixed = json!({"file_path": "latin", "old_string": "new", "new_string": "new, neu: Straße"});
     let told = trial.failed("Edit", mixed);
     assert!(
@@ -501,7 +501,7 @@ fn a_name_that_reads_like_the_one_file_there_is_taken_for_it_and_that_is_said() 
     );
     assert_eq!(names(&trial.workspace), ["a re\u{301}sume\u{301}.md"]);
     assert_eq!(trial.bytes("a re\u{301}sume\u{301}.md"), b"three\n");
-    // Judged by where it leads, like every other.
+    // Judged by its target, like any other link.
     symlink(trial.outside.join("secret"), trial.workspace.join("to\u{a0}it")).unwrap();
     let told = trial.failed("Write", json!({"file_path": "to it", "content": "x"}));
     assert!(told.contains("outside the workspace"), "{told}");
@@ -534,7 +534,7 @@ fn what_lies_outside_is_left_alone() {
         assert!(!text.contains("undisclosed"), "{text}");
     }
     assert_eq!(names(&trial.outside), ["secret"]);
-    // The same without being judged.
+    // The same without a permission check.
     let trial = self::trial();
     symlink("/etc", trial.workspace.join("way")).unwrap();
     let parameters = Parameters::new(json!({"file_path": "way/passwd"}).as_object().unwrap().clone());
@@ -571,7 +571,7 @@ fn a_change_is_shown_to_whoever_permits_it() {
     assert_eq!(diff, "--- a\n+++ a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
 }
 
-/// What whoever permits a call is shown of its change.
+/// The diff in the permission prompt.
 fn shown(trial: &Trial, tool: &str, parameters: serde_json::Value) -> Result<String, String> {
     let parameters = Parameters::new(parameters.as_object().unwrap().clone());
     let needs = trial.tool(tool).needs(&parameters)?;
@@ -616,7 +616,7 @@ fn a_change_of_a_long_file_is_shown_too() {
             "{diff}"
         );
     }
-    // Longer than what is read.
+    // Larger than what is read.
     trial.write("huge", "0123456789abcdef\n".repeat(700_000));
     let diff = shown(&trial, "Write", json!({"file_path": "huge", "content": "all gone\n"})).unwrap();
     assert!(
@@ -642,7 +642,7 @@ fn an_edit_that_cannot_be_made_is_answered_before_anybody_is_asked() {
         .unwrap_err();
         assert!(why.contains(part), "{why}");
     }
-    // Of a file elsewhere, only a person is told.
+    // Errors about a file elsewhere are shown only to the person.
     let outside = trial.outside.join("a");
     std::fs::write(&outside, "one\none\n").unwrap();
     let edit = json!({"file_path": outside, "old_string": "one", "new_string": "x"});
@@ -810,7 +810,7 @@ fn a_hidden_value_survives_what_is_written_as_it_was_read() {
     let told = trial.done("Edit", edit.clone());
     assert!(told.contains("1\tKEY=[secret]\n2\tPORT=2\n"), "{told}");
     assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
-    // The reason names what differs, and what the mask is.
+    // The error names the difference and explains the mask.
     let told = trial.failed("Edit", edit);
     assert!(
         told.contains("\"PORT=2\"") && told.contains("[secret] stands for a hidden value"),
@@ -820,7 +820,7 @@ fn a_hidden_value_survives_what_is_written_as_it_was_read() {
     let told = trial.failed("Write", moved);
     assert!(told.contains("line 2 of content has [secret]"), "{told}");
     assert_eq!(trial.bytes(".env"), b"KEY=sk-0123456789\nPORT=2\nDB=x\n");
-    // In the other encoding, too; and a file without hidden values takes the mask for what it is.
+    // In UTF-16, too; and in a file without hidden values, the mask is literal text.
     let utf16: Vec<u8> = "\u{feff}KEY=sk-0123456789\r\nx\r\n"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
@@ -874,7 +874,7 @@ fn a_file_that_is_written_anew_keeps_its_encoding() {
         let told = trial.done("Write", json!({"file_path": name, "content": content}));
         assert_eq!(told, format!("Overwrote {name} (1 line; before: 1 line)"));
         assert_eq!(trial.bytes(name), new, "{name}");
-        // What was written is known, and the same again is nothing new.
+        // The file counts as seen, and writing the same again changes nothing.
         let told = trial.done("Write", json!({"file_path": name, "content": content}));
         assert!(told.contains("already is exactly this"), "{told}");
     }
@@ -897,11 +897,11 @@ fn invalid_bytes_are_not_written_over_by_the_sign_that_they_are_shown_as() {
         "Edit",
         json!({"file_path": "latin", "old_string": "ok", "new_string": "OK"}),
     );
-    // Who writes other words knows what is lost, and is told.
+    // Other contents may replace them, and the loss is reported.
     let told = trial.done("Write", json!({"file_path": "latin", "content": "café\n"}));
     assert!(told.contains("has none now"), "{told}");
     assert_eq!(trial.bytes("latin"), "café\n".as_bytes());
-    // A sign that really stands there is one.
+    // A `�` that is really in the file may stay.
     trial.write("both", b"\xef\xbf\xbd \xe9\n");
     trial.done("Read", json!({"file_path": "both"}));
     trial.failed("Write", json!({"file_path": "both", "content": "\u{fffd} \u{fffd}\n"}));

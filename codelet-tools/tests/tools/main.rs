@@ -1,4 +1,4 @@
-//! The tools as a session uses them: judged, called, and read, in real folders.
+//! The tools as a session uses them: permission check, call and output, in real folders.
 #![allow(clippy::unwrap_used)]
 
 mod anew;

@@ -1,4 +1,5 @@
-//! What the tools do themselves where commands in the sandbox write, and what such commands can make them do: nothing.
+//! The tools act outside the sandbox, in folders where sandboxed commands write; such commands cannot make them do
+//! anything.
 #![cfg(target_os = "linux")]
 
 use crate::sandbox::is_there;
@@ -20,12 +21,12 @@ use std::process::Command;
 use std::sync::Arc;
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// A command that is longer than an argument may be.
+/// A command longer than the limit for an argument.
 fn long(command: &str) -> String {
     format!("{command}\n: '{}'", "x".repeat(150_000))
 }
 
-/// A trial whose permission can change, with the world around it; its private folder lies beside the workspace.
+/// A session whose permission can change, with its environment; its private folder is beside the workspace.
 fn session(change: impl FnOnce(&mut Options)) -> (Trial, Reach, World) {
     let mut kept = None;
     let mut trial = Trial::with(Permission::Edit, |options| {
@@ -75,7 +76,7 @@ fn a_folder_that_was_added_is_used_as_the_workspace_is_with_the_same_exceptions(
     std::fs::write(&beside, "x").unwrap();
     let refused = trial.failed("Read", json!({"file_path": beside}));
     assert!(refused.contains("outside the workspace"), "{refused}");
-    // Under `read` it is only looked at.
+    // Under `read`, it can only be read.
     let looks = Trial::with(Permission::Read, |options| {
         options.added = vec![options.workspace.with_file_name("outside")];
     });
@@ -108,7 +109,7 @@ fn repository(folder: &Path) {
     assert!(done.unwrap().success());
 }
 
-/// Everything that happens to files in a folder, by their names.
+/// All events on files in a folder, by name.
 struct Watch(OwnedFd);
 
 impl Watch {
@@ -150,10 +151,10 @@ fn nothing_of_a_session_is_made_opened_or_looked_for_in_the_folder_for_temporary
         drop(reach.scratch().unwrap());
     }
     assert_eq!(watch.seen(), [] as [String; 0]);
-    // What a command does there is seen, so nothing was overlooked.
+    // A command's write is seen, so nothing was missed.
     std::fs::write(temporary(&trial).join("seen"), "").unwrap();
     assert!(watch.seen().iter().any(|event| event.contains("seen")));
-    // And nothing stays where it was.
+    // And no scratch folder is left.
     assert_eq!(names(&trial.workspace.with_file_name("private")), [] as [String; 0]);
 }
 
@@ -182,7 +183,7 @@ fn what_a_command_in_the_sandbox_says_of_its_folder_holds_in_the_sandbox_only() 
     }
     let (trial, reach, _) = session(|_| {});
     let evil = temporary(&trial).join("evil");
-    // However it says so: as a shell does, or into the pipe of the note, and whatever it leaves.
+    // However it is claimed: by a change of directory, or in the pipe for the note.
     for command in [
         format!(
             "mkdir -p '{0}' && cd '{0}'",
@@ -194,7 +195,7 @@ fn what_a_command_in_the_sandbox_says_of_its_folder_holds_in_the_sandbox_only() 
         let stands = run(&trial, "pwd -P");
         assert_ne!(stands, format!("{}\n", trial.workspace.display()), "{command}");
         reach.permit(Permission::All);
-        // It was meant for the folder that the model knows of.
+        // The command was meant for the folder that the model knows.
         let told = trial.failed("Bash", json!({"command": "touch ran"}));
         assert!(
             told.contains("nothing was run") && told.contains("The shell is in . now"),
@@ -202,7 +203,7 @@ fn what_a_command_in_the_sandbox_says_of_its_folder_holds_in_the_sandbox_only() 
         );
         assert!(!evil.join("ran").exists() && !trial.workspace.join("ran").exists());
         assert_eq!(run(&trial, "pwd -P"), format!("{}\n", trial.workspace.display()));
-        // Back in the sandbox it stands where everybody has seen it last.
+        // Back in the sandbox, the shell is in the folder last reported.
         reach.permit(Permission::Edit);
         assert_eq!(run(&trial, "pwd -P"), format!("{}\n", trial.workspace.display()));
     }
@@ -254,7 +255,7 @@ fn a_link_in_the_place_of_a_folder_that_commands_may_write_permits_nothing() {
     let told = trial.failed("Bash", json!({"command": "echo evil > tmp/a"}));
     assert!(told.contains("ermission denied"), "{told}");
     assert_eq!(names(&trial.outside), [] as [String; 0]);
-    // The same of the workspace itself.
+    // The same for the workspace itself.
     let (trial, ..) = session(|options| {
         let whole = options.workspace.join("all");
         std::fs::create_dir_all(whole.join("work")).unwrap();
@@ -277,7 +278,7 @@ fn the_shell_is_none_that_a_command_could_have_put_there() {
         std::fs::write(bin.join("bash"), "#!/bin/sh\necho EVIL\n").unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(bin.join("bash"), mode).unwrap();
-        // A way there that is itself no command's.
+        // A path to it that commands cannot write to.
         symlink(&bin, options.workspace.with_file_name("way")).unwrap();
         let way = options.workspace.with_file_name("way");
         options.env = vec![(
@@ -315,7 +316,8 @@ fn the_shell_stays_the_one_that_was_found_whatever_a_link_on_the_way_leads_to_la
     assert!(folders.all(|folder| !folder.starts_with(&trial.workspace)), "{path:?}");
 }
 
-/// While the shell stands in a folder, a job exchanges that with a link; the name by which the shell came there leads elsewhere then.
+/// While the shell is in a folder, a job exchanges it with a link; the path by which the shell came there then leads
+/// elsewhere.
 #[test]
 fn a_folder_that_was_exchanged_with_a_link_is_not_taken_for_the_one_that_the_link_leads_to() {
     let (trial, reach, _) = session(|_| {});
@@ -334,7 +336,7 @@ fn a_folder_that_was_exchanged_with_a_link_is_not_taken_for_the_one_that_the_lin
     );
 }
 
-/// Makes a call on a thread on which the kernel knows this system call not.
+/// Makes a call on a thread for which the kernel does not implement this system call.
 fn without(call: i64, act: impl FnOnce() -> Output + Send) -> Output {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
     let refused = SeccompAction::Errno(libc::ENOSYS as u32);
@@ -357,7 +359,7 @@ fn where_the_sandbox_cannot_be_entered_nothing_runs() {
     repository(&trial.workspace);
     let mut calls = vec![libc::SYS_landlock_create_ruleset, libc::SYS_seccomp];
     if rustix::process::geteuid().is_root() {
-        // Nobody else has any privileges to give up.
+        // Only root has privileges to drop.
         calls.push(libc::SYS_capset);
     }
     for permission in [Permission::Edit, Permission::Read] {

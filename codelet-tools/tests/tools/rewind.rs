@@ -1,4 +1,4 @@
-//! Files are put back to how they were, whatever has become of them since, and never over what somebody else has made.
+//! Restoring files, whatever has happened to them since, without overwriting anyone else's changes.
 
 use crate::trial::{Trial, block_on, names};
 use codelet_agent::journal::{Change, Journal, Mark, Restored, Standing};
@@ -41,7 +41,7 @@ fn restore(journal: &Arc<dyn Journal>, to: Mark, overwrite: bool) -> Vec<Restore
     block_on(journal.restore(to, overwrite))
 }
 
-/// Why one file was not put back.
+/// The reason why a file was not restored.
 fn refusal(journal: &Arc<dyn Journal>, to: Mark, overwrite: bool) -> String {
     let restored = restore(journal, to, overwrite);
     assert_eq!(restored.len(), 1, "{restored:?}");
@@ -255,7 +255,7 @@ fn of_a_file_of_a_hundred_megabytes_no_copy_is_kept_and_that_is_said() {
     assert!(written.success, "{}", written.text);
     assert!(refusal(&journal, start, true).contains("more than 10 MiB"));
     assert_eq!(trial.text("big"), "small\n");
-    // Nor is one overwritten that has become so large.
+    // A file that has grown beyond the limit is not overwritten either.
     trial.write("a.txt", "one\n");
     let start = journal.mark();
     trial.puts("a.txt", "two\n");
@@ -320,7 +320,7 @@ fn the_model_reads_again_what_was_put_back_before_it_replaces_it() {
     );
     trial.done("Read", json!({"file_path": "a.txt"}));
     trial.done("Write", blind);
-    // Who knows nothing of it any more has not read it.
+    // A model that no longer remembers the file has to read it again.
     journal.forget_looks();
     let blind = json!({"file_path": "a.txt", "content": "four\n"});
     assert!(trial.failed("Write", blind).contains("was not read in this session"));

@@ -1,4 +1,4 @@
-//! What commands cannot do unless everything is permitted.
+//! Actions that commands cannot take unless everything is permitted.
 #![cfg(target_os = "linux")]
 
 use crate::trial::Trial;
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::net::TcpListener;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
-/// Whether there is a sandbox here; a machine without one says so, and there is nothing to test.
+/// Returns whether this machine has a sandbox; if not, says so, and the test is skipped.
 #[allow(clippy::print_stderr)]
 pub fn is_there() -> bool {
     match Sandbox::probe() {
@@ -83,12 +83,12 @@ fn a_command_that_only_looks_is_bounded_and_has_a_short_environment() {
     let (_, list) = page.split_once("- *Environment.* ").unwrap();
     let (list, _) = list.split_once(". So git").unwrap();
     let listed = list.split('`').skip(1).step_by(2);
-    // What is named because it is not there.
+    // Variables that the page mentions as missing.
     let mut listed: Vec<&str> = listed
         .filter(|name| !["LD_PRELOAD", "LESSOPEN"].contains(name))
         .collect();
     listed.sort_unstable();
-    // awk's own are no variables of the environment that it was given.
+    // awk adds variables of its own.
     let found: Vec<&str> = names.lines().filter(|name| !name.starts_with("AWK")).collect();
     assert_eq!(found, listed);
 }
@@ -138,7 +138,7 @@ fn git_that_only_looks_obeys_the_repository_and_no_setting_of_the_users() {
     git.args(["init", "-q"]).current_dir(&trial.workspace);
     assert!(git.env("GIT_CONFIG_GLOBAL", "/dev/null").status().unwrap().success());
     trial.write("a.md", "one\n");
-    // What an honest look starts.
+    // The script that git would start for a read-only command.
     trial.write(
         "x.sh",
         "cat ~/.gitconfig ~/.config/git/credentials ../outside/.gitconfig >&2\n",
@@ -305,7 +305,7 @@ fn a_command_reaches_no_network() {
         text.contains("ermission denied") && !text.contains("connected"),
         "{text}"
     );
-    // Also not over datagrams.
+    // Nor with datagrams.
     let text = trial.failed(
         "Bash",
         json!({"command": format!("exec 3<>/dev/udp/127.0.0.1/{port} && echo connected")}),
@@ -313,7 +313,7 @@ fn a_command_reaches_no_network() {
     assert!(!text.contains("connected"), "{text}");
 }
 
-/// Runs a program in Perl, whose sockets come with it; none where there is no Perl.
+/// Runs a program in Perl, which includes sockets; `None` if there is no Perl.
 #[allow(clippy::print_stderr)]
 fn perl(program: &str) -> Option<serde_json::Value> {
     let is_there = std::process::Command::new("perl").arg("-v").output().is_ok();
@@ -329,7 +329,7 @@ fn a_command_reaches_no_socket_of_another_program() {
         return;
     }
     let (free, trial) = (Trial::new(Permission::All), Trial::new(Permission::Edit));
-    // Also where a command may write: other programs listen there as well.
+    // Even where a command may write: other programs listen there as well.
     for folder in [&trial.outside, &trial.workspace] {
         let stream = folder.join("stream");
         let _listener = UnixListener::bind(&stream).unwrap();
@@ -356,7 +356,7 @@ fn a_command_reaches_no_socket_of_another_program() {
             sends("socketpair(S, T, AF_UNIX, SOCK_DGRAM | 02000000, 0)"),
         ] {
             let Some(command) = perl(&program) else { return };
-            // Behind it there may be a note on what another test is just starting.
+            // A note on another test's process may follow.
             let done = free.done("Bash", command.clone());
             assert_eq!(done.lines().next(), Some("sent"), "{program}: {done}");
             let text = trial.failed("Bash", command);
@@ -379,11 +379,11 @@ fn a_command_may_join_its_own_processes_with_sockets() {
             "socketpair(A, B, AF_UNIX, {kind}, 0) or die $!; if (!fork) {{ send(A, q(joined), 0); exit }} recv(B, $_, 99, 0); print"
         );
         let Some(command) = perl(&program) else { return };
-        // Behind it there may be a note on the process that has sent it.
+        // A note on the process that sent it may follow.
         let done = trial.done("Bash", command);
         assert_eq!(done.lines().next(), Some("joined"), "{kind}: {done}");
     }
-    // Who offers something to others may wait for them.
+    // A command may listen.
     let listens = "socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, pack_sockaddr_un(q(own))) && listen(S, 5) or die $!; print q(listening)";
     let Some(command) = perl(listens) else { return };
     assert_eq!(trial.done("Bash", command).lines().next(), Some("listening"));
@@ -410,7 +410,7 @@ fn a_command_signals_no_thread_of_this_process_while_it_runs() {
         return;
     }
     let trial = Trial::new(Permission::Edit);
-    // The number of a thread names its process too, and a thread that were in the sandbox could be signalled by it.
+    // A thread ID also identifies the process, and a thread inside the sandbox could be signalled by it.
     let all = "for thread in $(ls /proc/$PPID/task); do kill -0 $thread && echo reached $thread; done; echo done";
     let text = trial.done("Bash", json!({"command": format!("sleep 0.1; {all}")}));
     assert!(text.contains("not permitted") && !text.contains("reached"), "{text}");
@@ -435,11 +435,11 @@ fn that_a_job_of_an_earlier_command_cannot_be_ended_is_said_when_it_is_left_and_
     let told = trial.done("Bash", json!({"command": format!("kill {pid}; echo tried")}));
     let note = format!("[1 job of earlier commands still runs: {pid} sleep; each command has a sandbox of its own");
     assert!(told.contains("tried\n") && told.contains(&note), "{told}");
-    // What is its own, it may end; so nothing is said of that.
+    // A command may end its own jobs, so there is no note.
     let own = "sleep 1000 > /dev/null 2>&1 & { kill $!; wait; } 2> /dev/null; echo ended";
     let own = trial.done("Bash", json!({"command": own}));
     assert_eq!(own, "ended\n");
-    // Without a sandbox there is nothing between them.
+    // Without a sandbox, jobs of other commands can be ended.
     let free = Trial::new(Permission::All);
     let told = free.done("Bash", json!({"command": "sleep 1000 > /dev/null 2>&1 & echo $!"}));
     let pid = told.lines().next().unwrap();
@@ -456,10 +456,10 @@ fn a_command_sets_no_limits_of_a_process_outside() {
         return;
     }
     let (free, trial) = (Trial::new(Permission::All), Trial::new(Permission::Edit));
-    // Its own are the shell's, and pass on to what that starts.
+    // Its own limits are the shell's, which children inherit.
     let own = json!({"command": "ulimit -S -n 64 && bash -c 'ulimit -S -n'"});
     assert_eq!(trial.done("Bash", own), "64\n");
-    // It sets nothing; who may not set may not ask either.
+    // It changes nothing; reading another process's limits is refused like setting them.
     let call = format!("{}, {}, 0, 0, 0", libc::SYS_prlimit64, std::process::id());
     let Some(command) = perl(&format!("syscall({call}) and die $!; print q(done)")) else {
         return;
@@ -502,7 +502,7 @@ fn who_only_looks_writes_nothing() {
         return;
     }
     let trial = Trial::new(Permission::Read);
-    // The rules refuse commands; should somebody permit one, it still writes nothing.
+    // The rules refuse commands; even if one were permitted, it could write nothing.
     let parameters =
         codelet_context::message::Parameters::new(json!({"command": "echo x > new"}).as_object().unwrap().clone());
     let needs = trial.tool("Bash").needs(&parameters).unwrap();
@@ -527,7 +527,7 @@ fn a_command_reads_no_environment_outside() {
         return;
     }
     let trial = Trial::new(Permission::Edit);
-    // A superuser's command too; `cat` of itself shows that the way is otherwise open.
+    // Even as root; `cat` can read these files of its own process.
     for of in ["environ", "maps", "mem", "auxv"] {
         let command = format!("cat /proc/{}/{of} > /dev/null", std::process::id());
         let told = trial.failed("Bash", json!({"command": command}));
@@ -557,11 +557,11 @@ fn a_superusers_command_makes_no_device_and_mounts_nothing() {
         assert!(!told.contains("not found"), "{command}: {told}");
     }
     assert_eq!(crate::trial::names(&trial.workspace), [] as [&str; 0]);
-    // What the user's files need is left.
+    // Ordinary changes of mode and owner still work.
     trial.done("Bash", json!({"command": "touch a && chmod 600 a && chown $(id -u) a"}));
 }
 
-/// A session in a repository; whoever runs the tests has settings of their own.
+/// A session in a repository, without the settings of the user who runs the tests.
 fn repository() -> Trial {
     let alone = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
     let trial = Trial::with(Permission::Edit, |options| {
@@ -585,12 +585,12 @@ fn a_job_that_changes_what_git_obeys_after_its_command_is_told_of_at_the_next_on
     }
     let trial = repository();
     let hook = ".git/hooks/pre-commit";
-    // A line that plainly changes it is refused; this one does not say where its output goes.
+    // A line that plainly changes the hook is refused; this one hides its target.
     let job =
         format!("hook={hook}; mkfifo go done; (read x < go; echo evil > $hook; echo x > done) > /dev/null 2>&1 &");
     let output = trial.call("Bash", json!({"command": job}));
     assert!(output.success && output.notices.is_empty(), "{}", output.text);
-    // Each waits for the other side.
+    // Both sides wait for each other.
     std::fs::write(trial.workspace.join("go"), "x\n").unwrap();
     std::fs::read(trial.workspace.join("done")).unwrap();
     let output = trial.call("Bash", json!({"command": "true"}));
@@ -613,7 +613,7 @@ fn orders_that_a_command_changes_by_another_spelling_are_told() {
     let trial = repository();
     std::fs::write(trial.workspace.join("AGENTS.md"), "Be kind.\n").unwrap();
     trial.call("Bash", json!({"command": "true"}));
-    // Where no job was left, the user did it.
+    // Without a background job, the change was the user's.
     std::fs::write(trial.workspace.join("AGENTS.md"), "Be brief.\n").unwrap();
     assert_eq!(trial.call("Bash", json!({"command": "true"})).notices, [] as [&str; 0]);
     let output = trial.call(
@@ -635,7 +635,7 @@ fn orders_that_a_command_changes_by_another_spelling_are_told() {
     );
 }
 
-/// A terminal of the user's: the side that shows, and the name of the side that programs use.
+/// A user's terminal: the controlling side, and the path of the side for programs.
 fn terminal() -> (std::fs::File, std::path::PathBuf) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let shows = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -651,7 +651,7 @@ fn a_command_draws_on_no_terminal_of_the_users_and_hears_nothing_there() {
         return;
     }
     let (mut shows, name) = terminal();
-    // Somebody sits there, and has typed a line.
+    // A user is at the terminal and has typed a line.
     let _sits = std::fs::File::options().read(true).write(true).open(&name).unwrap();
     std::io::Write::write_all(&mut shows, b"typed\n").unwrap();
     let name = name.display();
@@ -667,10 +667,10 @@ fn a_command_draws_on_no_terminal_of_the_users_and_hears_nothing_there() {
     let open = json!({"command": "exec 3<>/dev/ptmx && echo open"});
     let told = trial.failed("Bash", open.clone());
     assert!(told.contains("use no terminal"), "{told}");
-    // What programs need of devices is there.
+    // The devices that programs need are available.
     let text = trial.done("Bash", json!({"command": "head -c 4 /dev/zero > /dev/null && head -c 4 /dev/urandom | wc -c && cat <(echo piped) && echo told > /dev/stderr && cat < /dev/null"}));
     assert_eq!(text, "4\npiped\ntold\n");
-    // Without the sandbox the user's programs may.
+    // Without the sandbox, programs may use the terminal.
     let free = Trial::new(Permission::All);
     assert_eq!(free.done("Bash", draw), "done\n");
     assert_eq!(free.done("Bash", hear), "typed\n");
@@ -729,12 +729,12 @@ fn build_tools_keep_their_things_apart_and_find_them_again_in_the_next_session()
     );
     let keeps = "mkdir -p \"$GOCACHE\" \"$UV_CACHE_DIR\" && echo made > \"$GOCACHE/a\" && cat \"$GOCACHE/a\"";
     assert_eq!(first.done("Bash", json!({"command": keeps})), "made\n");
-    // What is there is of no use to another project, nor to a command that is not shut in.
+    // Another project cannot use it, nor can an unsandboxed command.
     let second = session(Permission::Edit);
     assert_eq!(second.done("Bash", json!({"command": "cat \"$GOCACHE/a\""})), "made\n");
     let all = session(Permission::All);
     assert_eq!(all.done("Bash", json!({"command": "echo \"[$GOCACHE]\""})), "[]\n");
-    // Beside it nothing can be written, and it cannot be replaced itself.
+    // Nothing beside it is writable, and it cannot be replaced.
     for command in [
         "echo x > \"$GOCACHE/../../x\"",
         "mv \"$GOCACHE/..\" \"$GOCACHE/../../away\"",
@@ -775,7 +775,7 @@ fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
             "echo 'Could not resolve host: x'; exit 6".to_owned(),
             Some(Lack::Network),
         ),
-        // As Node, Go and Python say that they may not listen.
+        // Errors of Node, Go and Python if they may not listen.
         (
             "echo 'Error: listen EACCES: permission denied 127.0.0.1:3000'; exit 1".to_owned(),
             Some(Lack::Network),
@@ -793,16 +793,16 @@ fn what_a_command_lacked_is_the_network_or_a_socket_that_the_user_may_use() {
             "(echo 'Could not resolve host: x'; exit 6) | head -5".to_owned(),
             Some(Lack::Network),
         ),
-        // It was done all the same.
+        // It succeeded anyway.
         ("echo 'Could not resolve host: x'; true".to_owned(), None),
         (
             format!("echo '{runtime}/socket: Permission denied'; exit 1"),
             Some(Lack::Freedom),
         ),
-        // It names none, or none that is there.
+        // It names no path, or one that does not exist.
         ("echo 'Permission denied'; exit 1".to_owned(), None),
         (format!("echo '{runtime}/other: Permission denied'; exit 1"), None),
-        // No folder is offered: settings name those that commands may write to.
+        // Folders are not offered: settings name those that commands may write to.
         (format!("touch {outside}/new"), None),
     ] {
         assert_eq!(lack(&command), expected, "{command}");

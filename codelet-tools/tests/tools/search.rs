@@ -38,7 +38,7 @@ fn lines_are_found_in_order_past_what_is_ignored() {
         trial.done("Grep", json!({"pattern": "fn", "path": "src", "output_mode": "count"})),
         "src/a.rs:2\nsrc/deep/b.rs:1\n"
     );
-    // What is named is searched, ignored or not.
+    // A file that is named explicitly is searched, even if ignored.
     assert_eq!(
         trial.done("Grep", json!({"pattern": "one", "path": "target/c.rs"})),
         "target/c.rs:1:fn one() {}\n"
@@ -97,7 +97,7 @@ fn too_much_is_cut_and_said() {
         text.len() < 500 && text.contains("xneedley") && text.contains("this line has 100,006 bytes"),
         "{text}"
     );
-    // A line longer than memory would take, in a file that takes no room on the disk.
+    // A line longer than memory, in a sparse file.
     File::create(trial.workspace.join("a"))
         .unwrap()
         .set_len(20 << 30)
@@ -137,7 +137,7 @@ fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() 
         ("a/.gitignore", "!keep.log\n!shown\nlocal\n"),
         ("a/.ignore", "noise\n!c.log\n"),
         (".ignore", "a/b.txt\nsub/z\n"),
-        // A repository in it, with patterns that are its own.
+        // A nested repository, with its own patterns.
         ("sub/.git/info/exclude", "x\n"),
         ("sub/.gitignore", "y\n"),
     ] {
@@ -171,7 +171,7 @@ fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() 
     let found = "a/c.log\na/keep.log\na/shown\na/top\nb/kept\nlocal\nnoise\nsub/w\n";
     let search = |place: &str| json!({"pattern": "needle", "output_mode": "files_with_matches", "path": place});
     assert_eq!(trial.done("Grep", search(".")), found);
-    // As ripgrep has it.
+    // Same as ripgrep.
     let walk = ignore::WalkBuilder::new(&trial.workspace)
         .hidden(false)
         .require_git(false)
@@ -195,7 +195,7 @@ fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() 
         .map(|name| name + "\n")
         .collect();
     assert_eq!(names, found);
-    // The same from within: what stands above holds there, too.
+    // The same from a subfolder: patterns of parent folders apply.
     assert_eq!(trial.done("Grep", search("a")), "a/c.log\na/keep.log\na/shown\na/top\n");
     assert_eq!(trial.done("Grep", search("a/in")), "[no match in 0 files]\n");
     assert_eq!(trial.done("Grep", search("sub")), "sub/w\n");
@@ -206,7 +206,7 @@ fn of_all_ignore_files_the_nearest_decides_and_those_for_searches_before_gits() 
     );
 }
 
-/// What a clone may bring, or a command put there.
+/// Ignore files that a clone may contain, or that a command created.
 #[test]
 fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told() {
     let long = "x".repeat(1024 * 1024 + 1);
@@ -254,7 +254,7 @@ fn an_ignore_file_that_is_no_plain_one_of_bounded_length_is_passed_over_and_told
             if !name.starts_with("deep") {
                 let listed = trial.done("LS", json!({}));
                 assert!(listed.contains("a.md (7 bytes)") && listed.ends_with(&note), "{listed}");
-                // And from below.
+                // And from a subfolder.
                 assert!(trial.done("LS", json!({"path": "deep"})).contains(why));
             }
         }
@@ -355,7 +355,7 @@ fn what_exists_under_a_name_with_the_signs_of_a_pattern_is_that_name() {
             &["app/[user-id]/page.tsx", "pages/deep/[id].tsx"],
         ),
         ("src/[!]/*.rs", &["src/[!]/a.rs"]),
-        // Where there is no such name, or a wildcard stands beside it, they are signs.
+        // If there is no such name, or the component contains a wildcard, they are special characters.
         ("app/[hij]/*.tsx", &["app/i/page.tsx"]),
         ("lib/[ab]/[!a].rs", &["lib/a/b.rs"]),
         ("lib/{a,b}/*", &["lib/a/b.rs"]),
@@ -526,7 +526,7 @@ fn a_glob_that_is_negated_leaves_files_and_folders_out() {
     );
 }
 
-/// Runs on a thread that may look only where permissions say so, as no superuser is held to.
+/// Runs on a thread that is subject to file permissions, even as root.
 #[cfg(target_os = "linux")]
 fn held_to_permissions(work: impl FnOnce() + Send + 'static) {
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
@@ -611,7 +611,7 @@ fn what_stands_behind_a_nul_is_found_or_said_not_to_have_been_looked_at() {
     trial.write("logs/clean.log", "all fine\n");
     trial.write("logs/program", b"\x7fELF\n\0PANIC\n");
     trial.write("logs/shot.ico", b"\0\0\x01\0PANIC\n");
-    // Who names a file means all of it.
+    // A file that is named explicitly is searched to the end.
     for (path, expected) in [
         (
             "logs/app.log",
@@ -629,7 +629,7 @@ fn what_stands_behind_a_nul_is_found_or_said_not_to_have_been_looked_at() {
     assert_eq!(trial.done("Grep", count), "logs/app.log:2\n");
     let across = json!({"pattern": "gone.*\\nPANIC", "path": "logs/app.log", "output_mode": "files_with_matches"});
     assert_eq!(trial.done("Grep", across), "logs/app.log\n");
-    // Of a folder, what begins as a text is named, and no binary file counts as searched.
+    // In a folder, files that begin as text are reported, and no binary file counts as searched.
     let note =
         "[2 binary files were not searched to the end: logs/app.log, logs/big.log; a file that `path` names is]\n";
     assert_eq!(

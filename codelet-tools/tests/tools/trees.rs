@@ -1,4 +1,4 @@
-//! Committing from the sandbox where the workspace's repository lies elsewhere.
+//! Commits from the sandbox if the workspace's repository is elsewhere.
 #![cfg(target_os = "linux")]
 
 use crate::sandbox::is_there;
@@ -23,13 +23,13 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Git tidies up behind some commands, in the background, and what is still at it then is told with their output.
+/// Disables git's background maintenance, whose processes would be reported with the output of a command.
 fn leave_untidy(folder: &Path) {
     git(folder, &["config", "maintenance.auto", "false"]);
     git(folder, &["config", "gc.auto", "0"]);
 }
 
-/// A repository with a branch `topic` that somebody else has committed to.
+/// A repository with a branch `topic` that has other commits.
 fn repository(folder: &Path) {
     git(folder, &["init", "-q", "-b", "main"]);
     leave_untidy(folder);
@@ -54,7 +54,7 @@ fn repository(folder: &Path) {
     }
 }
 
-/// The tools in the workspace that `make` makes of a folder `outside` and one beside it.
+/// The tools in the workspace that `make` creates, given a folder `outside` and one beside it.
 fn trial(make: impl FnOnce(&Path, &Path) -> PathBuf) -> Trial {
     Trial::with(Permission::Edit, |options| {
         options.workspace = make(&options.workspace.with_file_name("outside"), &options.workspace);
@@ -71,7 +71,7 @@ fn trial(make: impl FnOnce(&Path, &Path) -> PathBuf) -> Trial {
     })
 }
 
-/// In a linked tree of the repository that `make` makes in `outside` (it says where).
+/// The tools in a linked tree of the repository that `make` creates in `outside` (it returns the path).
 fn linked(make: impl FnOnce(&Path) -> String) -> Trial {
     trial(|outside, work| {
         let common = make(outside);
@@ -144,7 +144,7 @@ fn in_a_linked_tree_git_does_all_that_it_does_in_a_plain_one() {
             ),
         ] {
             let text = trial.done("Bash", json!({ "command": command }));
-            // Renaming a branch writes the settings, which is told everywhere.
+            // Renaming a branch changes the settings, which is always reported.
             assert!(text.starts_with(told), "{command}: {text}");
         }
     }
@@ -178,7 +178,7 @@ fn what_git_obeys_in_another_trees_repository_is_watched_and_all_beside_it_is_cl
             output.notices
         );
     }
-    // One that leads another tree to other settings is one, too, and a new tree is none.
+    // Leading another tree to other settings counts as a change; a new tree does not.
     let output = trial.call(
         "Bash",
         json!({"command": format!("file={common}/worktrees/third/commondir; echo /elsewhere > $file")}),

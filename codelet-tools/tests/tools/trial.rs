@@ -1,5 +1,5 @@
-//! A scratch folder with the tools of a session in it.
-// No file of tests uses all of it.
+//! A scratch folder with the tools of a session.
+// No test file uses all of it.
 #![allow(dead_code)]
 
 use codelet_agent::event::Event;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 pub struct Trial {
     _folder: TempDir,
     pub workspace: PathBuf,
-    /// Beside the workspace.
+    /// A folder beside the workspace.
     pub outside: PathBuf,
     pub tools: Vec<Arc<dyn Tool>>,
     pub conversation: Conversation,
@@ -34,7 +34,7 @@ impl Trial {
     }
 
     pub fn with(permission: Permission, change: impl FnOnce(&mut Options)) -> Trial {
-        // Not in the folder for temporary files, which commands in a sandbox may write to.
+        // Not in the temporary folder, which sandboxed commands may write to.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let base = folder.path().canonicalize().unwrap();
         let (workspace, outside, temporary) = (base.join("work"), base.join("outside"), base.join("it's tmp"));
@@ -76,7 +76,7 @@ impl Trial {
         &**self.tools.iter().find(|tool| &*tool.spec().name == name).unwrap()
     }
 
-    /// Judges a call by the rules, and makes it.
+    /// Checks a call against the rules and makes it.
     pub async fn make(&self, tool: &str, parameters: Value) -> Output {
         let parameters = Parameters::new(parameters.as_object().unwrap().clone());
         let tool = self.tool(tool);
@@ -90,7 +90,7 @@ impl Trial {
         self.permitted(tool, &parameters, &needs).await
     }
 
-    /// Makes a call with what was permitted.
+    /// Makes a call with these permissions.
     pub async fn permitted(&self, tool: &dyn Tool, parameters: &Parameters, needs: &[Need]) -> Output {
         tool.call(Call {
             parameters,
@@ -107,20 +107,20 @@ impl Trial {
         block_on(self.make(tool, parameters))
     }
 
-    /// Makes a call with what was permitted, whatever the rules say.
+    /// Makes a call with these permissions, regardless of the rules.
     pub fn call_with(&self, tool: &str, parameters: Value, permitted: &[Need]) -> Output {
         let parameters = Parameters::new(parameters.as_object().unwrap().clone());
         block_on(self.permitted(self.tool(tool), &parameters, permitted))
     }
 
-    /// What a call answers that works.
+    /// The output of a call that succeeds.
     pub fn done(&self, tool: &str, parameters: Value) -> String {
         let output = self.call(tool, parameters);
         assert!(output.success, "{}", output.text);
         output.text.as_str().to_owned()
     }
 
-    /// What a call answers that does not.
+    /// The output of a call that fails.
     pub fn failed(&self, tool: &str, parameters: Value) -> String {
         let output = self.call(tool, parameters);
         assert!(!output.success, "{}", output.text);
@@ -128,7 +128,7 @@ impl Trial {
     }
 }
 
-/// No test takes longer than this, whatever happens.
+/// Time limit of any test.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -137,7 +137,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
         .build()
         .unwrap();
     let done = runtime.block_on(async { tokio::time::timeout(LIMIT, future).await });
-    // Threads that are stuck do not keep the test.
+    // Blocked threads do not hold up the test.
     runtime.shutdown_background();
     done.expect("within the limit")
 }
@@ -151,7 +151,7 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Everything is permitted, and the usual programs are found.
+/// A session in which everything is permitted, with the usual `PATH`.
 pub fn free() -> Trial {
     Trial::with(Permission::All, |options| {
         options.env = vec![(
@@ -161,7 +161,7 @@ pub fn free() -> Trial {
     })
 }
 
-/// Whether a process with this number is alive.
+/// Returns whether a process with this PID is alive.
 pub fn is_alive(pid: &str) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'),
@@ -169,7 +169,7 @@ pub fn is_alive(pid: &str) -> bool {
     }
 }
 
-/// Starts a command, interrupts it when it says that it has begun, and gives its answer and how long it took to end.
+/// Starts a command and interrupts it once it has printed "begun"; returns its output and the time that it took to end.
 pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
     let (sender, mut live) = tokio::sync::mpsc::channel(100);
     let mut trial_live = Live::new("call".into(), sender);
@@ -198,7 +198,7 @@ pub fn interrupted(trial: &Trial, command: &str) -> (String, Duration) {
     })
 }
 
-/// What a running tool has printed.
+/// The text that a running tool has printed.
 pub fn printed(event: Event) -> String {
     match event {
         Event::ToolPrinted { text, .. } => text,

@@ -1,4 +1,4 @@
-//! Tests of the reader of Claude Code.
+//! Tests of the Claude Code reader.
 
 #![allow(clippy::unwrap_used)]
 use super::*;
@@ -9,7 +9,7 @@ fn read(bytes: &[u8]) -> Result<Document, ReadError> {
     record(bytes).map(|recording| recording.document)
 }
 
-/// An entry: its number, its parent's, and the rest of its fields.
+/// Returns an entry: its number, its parent's, and the rest of its fields.
 fn entry(id: u32, parent: u32, rest: &str) -> String {
     let parent = if parent == 0 {
         String::from("null")
@@ -250,7 +250,7 @@ fn a_prompt_typed_during_work_is_kept_where_it_was_handed_over() {
         user: and hurry
         assistant: hurrying"#;
     check(read, &handed.concat(), expected);
-    // Later versions record what was handed over.
+    // Later versions record what was passed on.
     let shown =
         r#""type":"attachment","attachment":{"type":"queued_command","prompt":"and hurry","commandMode":"prompt"}"#;
     let mut recorded = handed.to_vec();
@@ -340,7 +340,8 @@ fn the_programs_own_notes_are_no_part_of_the_conversation_whatever_they_hold() {
     assert_eq!(document.warnings, []);
 }
 
-/// A block of a reply with its bill: seconds past the hour, the prompt's three counts, and what of it was for an hour.
+/// Returns a block of a reply with its usage: the seconds of its time, the prompt's three counts, and the tokens cached
+/// for an hour.
 fn billed(id: u32, parent: u32, message: &str, seconds: u32, counts: [u64; 4], block: &str) -> String {
     let [fresh, read, write, hour] = counts;
     let usage = format!(
@@ -405,12 +406,12 @@ fn words_before_an_answer_are_never_put_into_the_models_mouth() {
         .collect();
     assert_eq!(shown, [(Role::Assistant, 1), (Role::User, 3)]);
     assert!(matches!(messages[2].parts[0], Part::ToolResult(_)));
-    // Nothing was said before it that it could be added to.
+    // There is no earlier message to add it to.
     let first = [entry(1, 0, answer)].concat();
     assert_eq!(record(first.as_bytes()).unwrap().document.messages[0].parts.len(), 3);
 }
 
-/// A prompt of this version, with what else the entry says.
+/// Returns a prompt of this version, with the other fields of the entry.
 fn typed(id: u32, version: &str, rest: &str, content: &str) -> String {
     let rest = format!(r#""type":"user","version":"{version}",{rest}"message":{{"role":"user","content":{content}}}"#);
     entry(id, id - 1, &rest)
@@ -430,7 +431,7 @@ fn early_versions_ask_for_thought_only_where_the_newest_prompt_does() {
             typed(1, version, BUDGET, r#""go""#),
             said(2, 1, "m1", thought),
             call(3, 2, "m1", "a"),
-            // An answer asks for nothing, nor does what stands beside it.
+            // A result sets nothing about thinking, nor does the text next to it.
             typed(
                 4,
                 version,

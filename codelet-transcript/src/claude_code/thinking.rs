@@ -1,19 +1,19 @@
-//! Whether Claude Code asked the model to think. A prompt cache keeps the messages of requests that ask for it apart from
-//! those of requests that do not.
+//! Determines whether Claude Code requested thinking. A prompt cache stores messages of requests with thinking
+//! separately from those of requests without.
 //!
-//! The budget for thinking stands with each prompt that somebody typed. What the harness itself put in as a prompt (a skill,
-//! a command, a plan that was accepted) has none, and up to version 2.1.37 the requests behind it were made without
-//! thinking, until the next typed prompt. Later versions think there as well.
+//! Each typed prompt records a thinking budget. Prompts that the harness injected (a skill, a command, an accepted
+//! plan) have none, and up to version 2.1.37 the requests after them were made without thinking, until the next typed
+//! prompt. Later versions use thinking there as well.
 
 use crate::recording::Recorded;
 use crate::take::{self, Fields};
 use codelet_context::message::Part;
 use serde_json::Value;
 
-/// The last version that asked by the newest prompt alone: none of 2.1.38 and later was seen to.
+/// The last version in which the newest prompt alone decides: 2.1.38 and later were never observed to do so.
 const LAST: [u64; 3] = [2, 1, 37];
 
-/// What a user's entry says of the requests behind it; nothing if it only answers calls, or summarises.
+/// Returns whether a user entry requests thinking for later requests; `None` if it only holds results or a summary.
 pub(super) fn asked_by(fields: &Fields, parts: &[Part]) -> Option<bool> {
     let answers = |part: &Part| matches!(part, Part::ToolResult(_));
     if parts.iter().any(answers) || take::flag(fields, "isCompactSummary") {
@@ -33,24 +33,24 @@ fn is_early(version: &str) -> bool {
     numbers.is_ok_and(|numbers| numbers.len() == LAST.len() && numbers.as_slice() <= LAST.as_slice())
 }
 
-/// Whether requests are made without thinking, as entries come.
+/// Tracks, entry by entry, whether requests are made without thinking.
 #[derive(Default)]
 pub(super) struct Thinking {
-    /// The newest prompt asks for none.
+    /// The newest prompt does not request thinking.
     pub(super) is_off: bool,
-    /// The first request since it.
+    /// The index of the first request after it.
     since: usize,
 }
 
 impl Thinking {
-    /// A user's entry says this of the requests that come now, after `requests` others.
+    /// Handles a user entry that sets thinking for the requests that follow, after `requests` earlier ones.
     pub(super) fn prompted(&mut self, asks: Option<bool>, requests: usize) {
         if let Some(asks) = asks {
             (self.is_off, self.since) = (!asks, requests);
         }
     }
 
-    /// The reply to the newest request shows that the model has thought: so it was asked to, whatever the prompt says.
+    /// Handles thinking in the reply to the newest request: it was requested, whatever the prompt says.
     pub(super) fn thought(&mut self, requests: &mut [Recorded]) {
         if std::mem::take(&mut self.is_off) {
             let behind = requests.iter_mut().skip(self.since);

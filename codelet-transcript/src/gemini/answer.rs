@@ -1,8 +1,8 @@
-//! The object that a function answers with: its fields as blocks of an output, and an object again.
+//! Converts a function's response object to the blocks of an output, and back.
 //!
-//! Gemini names two fields of it, `output` and `error`, and takes any. What is words becomes a text of its own, so that it
-//! is read, cut and restored line by line like any output; the other fields are one text of JSON behind them. Nothing is
-//! shown of fields that are empty: they stay beside the answer.
+//! Gemini names two fields of it, `output` and `error`, and accepts any. Each text field becomes a separate text, so
+//! that it is read, shortened and restored line by line like any output; the other fields become one JSON text after
+//! them. Empty fields are not shown: they stay in the result's kept fields.
 
 use crate::extra::{Fields, Kept, is_note, marked, text_with, was_null};
 use crate::node::Node;
@@ -12,28 +12,28 @@ use crate::success::said;
 use codelet_context::message::{Extra, Part, Text, ToolResult};
 use serde_json::{Map, Value};
 
-/// On an answer: the field that holds its first text, or nothing when that text is the whole object.
+/// On a result: the field that holds its first text, or empty if that text is the whole object.
 pub(super) const SHOWN: &str = "codelet.shown";
-/// On a text: the field that it is of; for the other fields together, the first of them.
+/// On a text: its field; for the JSON of the other fields, the first of them.
 const FIELD: &str = "codelet.field";
-/// On a text: it is the JSON of the fields that are no texts of their own.
+/// On a text: it is the JSON of the fields that are not separate texts.
 const OTHERS: &str = "codelet.others";
 
-/// Fields that hold what a tool has to say, the likeliest first.
+/// Fields that hold a tool's text, most likely first.
 const TEXTS: [&str; 7] = ["output", "result", "error", "content", "llmContent", "stdout", "text"];
 
-/// An object that was read.
+/// A response object that was read.
 pub(super) struct Answer {
-    /// What it says of its own success: an error, or an exit status.
+    /// Its own report of success: an error, or an exit status.
     pub success: Option<bool>,
     pub output: Vec<Part>,
-    /// The note for [`SHOWN`]; none where the object has the usual field alone.
+    /// The note for [`SHOWN`]; `None` if the object has only the usual field.
     pub shown: Option<&'static str>,
     /// The fields, without those that became texts.
     pub kept: Option<Map<String, Value>>,
 }
 
-/// The field that an answer has if it has but one.
+/// The name of a response's only field.
 fn usual(success: Option<bool>) -> &'static str {
     match success {
         Some(false) => "error",
@@ -41,7 +41,6 @@ fn usual(success: Option<bool>) -> &'static str {
     }
 }
 
-/// Reads an object.
 pub(super) fn read(response: Map<String, Value>) -> Answer {
     let success = tells(&response);
     let mut fields = Fields::new(response);
@@ -97,7 +96,7 @@ pub(super) fn read(response: Map<String, Value>) -> Answer {
     }
 }
 
-/// The fields that are no texts of their own, as one text; `None` where there are none.
+/// Returns the fields that are not separate texts as one text; `None` if there are none.
 pub(crate) fn others_text(others: &Map<String, Value>) -> Option<Text> {
     let name = others.keys().next()?;
     let json = serde_json::to_string(others).expect("every key is a string");
@@ -108,17 +107,17 @@ pub(crate) fn others_text(others: &Map<String, Value>) -> Option<Text> {
     })
 }
 
-/// Whether a text is what [`others_text`] made.
+/// Returns whether a text was made by [`others_text`].
 pub(crate) fn is_others(text: &Text) -> bool {
     text.extra.get(OTHERS).is_some()
 }
 
-/// Whether a field is words that stand for themselves. A name or a number of one line says nothing without its field.
+/// Returns whether a field is text that stands on its own: a one-line name or number needs its field name.
 pub(crate) fn is_text(name: &str, text: &str) -> bool {
     !text.trim().is_empty() && (TEXTS.contains(&name) || name == "stderr" || text.contains('\n'))
 }
 
-/// The fields that say something and were not taken.
+/// Returns the non-empty fields that were not taken.
 pub(crate) fn others(fields: &Map<String, Value>) -> Map<String, Value> {
     let says = |value: &Value| match value {
         Value::Null => false,
@@ -135,14 +134,14 @@ pub(crate) fn of_field(text: String, name: &str) -> Text {
     text_with(text, marked(Extra::default(), FIELD, name))
 }
 
-/// The object again, with what became of its texts; `kept` is what was kept of it, `also` is said behind its first text.
+/// Writes the object with the current texts; `kept` are its kept fields, `also` is appended to its first text.
 pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also: Option<&'a str>) -> Node<'a> {
     let usual = usual(said(result));
     let Some(first) = result.extra.get(SHOWN).and_then(Value::as_str) else {
         return Node::Object(vec![(usual, joined(result, also))]);
     };
     if first.is_empty() {
-        // The text is the whole object, unless it was cut since.
+        // The text is the whole object, unless it was shortened since.
         let mut texts = result.texts();
         return match (texts.next(), texts.next(), also) {
             (Some(only), None, None) if objects::fields(only.body.as_str()).is_some() => Node::Raw(only.body.as_str()),
@@ -156,7 +155,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
         match field(text) {
             _ if is_others(text) => others = Some(text),
             Some(name) if name != first => texts.push((name, text.body.as_str())),
-            // A marker that stands for the whole answer is of no field.
+            // A marker that replaces the whole result belongs to no field.
             _ => words.push(text.body.as_str()),
         }
     }
@@ -167,7 +166,7 @@ pub(super) fn write<'a>(result: &'a ToolResult, kept: Option<&'a dyn Kept>, also
         many => Some(many.join("\n").into()),
     };
     let mut values = others.and_then(|text| objects::fields(text.body.as_str()));
-    // Cut, it is no JSON any more, and stands in the place of the first.
+    // Once shortened, it is no longer JSON, and is written in the first of the other fields.
     let cut = others.filter(|_| values.is_none());
     let mut object = Vec::new();
     for (name, value) in kept.into_iter().flat_map(Kept::fields) {
@@ -195,7 +194,7 @@ pub(crate) fn field(text: &Text) -> Option<&str> {
     text.extra.get(FIELD)?.as_str()
 }
 
-/// The whole text of an answer whose fields are several texts: without their names they would say less.
+/// Returns the whole text of a result whose fields are several texts: they need their field names.
 pub(crate) fn whole(result: &ToolResult) -> Option<String> {
     if objects::is_apart(result) {
         return objects::whole(result);

@@ -1,17 +1,16 @@
-//! Texts, numbers, lists and objects as they stand in a program in JavaScript.
+//! Parses strings, numbers, lists and objects in JavaScript programs.
 
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
-/// How deep values may stand in one another.
 const DEEPEST: usize = 32;
 
-/// The constants of a program that hold what can be read.
+/// The constants of a program whose values can be read.
 #[derive(Default)]
 pub(super) struct Scope(HashMap<String, Value>);
 
 impl Scope {
-    /// Reads `name = value` behind the word that begins a declaration.
+    /// Reads `name = value` after the keyword of a declaration.
     pub(super) fn bind(&mut self, cursor: &mut Cursor<'_>) {
         let Some(name) = cursor.name().map(str::to_owned) else {
             return;
@@ -20,7 +19,7 @@ impl Scope {
         let value = if cursor.eats("=") { cursor.value(self) } else { None };
         match value {
             Some(value) => drop(self.0.insert(name, value)),
-            // What it holds may have calls in it.
+            // Its value may contain calls.
             None => {
                 self.0.remove(&name);
                 cursor.at = before;
@@ -29,7 +28,6 @@ impl Scope {
     }
 }
 
-/// A place in a program.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -48,13 +46,13 @@ impl<'a> Cursor<'a> {
         self.rest().chars().next()
     }
 
-    /// The next word of the program itself, over texts and comments.
+    /// Returns the next word of code, skipping strings and comments.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         loop {
             self.space();
             match self.peek()? {
                 '"' | '\'' | '`' => {
-                    // A template may hold calls, which are worked out.
+                    // A template may contain calls, which are evaluated.
                     let (before, quote) = (self.at, self.peek()?);
                     if self.text(quote).is_none() {
                         self.at = before + 1;
@@ -66,7 +64,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A name, where one stands.
+    /// Returns the name at this position, if any.
     pub(super) fn name(&mut self) -> Option<&'a str> {
         self.space();
         let rest = self.rest();
@@ -75,7 +73,7 @@ impl<'a> Cursor<'a> {
         (end > 0).then(|| &rest[..end])
     }
 
-    /// The name of the tool that is called here, up to the bracket: `.exec_command(`, `["exec_command"](`.
+    /// Returns the name of the tool called here, up to the parenthesis: `.exec_command(`, `["exec_command"](`.
     pub(super) fn called(&mut self) -> Option<String> {
         let name = match self.eats(".") {
             true => self.name()?.to_owned(),
@@ -89,18 +87,18 @@ impl<'a> Cursor<'a> {
         self.eats("(").then_some(name)
     }
 
-    /// The value that stands here as such, if all of it does.
+    /// Returns the value at this position, if all of it is literal.
     pub(super) fn value(&mut self, scope: &Scope) -> Option<Value> {
         let value = self.sum(scope, 0)?;
         self.space();
-        // What goes on is worked out.
+        // If the expression goes on, its value is computed.
         matches!(self.peek(), None | Some(',' | ')' | ']' | '}' | ';'))
             .then_some(())
             .or_else(|| self.is_at_line_start().then_some(()))?;
         Some(value)
     }
 
-    /// Whether nothing but white space stands between the last line break and here.
+    /// Returns whether there is only white space between the last line break and this position.
     fn is_at_line_start(&self) -> bool {
         let before = self.text[..self.at].trim_end_matches([' ', '\t', '\r']);
         before.ends_with('\n') && !matches!(self.peek(), Some('.' | '?' | '+' | '-' | '*' | '[' | '(' | '`'))
@@ -151,7 +149,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A list, or a list of texts joined.
+    /// Reads a list, or a joined list of texts.
     fn list(&mut self, scope: &Scope, depth: usize) -> Option<Value> {
         self.at += 1;
         let mut items = Vec::new();
@@ -195,7 +193,7 @@ impl<'a> Cursor<'a> {
         Some(fields)
     }
 
-    /// A text up to its closing quote; none with a place in it that is worked out.
+    /// Reads a string up to its closing quote; `None` if it contains an interpolation.
     fn text(&mut self, quote: char) -> Option<String> {
         let mut text = String::new();
         let mut chars = self.rest().char_indices().skip(1);
@@ -215,7 +213,7 @@ impl<'a> Cursor<'a> {
                     escape @ ('u' | 'x') => {
                         let length = if escape == 'u' { 4 } else { 2 };
                         let digits: String = chars.by_ref().take(length).map(|(_, c)| c).collect();
-                        // Half a character, or another spelling, is not worth a table.
+                        // A surrogate or another escape is not worth a table.
                         text.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
                     }
                     other => text.push(other),
@@ -226,7 +224,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// A template in which backslashes are themselves.
+    /// Reads a raw template, in which backslashes are literal.
     fn raw(&mut self) -> Option<String> {
         let rest = self.rest();
         let end = rest.find('`')?;
@@ -244,7 +242,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Over white space and comments.
+    /// Skips white space and comments.
     fn space(&mut self) {
         loop {
             let rest = self.rest();

@@ -1,9 +1,9 @@
-//! Calls on one line: known tools by their arguments, any other by its parameters.
+//! Calls as single lines: known tools by their arguments, other tools by their parameters.
 
 use codelet_context::message::{Action, ActionKind, Parameters, ToolCall};
 use serde_json::{Map, Value, json};
 
-/// The call that a line writes, after its id.
+/// Parses the call in a line, after its id.
 pub(super) fn parse(id: &str, words: &str) -> ToolCall {
     let (tool, map) = generic(words)
         .or_else(|| known(words))
@@ -12,7 +12,7 @@ pub(super) fn parse(id: &str, words: &str) -> ToolCall {
     ToolCall::new(id, tool, map).doing(action)
 }
 
-/// The call as [`parse`] reads it.
+/// Writes the call so that [`parse`] reads it back.
 pub(super) fn exact(call: &ToolCall) -> String {
     let simple = simple(&call.tool, &call.parameters);
     let same = |words: &String| {
@@ -28,7 +28,7 @@ pub(super) fn exact(call: &ToolCall) -> String {
     })
 }
 
-/// The call for people: by its arguments where it is known, by what it does where that is known, by its parameters else.
+/// Writes the call for people: by its arguments if the tool is known, else by its action, or by its parameters.
 pub(super) fn picture(call: &ToolCall) -> String {
     if let Some(words) = simple(&call.tool, &call.parameters) {
         return words;
@@ -42,7 +42,7 @@ pub(super) fn picture(call: &ToolCall) -> String {
     }
 }
 
-/// `Name {…}` and `"any name" {…}`.
+/// Parses `Name {…}` and `"any name" {…}`.
 fn generic(words: &str) -> Option<(String, Map<String, Value>)> {
     let (name, rest) = if words.starts_with('"') {
         let mut values = serde_json::Deserializer::from_str(words).into_iter::<Value>();
@@ -58,7 +58,7 @@ fn generic(words: &str) -> Option<(String, Map<String, Value>)> {
     }
 }
 
-/// A known tool and its arguments.
+/// Parses a known tool and its arguments.
 fn known(words: &str) -> Option<(String, Map<String, Value>)> {
     let (tool, rest) = words.split_once(' ').unwrap_or((words, ""));
     let parameters = match tool {
@@ -90,7 +90,7 @@ fn known(words: &str) -> Option<(String, Map<String, Value>)> {
     (!rest.is_empty()).then(|| (tool.to_owned(), object(parameters)))
 }
 
-/// The arguments of a known tool, as [`known`] reads them; other parameters are left out.
+/// Returns the arguments of a known tool, as [`known`] reads them; other parameters are left out.
 fn simple(tool: &str, parameters: &Parameters) -> Option<String> {
     let path = || parameters.str("file_path");
     Some(match tool {
@@ -114,7 +114,7 @@ fn simple(tool: &str, parameters: &Parameters) -> Option<String> {
             None => format!("{tool} {}", parameters.str("pattern")?),
         },
         "LS" => format!("LS {}", parameters.str("path")?),
-        // A command that reads as another tool's line keeps its tool's name.
+        // A command that would be read as another tool's line is written with the tool name.
         "Bash" => match parameters.str("command")? {
             command if generic(command).or_else(|| known(command)).is_some() => format!("Bash {command}"),
             command => command.to_owned(),
@@ -129,7 +129,7 @@ fn number(parameters: &Parameters, name: &str) -> Option<u64> {
     parameters.as_map().get(name)?.as_u64()
 }
 
-/// `src/a.rs:10-20`: a path and its first and last line.
+/// Parses `src/a.rs:10-20`: a path and its first and last line.
 fn lines(words: &str) -> Option<(&str, u64, u64)> {
     let (path, range) = words.rsplit_once(':')?;
     let (from, to) = range.split_once('-')?;
@@ -160,7 +160,6 @@ fn todo_words(parameters: &Parameters) -> Option<String> {
     Some(format!("TodoWrite {}", items.collect::<Option<Vec<_>>>()?.join("; ")))
 }
 
-/// What a known tool does.
 fn action(tool: &str, parameters: &Map<String, Value>) -> Action {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match tool {

@@ -1,4 +1,4 @@
-//! Shape lines to messages.
+//! Parses shape lines into messages.
 
 use super::{INTERRUPTED, REMINDERS, call, text};
 use crate::attachment;
@@ -6,7 +6,7 @@ use codelet_context::body::Body;
 use codelet_context::message::{Extra, Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
 use std::sync::Arc;
 
-/// What is wrong with a shape.
+/// An error in a shape.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
@@ -16,15 +16,15 @@ pub enum ShapeError {
         /// Counted from 1.
         line: usize,
     },
-    /// A line of no known kind.
+    /// A line of unknown kind.
     #[error("line {line} begins with `{label}`, which is no kind of line")]
     UnknownKind {
         /// Counted from 1.
         line: usize,
-        /// What stands before the colon.
+        /// The text before the colon.
         label: String,
     },
-    /// A line that belongs to an earlier one, without such a line.
+    /// A line that continues an earlier one, without such a line.
     #[error("line {line} goes on with something that is not there")]
     NothingBefore {
         /// Counted from 1.
@@ -38,13 +38,13 @@ pub enum ShapeError {
     },
 }
 
-/// A picture of one transparent dot, for `image: image/png`.
+/// An image of one transparent pixel, for `image: image/png`.
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Reads a conversation in shape notation.
+/// Parses a conversation in shape notation.
 ///
 /// # Errors
-/// A line of no known kind, with its number.
+/// A line of unknown kind, with its number.
 pub fn parse(shape: &str) -> Result<Vec<Message>, ShapeError> {
     let mut messages = Vec::new();
     for (index, line) in shape.lines().enumerate() {
@@ -56,7 +56,7 @@ pub fn parse(shape: &str) -> Result<Vec<Message>, ShapeError> {
     Ok(messages)
 }
 
-/// How a line says that it belongs to the message before it.
+/// The relation of a line to the message before it.
 enum Joint {
     AsUsual,
     Join,
@@ -111,8 +111,8 @@ fn joins(joint: &Joint, message: &Message, role: Role, part: &Part) -> bool {
     }
 }
 
-/// Calls join what the assistant said before, words join thinking, results join results. The part just before decides: a
-/// message may have very many.
+/// Returns whether a part joins the message before it by default: calls join the assistant message, text joins
+/// thinking, results join results. Only the last part decides: a message may have very many.
 pub(super) fn usually_joins(parts: &[Part], part: &Part) -> bool {
     match part {
         Part::ToolCall(_) => !parts.is_empty(),
@@ -131,7 +131,7 @@ fn role(word: &str) -> Option<Role> {
     }
 }
 
-/// The part that a line writes, and who says such things.
+/// Returns the part in a line, and its usual role.
 fn part(label: &[&str], words: String) -> Option<(Role, Part)> {
     let from = |origin| Part::text_from(origin, words.as_str());
     Some(match *label {
@@ -204,7 +204,7 @@ fn last_result<'a>(message: &'a mut Message, id: &str) -> Option<&'a mut ToolRes
     }
 }
 
-/// Adds what a further line says of an answer; `None` where it cannot be read.
+/// Adds a further line to a result; `None` if it cannot be parsed.
 fn extend(result: &mut ToolResult, how: &str, words: String) -> Option<()> {
     match how {
         "error" => {
@@ -215,12 +215,12 @@ fn extend(result: &mut ToolResult, how: &str, words: String) -> Option<()> {
         "other" => result.output.push(opaque("", &words)?),
         _ => result.output.push(Part::Text(Text::new(words, Origin::Own))),
     }
-    // An answer with several blocks was a list where it came from.
+    // A result with several blocks was a list in its source.
     result.bare = false;
     Some(())
 }
 
-/// An id as a line writes it; `""` is the empty one.
+/// Parses an id; `""` is the empty one.
 fn unescape_id(word: &str) -> String {
     match word {
         "\"\"" => String::new(),

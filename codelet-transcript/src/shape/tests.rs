@@ -1,4 +1,4 @@
-//! The notation read and written.
+//! Tests that the notation is read and written.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

@@ -5,10 +5,10 @@ use codelet_text::unseen::Unseen;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar as _;
 
-/// Bytes that one text of a shape may unfold to.
+/// The maximum length of one expanded text, in bytes.
 const MOST: usize = 64 << 20;
 
-/// The text that a line writes, or `None` where a repetition asks for more than 64 MiB.
+/// Returns the text in a line, or `None` if a repetition would exceed 64 MiB.
 pub(super) fn unescape(line: &str) -> Option<String> {
     let (line, times) = repetition(line.trim());
     let mut text = String::with_capacity(line.len());
@@ -40,7 +40,7 @@ fn push(text: &mut String, c: char, taken: usize) -> usize {
     taken
 }
 
-/// `u{1f600}` as a character, and the bytes it takes.
+/// Parses `u{1f600}` as a character, and returns its length in bytes.
 fn code_point(escape: &str) -> Option<(char, usize)> {
     let digits = escape.strip_prefix("u{")?;
     let end = digits.find('}').filter(|end| *end <= 6)?;
@@ -48,7 +48,7 @@ fn code_point(escape: &str) -> Option<(char, usize)> {
     Some((c, end + 3))
 }
 
-/// Parts ` × 40` from the end of a line.
+/// Splits ` × 40` from the end of a line.
 fn repetition(line: &str) -> (&str, usize) {
     let whole = (line, 1);
     let digits = line.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -61,7 +61,7 @@ fn repetition(line: &str) -> (&str, usize) {
     }
 }
 
-/// The whole text on one line, so that [`unescape`] gives it back.
+/// Writes the whole text on one line, so that [`unescape`] restores it.
 pub(super) fn escape(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let last = text.len() - text.chars().next_back().map_or(0, char::len_utf8);
@@ -79,7 +79,7 @@ pub(super) fn escape(text: &str) -> String {
     line
 }
 
-/// The text on one line of at most `width` columns. A text that does not fit ends in its size.
+/// Writes the text on one line of at most `width` columns. A text that does not fit ends in its size.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let mut line = String::new();
     let mut used = 0;
@@ -106,7 +106,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     line
 }
 
-/// Appends a character, spelt out where a terminal would act on it or show nothing: control characters, and those that
+/// Appends a character, escaped if a terminal would interpret it or show nothing: control characters, and those that
 /// reorder or hide text.
 fn visible(line: &mut String, c: char) {
     match c {
@@ -122,18 +122,18 @@ fn visible(line: &mut String, c: char) {
     }
 }
 
-/// Characters that reorder, hide or join what stands beside them, and white space that is no blank. What only gives the
-/// emoji before it its colours is part of that.
+/// Returns whether a character reorders, hides or joins its neighbors, or is white space other than a space. Emoji
+/// variation selectors are not counted: they are part of the emoji before them.
 fn is_invisible(c: char) -> bool {
     !matches!(Unseen::of(c), None | Some(Unseen::Variant)) || (c.is_whitespace() && c != ' ')
 }
 
-/// Columns of a terminal that a text takes.
+/// Returns the width of a text in terminal columns.
 pub(super) fn columns(text: &str) -> usize {
     text.chars().map(column).sum()
 }
 
-/// One at least, so that a heap of marks has an end.
+/// At least one, so that a sequence of combining marks is cut too.
 fn column(c: char) -> usize {
     c.width().unwrap_or(1).max(1)
 }

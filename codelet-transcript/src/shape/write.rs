@@ -1,33 +1,33 @@
-//! Messages to shape lines.
+//! Writes messages as shape lines.
 
 use super::parse::usually_joins;
 use super::{INTERRUPTED, REMINDERS, call, text};
 use codelet_context::message::{Image, Message, Origin, Part, Role, Text, Thinking, ToolResult};
 use codelet_text::short::grouped;
 
-/// Columns of a line for people, where nobody knows better.
+/// The default width of a line for people, in columns.
 const WIDTH: usize = 120;
 
-/// Columns below which a part of a message is not worth showing.
+/// The minimum number of columns for a part of a message to be shown.
 const LEAST: usize = 24;
 
-/// The conversation for people: one line a part, none longer than 120 columns.
+/// Writes the conversation for people: one line per part, at most 120 columns wide.
 pub fn write<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     write_at(messages, WIDTH)
 }
 
-/// The conversation for people: one line a part, none longer than `width` columns (but for its label).
+/// Writes the conversation for people: one line per part, at most `width` columns wide (not counting its label).
 pub fn write_at<'a>(messages: impl IntoIterator<Item = &'a Message>, width: usize) -> String {
     render(messages, Detail::Picture(width))
 }
 
-/// The conversation as [`super::parse`] reads it: nothing is cut.
+/// Writes the conversation so that [`super::parse`] reads it back: nothing is cut.
 pub fn exact<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     render(messages, Detail::Exact)
 }
 
-/// A message on one line of at most `width` columns. What does not fit ends in its size, parts that do not fit in their
-/// number.
+/// Writes a message on one line of at most `width` columns. Text that does not fit ends in its size, parts that do not
+/// fit are counted.
 pub fn line(message: &Message, width: usize) -> String {
     if message.parts.is_empty() {
         return format!("empty {}", role_name(message.role));
@@ -48,7 +48,7 @@ pub fn line(message: &Message, width: usize) -> String {
             line.push_str(" · ");
             left = left.saturating_sub(3);
         }
-        // What comes later may need its share, and room to be counted if it does not get one.
+        // Later parts may need their share, and room for their count if they get none.
         let share = if parts == 1 { left } else { (left / parts).max(LEAST) };
         let piece = part_line(message.role, part, share);
         left = left.saturating_sub(text::columns(&piece));
@@ -57,8 +57,8 @@ pub fn line(message: &Message, width: usize) -> String {
     line
 }
 
-/// A part on one line of at most `width` columns (but for its label), as `role` says it. The blocks of an answer are told
-/// one after the other.
+/// Writes a part on one line of at most `width` columns (not counting its label), as spoken by `role`. The blocks of a
+/// result are joined.
 pub fn part_line(role: Role, part: &Part, width: usize) -> String {
     lines(role, part, Detail::Picture(width)).join(" · ")
 }
@@ -115,7 +115,7 @@ fn render<'a>(messages: impl IntoIterator<Item = &'a Message>, detail: Detail) -
     shape
 }
 
-/// The lines of a part; an answer with several blocks has several.
+/// Returns the lines of a part; a result with several blocks has several.
 fn lines(role: Role, part: &Part, detail: Detail) -> Vec<String> {
     let usual = match part {
         Part::Text(text) if text.origin == Origin::Own => role,
@@ -173,7 +173,7 @@ fn result_lines(speaker: &str, result: &ToolResult, detail: Detail) -> Vec<Strin
         Part::Text(text) => detail.line(&format!("{label} more"), text.body.as_str()),
         Part::Image(image) => detail.line(&format!("{label} image"), &image_words(image, detail)),
         Part::Opaque(opaque) => detail.line(&format!("{label} other"), &opaque.value.to_string()),
-        // No tool's output holds such a part; it is shown, and read back as text.
+        // No tool output holds such a part; it is shown, and read back as text.
         Part::Thinking(thinking) => detail.line(&format!("{label} more"), thinking.body.as_str()),
         Part::ToolCall(call) => detail.line(&format!("{label} more"), &call::picture(call)),
         Part::ToolResult(_) => detail.line(&format!("{label} more"), ""),
@@ -224,7 +224,7 @@ fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// The end of a long id: the ids of one vendor begin alike.
+/// Returns the end of a long id: the ids of one provider begin alike.
 fn short_id(id: &str) -> &str {
     const MOST: usize = 8;
     const SHOWN: usize = 5;
@@ -234,7 +234,7 @@ fn short_id(id: &str) -> &str {
     }
 }
 
-/// An id as one word without a colon; the empty one is `""`.
+/// Writes an id as one word without a colon; the empty one is `""`.
 fn escape_id(id: &str) -> String {
     if id.is_empty() {
         return "\"\"".to_owned();

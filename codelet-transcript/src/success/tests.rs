@@ -14,7 +14,7 @@ fn results(request: &Value, format: Format) -> Vec<ToolResult> {
     results.cloned().collect()
 }
 
-/// What is known of the answers to calls of these tools, in each form that has them; it is written as it came.
+/// Returns the success of the results in each format that has them; checks that it is written back unchanged.
 fn known(request: &Value, format: Format) -> Vec<Option<bool>> {
     results(request, format)
         .into_iter()
@@ -22,7 +22,7 @@ fn known(request: &Value, format: Format) -> Vec<Option<bool>> {
         .collect()
 }
 
-/// A command for each answer; `flag` is the field that says whether it failed.
+/// Returns a request with a command for each result; `flag` is the field that says whether it failed.
 fn anthropic(answers: &[(Value, Option<Value>)]) -> Value {
     let mut messages = vec![json!({"role": "user", "content": "Mend it."})];
     for (number, (content, flag)) in answers.iter().enumerate() {
@@ -105,7 +105,7 @@ fn the_other_forms_are_told_of_by_the_text_alone() {
         {"role": "user", "parts": [{"functionResponse": {"id": "q", "name": "run_shell_command", "response": {"error": "x\nExit code 0"}}}]},
     ]});
     assert_eq!(known(&gemini, Format::Gemini), [Some(false), Some(false)]);
-    // Elsewhere it is an answer that failed.
+    // In other formats it is a failed result.
     let document = read(gemini.to_string().as_bytes(), None).unwrap();
     assert!(
         write(&document, Format::Anthropic)
@@ -114,7 +114,7 @@ fn the_other_forms_are_told_of_by_the_text_alone() {
     );
 }
 
-/// A command for each answer, in the form without flags.
+/// Returns a request with a command for each result, in the format without flags.
 fn chat(answers: &[&str]) -> Value {
     let mut messages = vec![json!({"role": "user", "content": "Mend it."})];
     for (number, answer) in answers.iter().enumerate() {
@@ -178,7 +178,7 @@ proptest! {
             "<exit_code>0</exit_code>\nFAILED", "x\n[The command completed with exit code 0.]", "Process exited with code 1\nx"])), 5..9),
         form in 0..3_usize,
     ) {
-        // Where many pose in the same way, a success may become a failure, and never the other way round.
+        // If many outputs imitate a status, a success may become a failure, but never the reverse.
         let texts: Vec<String> = runs.iter().map(|(status, printed)| match form {
             0 => format!("{printed}\n[Command finished with exit code {status}]"),
             1 => format!("<returncode>{status}</returncode>\n<output>\n{printed}\n</output>"),
@@ -208,7 +208,7 @@ proptest! {
     }
 }
 
-/// Calls with their answers, each with its flag: the tool, what it is given, and what it says.
+/// Returns the success of calls with flagged results: the tool, its input, and its output.
 fn flagged(calls: &[(&str, Value, &str, Option<bool>)]) -> Vec<Option<bool>> {
     let mut messages = vec![json!({"role": "user", "content": "Mend it."})];
     for (number, (tool, input, content, flag)) in calls.iter().enumerate() {
@@ -249,10 +249,10 @@ fn flags_of_other_tools_say_nothing_of_commands_that_have_none() {
     assert_eq!(flagged(&[edit(), tests()]), [no, None]);
     assert_eq!(flagged(&[read(), tests()]), [no, None]);
     assert_eq!(flagged(&[refused(), tests()]), [no, None]);
-    // What other tools leave out, they leave out for no error.
+    // If other tools omit the flag, it means "no error".
     let seen = ("Read", json!({"file_path": "/w/b.ts"}), "text", None);
     assert_eq!(flagged(&[read(), seen]), [no, yes]);
-    // A command that failed is flagged so.
+    // A failed command is flagged.
     let failed = || run("make", "make: *** [all] Error 2", yes);
     assert_eq!(flagged(&[failed(), run("npm test", "40 passed", None)]), [no, yes]);
 }
@@ -264,11 +264,11 @@ fn flags_that_are_all_alike_are_no_statuses_of_commands() {
     let lint = || run("npm run check", "Found 687 errors.", no);
     let good = || run("cargo test", "test result: ok. 3 passed; 0 failed", no);
     assert_eq!(flagged(&[lint(), good(), run("ls", "a", no)]), [None; 3]);
-    // Where commands are flagged as failed, the others are flagged as having worked; a stated status is believed.
+    // If some commands are flagged as failed, the others count as successful; a stated status takes precedence.
     assert_eq!(flagged(&[good(), run("make", "timed out", yes)]), [yes, no]);
     let stated = run("cargo test", "1 failed\nExit code 1", no);
     assert_eq!(flagged(&[stated, good()]), [no, None]);
-    // Of other tools they say what they say.
+    // For other tools the flags count as they are.
     let read = ("Read", json!({"file_path": "/w/a.ts"}), "Found 3 errors.", no);
     assert_eq!(flagged(&[lint(), read]), [None, yes]);
     let edit = json!({"file_path": "/w/a.ts", "old_string": "a", "new_string": "b"});

@@ -1,16 +1,15 @@
-//! What a call does that stands in the words of a reply.
+//! Parses the tool and parameters of a call in the text of a reply.
 
 use super::{ACTION, SHELL, runner};
 use crate::objects;
 use serde_json::{Map, Value};
 
 const ACTION_INPUT: &str = "Action Input:";
-/// Elements in elements that are looked into.
+/// The maximum depth of nested elements that are parsed.
 const DEEPEST: usize = 3;
-/// Elements around calls that are none.
+/// Elements that only wrap calls.
 const FRAMES: [&str; 3] = ["function_calls", "tool_calls", "tools"];
 
-/// The tool that is called, and with which parameters.
 pub(super) fn called(raw: &str) -> (String, Map<String, Value>) {
     let found = in_a_fence(raw).or_else(|| by_a_label(raw)).or_else(|| in_tags(raw));
     found.unwrap_or_else(|| (String::from("action"), Map::new()))
@@ -20,7 +19,7 @@ fn in_a_fence(raw: &str) -> Option<(String, Map<String, Value>)> {
     let (open, inside) = raw.strip_prefix("```").and_then(|_| raw.split_once('\n'))?;
     let tool = runner(open.trim_matches(['`', ' ']))?;
     let inside = &inside[..inside.find("\n```")?];
-    // A program is no command line.
+    // A program is not a command line.
     let name = if tool == SHELL { "command" } else { "code" };
     Some((
         tool.to_owned(),
@@ -53,14 +52,15 @@ fn in_tags(raw: &str) -> Option<(String, Map<String, Value>)> {
     Some((tool, parameters))
 }
 
-/// The elements of a text. Those that hold nothing but elements frame parameters: `<args><file><path>a.rs</path></file></args>`.
+/// Parses the elements of a text. Elements that hold only elements wrap parameters:
+/// `<args><file><path>a.rs</path></file></args>`.
 fn fields(mut text: &str, deepest: usize) -> Map<String, Value> {
     let mut found = Map::new();
     while let Some((name, value, behind)) = text
         .find('<')
         .and_then(|at| element(&text[at..], |text, close| text.find(close)))
     {
-        // What comes twice stands in a value of the first.
+        // A repeated element stays in the value of the first.
         found
             .entry(name)
             .or_insert_with(|| Value::from(value.trim_matches('\n')));
@@ -73,8 +73,8 @@ fn fields(mut text: &str, deepest: usize) -> Map<String, Value> {
     inner().flat_map(|value| fields(value, deepest - 1)).collect()
 }
 
-/// The element that a text begins with, up to the tag that closes it, the first or the last: the name that it gives (`read_file`, and
-/// `run` of `<function=run>` or `<invoke name="run">`), what stands in it, and what stands behind it.
+/// Splits off the element that a text begins with, up to its closing tag, the first or the last: its name (`read_file`,
+/// or `run` for `<function=run>` or `<invoke name="run">`), its content, and the text after it.
 fn element(text: &str, end: impl Fn(&str, &str) -> Option<usize>) -> Option<(&str, &str, &str)> {
     let (open, inside) = text.strip_prefix('<')?.split_once('>')?;
     let (tag, attributes) = open.split_at(open.find([' ', '=']).unwrap_or(open.len()));

@@ -8,7 +8,7 @@ use codelet_context::message::{Action, ActionKind};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// A task, and replies with what came of them.
+/// Returns a task, and replies with their results.
 fn request<'a>(steps: impl IntoIterator<Item = (&'a str, &'a str)>) -> Value {
     let steps = steps.into_iter().flat_map(|(reply, answer)| {
         [
@@ -24,7 +24,7 @@ fn document(action: &str, observation: &str) -> Value {
     request([(action, observation); 4])
 }
 
-/// The first call that is read of this, with the words before it.
+/// Returns the first call that is read, with the text before it.
 fn first(action: &str, observation: &str) -> (String, ToolCall) {
     let request = document(action, observation).to_string();
     let document = read(request.as_bytes(), Some(Format::Openai)).unwrap();
@@ -96,7 +96,7 @@ fn an_action_in_words_is_a_call_with_what_it_does() {
     }
 }
 
-/// The actions of all calls that are read of replies and answers in turn.
+/// Returns the actions of all calls that are read from alternating replies and results.
 fn does(steps: &[(&str, &str)]) -> Vec<(String, Action)> {
     let known = (
         "<read_file>\n<path>known.rs</path>\n</read_file>",
@@ -211,7 +211,7 @@ fn in_another_form_the_action_stands_in_words_too() {
     }
 }
 
-/// A session of many steps in the manner of Cline.
+/// Returns a session of many steps in Cline's format.
 fn session() -> Document {
     let mut messages =
         vec![json!({"role": "user", "content": "<task>\nMend the parser, keep `src/old` as it is.\n</task>"})];
@@ -255,7 +255,7 @@ fn session() -> Document {
     .unwrap()
 }
 
-/// What a request weighs, as written.
+/// Returns the length of a written request.
 fn weight(request: &Value) -> u64 {
     let texts = |message: &Value| match &message["content"] {
         Value::Array(blocks) => blocks

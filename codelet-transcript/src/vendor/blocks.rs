@@ -1,25 +1,26 @@
-//! Blocks and items of vendors that something else rests on: they stay as long as the conversation goes on.
+//! Providers' blocks and items that something else depends on: they stay as long as the conversation continues.
 
 use codelet_context::message::{Message, Part};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// What a vendor's own compaction left: the only carrier of all that stood before it. (Anthropic: "Compaction"; OpenAI:
-/// "Compaction", both read in November 2026; Codex records the third name.)
+/// The output of a provider's own compaction: it alone holds the conversation before it. (Anthropic: "Compaction";
+/// OpenAI: "Compaction", both read in November 2026; Codex records the third name.)
 const COMPACTIONS: &[&str] = &["compaction", "compaction_summary", "context_compaction"];
 
-/// Items of OpenAI's that define or load tools which later calls use ("Tool search", "Programmatic tool calling", read in November
-/// 2026); without them the vendor knows no such tools.
+/// OpenAI's items that define or load tools for later calls ("Tool search", "Programmatic tool calling", read in
+/// November 2026); without them the provider does not know these tools.
 const TOOLS: &[&str] = &["additional_tools", "tool_search_call", "tool_search_output"];
 
-/// What finds tools within a reply of Anthropic's ("Tool search tool", November 2026), and how the names of these tools begin.
+/// The result of a tool search within a reply of Anthropic's ("Tool search tool", November 2026), and the prefix of the
+/// search tools' names.
 const SEARCH_RESULT: &str = "tool_search_tool_result";
 const SEARCH: &str = "tool_search_tool";
 
-/// What names a found tool within a result.
+/// The block that names a found tool within a result.
 const FOUND: &str = "tool_reference";
 
-/// Whether a block of this kind stays in every view of the conversation.
+/// Returns whether a block of this kind stays in every view of the conversation.
 pub(crate) fn stays(kind: &str, value: &Value) -> bool {
     let name = || value.get("name").and_then(Value::as_str).unwrap_or_default();
     COMPACTIONS.contains(&kind)
@@ -28,12 +29,13 @@ pub(crate) fn stays(kind: &str, value: &Value) -> bool {
         || kind == "server_tool_use" && name().starts_with(SEARCH)
 }
 
-/// Whether it is an item of its own in OpenAI's list, whoever's message it stands in.
+/// Returns whether it is a separate item in OpenAI's list, in a message of any role.
 pub(crate) fn is_item(kind: &str) -> bool {
     COMPACTIONS.contains(&kind) || TOOLS.contains(&kind)
 }
 
-/// The messages whose results load tools that are called later. Without them the vendor refuses to offer these any more.
+/// Returns the indices of messages whose results load tools that are called later. Without them the provider refuses to
+/// offer these tools any more.
 pub fn loaders(messages: &[impl AsRef<Message>]) -> Vec<usize> {
     let mut called: HashSet<&str> = HashSet::new();
     let mut loaders = Vec::new();
@@ -55,7 +57,7 @@ pub fn loaders(messages: &[impl AsRef<Message>]) -> Vec<usize> {
     loaders
 }
 
-/// The ids of calls that a vendor's own tools have made and answered within replies.
+/// Returns the ids of server tool calls that have their result within a reply.
 pub(crate) fn server_pairs(messages: &[Message]) -> HashSet<&str> {
     let blocks = messages
         .iter()
@@ -72,12 +74,12 @@ pub(crate) fn server_pairs(messages: &[Message]) -> HashSet<&str> {
     ids.filter(|id| answered.contains(*id)).collect()
 }
 
-/// Whether a block of this kind is a call of a tool that the vendor runs itself.
+/// Returns whether a block of this kind is a call of a tool that the provider runs.
 pub(crate) fn is_server_call(kind: &str) -> bool {
     matches!(kind, "server_tool_use" | "mcp_tool_use")
 }
 
-/// Whether a block of this kind is what such a call has given.
+/// Returns whether a block of this kind is the result of such a call.
 pub(crate) fn is_server_result(kind: &str) -> bool {
     kind.ends_with("_tool_result")
 }

@@ -1,4 +1,4 @@
-//! Whether a vendor would take a request, by its own JSON: for requests of anybody, not only those that were written here.
+//! Checks whether a provider would accept a request, from its JSON, whatever program wrote it.
 
 mod anthropic;
 mod chat;
@@ -11,13 +11,13 @@ use serde_json::Value;
 /// A rule that a request breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Where, as a path into the request: `messages.3.content.0`.
+    /// The path into the request: `messages.3.content.0`.
     pub place: String,
-    /// What is wrong there, as a sentence.
+    /// The problem, as a sentence.
     pub sentence: String,
 }
 
-/// The field of a request that holds the conversation; empty where the form is no vendor's.
+/// Returns the field of a request that holds the conversation; empty if the format is not a provider's.
 pub fn list_of(form: Format) -> &'static str {
     match form {
         Format::Anthropic | Format::Openai => "messages",
@@ -27,8 +27,8 @@ pub fn list_of(form: Format) -> &'static str {
     }
 }
 
-/// Every rule of the vendor of this form that the request, or a bare list, breaks, about in the order of its messages; none of
-/// forms that are no vendor's. Signatures are not checked, and neither is what only the vendor knows.
+/// Returns all rules of this format's provider that the request, or a bare list, breaks, roughly in message order; none
+/// for formats that are not a provider's. Does not check signatures, or anything that only the provider knows.
 pub fn check(request: &Value, form: Format) -> Vec<Fault> {
     let check = match form {
         Format::Anthropic => anthropic::check,
@@ -52,14 +52,14 @@ pub fn check(request: &Value, form: Format) -> Vec<Fault> {
     faults.found
 }
 
-/// What was found, and the name of the list that places are in.
+/// The faults found, and the name of the list that their places are in.
 struct Faults {
     list: &'static str,
     found: Vec<Fault>,
 }
 
 impl Faults {
-    /// Something is wrong at this place within the list, such as `3.content`.
+    /// Adds a fault at this place within the list, such as `3.content`.
     fn add(&mut self, place: impl AsRef<str>, sentence: impl Into<String>) {
         let place = place.as_ref();
         let dot = if place.is_empty() { "" } else { "." };
@@ -69,7 +69,7 @@ impl Faults {
         });
     }
 
-    /// The calls that nothing answers.
+    /// Adds a fault for each call without a result.
     fn unanswered<'a>(&mut self, at: usize, ids: impl IntoIterator<Item = &'a str>) {
         for id in ids {
             self.add(

@@ -1,10 +1,10 @@
-//! What differs from model to model of one vendor.
+//! Differences between models of one provider.
 
-/// By family of Claude models: the last version whose thinking may stand behind changed messages. Newer ones, and families
-/// that are not listed, refuse it there: "The block is bound to a different conversation".
+/// For each family of Claude models: the last version whose thinking may follow changed messages. Newer ones, and
+/// families that are not listed, refuse it there: "The block is bound to a different conversation".
 ///
-/// Source: "Preserved thinking" and "Prefix checks on thinking blocks", platform.claude.com, read in November 2026. They list
-/// Fable and Mythos 5.1 and 5.2, Opus, Sonnet and Haiku 5.5.
+/// Source: "Preserved thinking" and "Prefix checks on thinking blocks", platform.claude.com, read in November 2026.
+/// They list Fable and Mythos 5.1 and 5.2, Opus, Sonnet and Haiku 5.5.
 const LAST_UNBOUND: &[(&str, Version)] = &[
     ("opus", (5, 0)),
     ("sonnet", (5, 0)),
@@ -13,13 +13,13 @@ const LAST_UNBOUND: &[(&str, Version)] = &[
     ("mythos", (5, 0)),
     ("instant", (1, 9)),
 ];
-/// The last Claude models that were named by their version alone.
+/// The last Claude models whose names had a version but no family.
 const LAST_WITHOUT_FAMILY: Version = (3, 99);
 
 type Version = (u32, u32);
 
-/// Whether a model refuses signed thinking behind a changed prefix, whatever gateways put around its name. A Claude model
-/// that nobody has heard of does.
+/// Returns whether a model refuses signed thinking after a changed prefix, ignoring anything that gateways add to its
+/// name. An unknown Claude model counts as one that does.
 pub fn binds_thinking(model: &str) -> bool {
     let name = model.to_ascii_lowercase();
     let Some((_, name)) = name.split_once("claude") else {
@@ -29,7 +29,7 @@ pub fn binds_thinking(model: &str) -> bool {
         name.split(|c: char| !c.is_ascii_alphanumeric())
             .filter(|word| !word.is_empty())
     };
-    // A date is no version, and neither is what a gateway adds (`-v1:0`).
+    // A date is not a version, and neither is a gateway's suffix (`-v1:0`).
     let numbers = words().take_while(|word| !word.starts_with('v'));
     let mut numbers = numbers
         .filter(|word| word.len() <= 2)
@@ -44,7 +44,7 @@ pub fn binds_thinking(model: &str) -> bool {
     match (family, version) {
         (Some((_, last)), Some(version)) => version > *last,
         (None, Some(version)) => has_family || version > LAST_WITHOUT_FAMILY,
-        // `claude-opus-latest` is whichever is newest.
+        // `claude-opus-latest` is the newest one.
         (_, None) => true,
     }
 }

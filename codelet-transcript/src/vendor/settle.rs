@@ -1,4 +1,4 @@
-//! What an edit of a conversation makes necessary before the request is accepted again.
+//! Adapts an edited conversation so that the provider accepts the request again.
 
 use super::binds_thinking;
 use super::blocks::{is_server_call, is_server_result};
@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The most bytes of a result without its call that are told in place.
+/// The maximum length of an orphaned result's text that is kept inline, in bytes.
 const MOST_TOLD: usize = 2_000;
-/// Why thinking has gone.
+/// The reason for the removal of thinking.
 const REASON: &str = "bound thinking";
 
-/// Makes the view of an edited conversation fit for the vendor of this form: `before` is what the vendor has seen, `envelope`
-/// the request's other fields. What goes is in the view's archive. Says whether anything was done.
+/// Adapts the view of an edited conversation for this format's provider: `before` is what the provider has seen,
+/// `envelope` the request's other fields. Removed content goes to the view's archive. Returns whether anything changed.
 pub fn settle(format: Format, envelope: &Map<String, Value>, before: &[Arc<Message>], view: &mut View) -> bool {
     if format != Format::Anthropic || is_same(before, &view.messages) {
         return false;
@@ -39,15 +39,15 @@ fn stands(one: &Arc<Message>, other: &Arc<Message>) -> bool {
     Arc::ptr_eq(one, other) || one == other
 }
 
-/// Whether a request to this model, with this field `thinking`, is refused for thinking behind changed messages. One that is not named is taken
-/// for an older one; with `drop_block` the vendor leaves out itself what does not hold any more ("Fix a thinking block bound to a different
-/// conversation", platform.claude.com, November 2026).
+/// Returns whether a request to this model, with this `thinking` field, is refused for thinking after changed messages.
+/// An unnamed model is taken for an older one; with `drop_block` the provider itself drops invalid blocks ("Fix a
+/// thinking block bound to a different conversation", platform.claude.com, November 2026).
 pub fn wants_unbound(model: &str, thinking: Option<&Value>) -> bool {
     let choice = thinking.and_then(|it| it.get("block_binding")?.get("prefix_mismatch_behavior")?.as_str());
     binds_thinking(model) && choice != Some("drop_block")
 }
 
-/// From the first message on that is not what it was: a change makes all thinking behind it invalid, and none before it.
+/// Drops thinking from the first changed message on: a change invalidates all thinking after it, and none before it.
 fn drop_bound_thinking(before: &[Arc<Message>], view: &mut View) -> bool {
     let same = before
         .iter()
@@ -81,8 +81,8 @@ fn archive(parts: &Vec<Part>, archive: &mut Archive) {
     }
 }
 
-/// What a tool of the vendor's has given may not stay where its call has gone: as a program's, whose call stands in an earlier
-/// message than its end. Its words stay as words of the reply, the whole is in the archive.
+/// Replaces server tool results whose call was removed: the call of a program, for example, may be in an earlier
+/// message than its result. A short result stays as text in the reply, and the whole is in the archive.
 fn tell_orphans(view: &mut View) -> bool {
     let mut calls: HashSet<String> = HashSet::new();
     let mut told = false;
@@ -124,9 +124,10 @@ fn tell_orphans(view: &mut View) -> bool {
     told
 }
 
-/// A system message among the others stands behind the user's and before a reply or the end; one that sets nothing but the
-/// effort stands anywhere, unless beside one with words. ("Mid-conversation system messages", "Per-message effort",
-/// platform.claude.com, November 2026.) One that stands elsewhere moves behind what the user says next.
+/// Moves system messages to where Anthropic accepts them. An inline system message must follow a user message, and
+/// precede a reply or the end; one that only sets the effort may be anywhere, unless next to one with text.
+/// ("Mid-conversation system messages", "Per-message effort", platform.claude.com, November 2026.) Any other moves to
+/// after the next user message.
 fn place_system_messages(messages: &mut Vec<Arc<Message>>) -> bool {
     let mut out: Vec<Arc<Message>> = Vec::with_capacity(messages.len());
     let mut waiting: Vec<Arc<Message>> = Vec::new();
@@ -143,7 +144,7 @@ fn place_system_messages(messages: &mut Vec<Arc<Message>>) -> bool {
         out.push(message.clone());
     }
     if !waiting.is_empty() {
-        // A paused reply stays the last word.
+        // A paused reply stays last.
         let user = out.iter().rposition(|message| message.role == Role::User);
         let at = user.map_or(out.len(), |user| user + 1);
         out.splice(at..at, waiting);
@@ -158,13 +159,13 @@ fn place_system_messages(messages: &mut Vec<Arc<Message>>) -> bool {
     moved
 }
 
-/// Whether a system message may stand behind these.
+/// Returns whether a system message may follow these messages.
 fn may_follow(messages: &[Arc<Message>]) -> bool {
     let last = messages.iter().rfind(|message| message.role != Role::System);
     last.is_some_and(|last| last.role == Role::User)
 }
 
-/// Whether a system message has no words of its own.
+/// Returns whether a system message has no text.
 fn sets_effort_only(message: &Message) -> bool {
     let is_setting = |part: &Part| matches!(part, Part::Opaque(it) if it.nature == Nature::Reference && &*it.kind == crate::anthropic::SETTING);
     message.parts.iter().all(is_setting)
@@ -178,7 +179,7 @@ mod tests {
     use crate::{Document, read, write};
     use serde_json::json;
 
-    /// Reads a request, edits its messages, and writes what is left.
+    /// Reads a request, edits its messages, and writes the result.
     fn edited(request: &Value, edit: impl FnOnce(&mut Vec<Arc<Message>>)) -> (Value, Archive) {
         let mut document = read(request.to_string().as_bytes(), Some(Format::Anthropic)).unwrap();
         let before: Vec<Arc<Message>> = std::mem::take(&mut document.messages)
@@ -272,7 +273,7 @@ mod tests {
             .iter()
             .map(|it| it["role"].as_str().unwrap())
             .collect();
-        // The three prompts are one message of the user, or several in a row.
+        // The three prompts are one user message, or several in a row.
         let first = roles.iter().position(|role| *role == "system").unwrap();
         assert!(roles[..first].iter().all(|role| *role == "user"), "{roles:?}");
         assert_eq!(roles[first..], ["system", "system", "system"], "{roles:?}");

@@ -1,20 +1,20 @@
-//! What OpenAI's `shell_call_output` holds: for each command what it printed and how it ended. ("Shell", developers.openai.com,
-//! November 2026.) What was printed becomes texts of the answer, to be quoted and shortened like any other; what stands around them is
-//! kept, and put around them again.
+//! The content of OpenAI's `shell_call_output`: for each command its output and outcome. ("Shell",
+//! developers.openai.com, November 2026.) The outputs become texts of the result, which are quoted and shortened like
+//! any other; the JSON around them is kept and put back.
 
 use crate::extra::marked;
 use codelet_context::message::{Origin, Part, Text, ToolResult};
 use serde_json::Value;
 
-/// The kind of item.
+/// The item type.
 pub(crate) const OUTPUT: &str = "shell_call_output";
-/// On a text: the number of its command, and the field that it stood in.
+/// On a text: the index of its command, and its field.
 const PLACE: &str = "codelet.printed";
-/// On an answer: the list without the texts.
+/// On a result: the list without the texts.
 const FRAME: &str = "codelet.shell";
 const STREAMS: [&str; 2] = ["stdout", "stderr"];
 
-/// Takes the texts out of a list of outputs; gives it back where it is something else.
+/// Takes the texts out of a list of outputs; returns any other value unchanged.
 pub(crate) fn take_apart(output: Value) -> Result<(Vec<Part>, Value, Option<bool>), Value> {
     let is_one = |entry: &Value| {
         STREAMS
@@ -41,12 +41,12 @@ pub(crate) fn take_apart(output: Value) -> Result<(Vec<Part>, Value, Option<bool
     Ok((texts, Value::Array(frame), success))
 }
 
-/// Keeps what stands around the texts.
+/// Keeps the JSON around the texts.
 pub(crate) fn keep_frame(result: &mut ToolResult, frame: Value) {
     result.extra = marked(std::mem::take(&mut result.extra), FRAME, frame);
 }
 
-/// Whether all commands ended well; not known where one has no outcome.
+/// Returns whether all commands succeeded; `None` if one has no outcome.
 fn success(entries: &[Value]) -> Option<bool> {
     let outcomes = entries.iter().map(|entry| {
         let outcome = entry.get("outcome")?;
@@ -61,12 +61,12 @@ fn success(entries: &[Value]) -> Option<bool> {
         .map(|ended| ended.iter().all(|well| *well))
 }
 
-/// The list with the texts in it, as they are now; none of other answers.
+/// Returns the list with the current texts; `None` for other results.
 pub(crate) fn put_together(result: &ToolResult) -> Option<Value> {
     let mut frame = result.extra.get(FRAME)?.clone();
     for part in &result.output {
         let Part::Text(text) = part else { continue };
-        // What stands for all of it, as a pointer, has no place of its own.
+        // A text that replaces everything, such as a pointer, has no place.
         let place = text.extra.get(PLACE).and_then(Value::as_str).unwrap_or("0 stdout");
         let (number, name) = place.split_once(' ')?;
         let entry = frame.get_mut(number.parse::<usize>().ok()?)?;
@@ -80,7 +80,7 @@ pub(crate) fn put_together(result: &ToolResult) -> Option<Value> {
     Some(frame)
 }
 
-/// All that was printed, for vendors that know no such list; none of other answers.
+/// Returns all output, for providers that do not have such a list; `None` for other results.
 pub(crate) fn joined(result: &ToolResult) -> Option<String> {
     result.extra.get(FRAME)?;
     let texts: Vec<&str> = result.texts().map(|text| text.body.as_str()).collect();

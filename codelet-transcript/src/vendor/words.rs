@@ -1,14 +1,14 @@
-//! What can be read in blocks of vendors' own tools: what these were called with, and what they gave. The blocks come back as they are
-//! or not at all; these words can be quoted and found again.
+//! Extracts readable text from the blocks of server tools: their inputs and outputs. The blocks are sent back unchanged
+//! or not at all; the text can be quoted and searched.
 
 use super::blocks::{is_server_call, is_server_result};
 use codelet_context::message::Words;
 use serde_json::Value;
 
-/// How deep a block is read.
+/// The maximum depth to which a block is read.
 const DEEPEST: usize = 16;
 
-/// Items of OpenAI's that hold a call and what it gave in one ("Responses", developers.openai.com, November 2026).
+/// OpenAI's items that hold both a call and its output ("Responses", developers.openai.com, November 2026).
 const BOTH: &[&str] = &[
     "web_search_call",
     "file_search_call",
@@ -17,7 +17,7 @@ const BOTH: &[&str] = &[
     "program_output",
 ];
 
-/// The words of a block, where it is one of such a tool.
+/// Returns the text of a block, if it belongs to a server tool.
 pub(crate) fn of(kind: &str, block: &Value) -> Option<Words> {
     let is_call = is_server_call(kind) || kind == "program";
     if !is_call && !is_server_result(kind) && !BOTH.contains(&kind) {
@@ -44,7 +44,7 @@ pub(crate) fn of(kind: &str, block: &Value) -> Option<Words> {
     })
 }
 
-/// All texts of a value that say something to a reader, a line or more each.
+/// Returns all readable texts of a value, on one or more lines each.
 fn joined(value: &Value) -> String {
     let mut lines = Vec::new();
     gather(value, DEEPEST, &mut lines);
@@ -63,7 +63,7 @@ fn gather<'a>(value: &'a Value, depth: usize, lines: &mut Vec<&'a str>) {
     }
 }
 
-/// Whether a field says something to a reader: not what names, seals or sorts the block.
+/// Returns whether a field is readable: not an id, encrypted data or a category.
 fn is_told(name: &str) -> bool {
     let is_name = name == "id" || name.ends_with("_id");
     let is_sealed = name.starts_with("encrypted") || matches!(name, "signature" | "fingerprint" | "data");

@@ -5,12 +5,12 @@ use crate::{Format, read};
 use serde_json::{Value, json};
 
 const EDITED: &str = "Text replaced. Please review the changes and make sure they are correct\n(correct indentation).";
-/// An answer with the state below it.
+/// Returns a result with the state below it.
 fn below(output: &str, open: &str) -> String {
     format!("{output}\n(Open file: {open})\n(Current directory: /pantry)\nbash-$")
 }
 
-/// The files of a trajectory whose steps are a tool with its parameters, and what it answered.
+/// Returns the files of a trajectory whose steps are a tool, its parameters, and its result.
 fn files(steps: &[(&str, Value, String)]) -> String {
     let mut history = vec![json!({"role": "user", "content": below("Count the jars.", "n/a")})];
     for (number, (tool, parameters, answer)) in steps.iter().enumerate() {
@@ -50,7 +50,7 @@ fn an_edit_without_a_path_changes_the_file_that_is_open() {
         files(&steps),
         "read /pantry/shelf.py, read /pantry/shelf.py, edited /pantry/shelf.py"
     );
-    // The answer may not tell the state again.
+    // A result may omit the state.
     let steps = [
         ("open", open, opened),
         ("bash", json!({"command": "ls"}), below("shelf.py", "/pantry/shelf.py")),
@@ -93,7 +93,7 @@ fn the_words_of_the_editor_may_be_command_lines() {
     let edit = "edit 1:1\nx = 2\nend_of_edit";
     let steps = [open, line(edit, below(EDITED, "/pantry/shelf.py"))];
     assert_eq!(files(&steps), "read /pantry/shelf.py, edited /pantry/shelf.py");
-    // Elsewhere these are programs like any other.
+    // Elsewhere these are ordinary programs.
     let steps = [line("open shelf.py", String::new()), line(edit, String::from("ok"))];
     let file = json!({"messages": steps.iter().enumerate().flat_map(|(number, (_, parameters, answer))| [
         json!({"role": "assistant", "content": [{"type": "tool_use", "id": format!("c{number}"), "name": "bash", "input": parameters}]}),
@@ -132,7 +132,7 @@ fn the_state_that_is_recorded_beside_the_history_counts() {
         let file = json!({"history": history, "trajectory": steps, "info": {}});
         assert_eq!(facts(&file), "read /pantry/shelf.py, edited /pantry/shelf.py");
     }
-    // Some note what was open before the step; what the answer says counts for what is open behind it.
+    // Some record the file open before the step; the state in the result is what is open after it.
     let history = json!([
         seen("Count the jars."),
         said("create lid.py"),

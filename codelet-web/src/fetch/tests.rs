@@ -17,7 +17,7 @@ use std::time::Instant;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A server on loopback that answers each path in its way, and what it was asked.
+/// A server on loopback that answers each path in its own way, with the requests that it received.
 struct Hostile {
     port: u16,
     heard: Arc<Mutex<Vec<String>>>,
@@ -41,7 +41,7 @@ impl Hostile {
                     let head = String::from_utf8(head).unwrap();
                     let path = head.split(' ').nth(1).unwrap().to_owned();
                     hears.lock().unwrap().push(head);
-                    // Who has had enough hangs up.
+                    // The client closes the connection once it has enough.
                     let _ = answer(&mut stream, &path).await;
                 });
             }
@@ -127,12 +127,12 @@ async fn answer(stream: &mut TcpStream, path: &str) -> io::Result<()> {
     }
 }
 
-/// Finds each name at these addresses, at the server's port, and counts how often it was asked.
+/// Resolves every name to these addresses, at the server's port, and counts the lookups.
 fn lookup(found: &'static [&'static str], count: &Arc<Mutex<usize>>) -> Lookup {
     let count = Arc::clone(count);
     Arc::new(move |_, port| {
         let mut count = count.lock().unwrap();
-        // Whoever asks a second time is led elsewhere.
+        // A second lookup returns another address.
         let found: &[&str] = if *count == 0 { found } else { &["169.254.169.254"] };
         *count += 1;
         let addresses = found
@@ -150,7 +150,7 @@ struct Fetching {
 }
 
 impl Fetching {
-    /// With this server permitted by its address and by one name.
+    /// Permits this server by its address and by one name.
     fn permitted() -> Self {
         Fetching {
             private: &["127.0.0.1", "docs.test"],
@@ -184,7 +184,7 @@ impl Fetching {
         self.tool().call(call).await
     }
 
-    /// What is answered to a fetch that fails.
+    /// The output of a fetch that fails.
     async fn refused(&self, url: &str) -> String {
         let output = self.fetch(url).await;
         assert!(!output.success, "{url}: {}", output.text.as_str());

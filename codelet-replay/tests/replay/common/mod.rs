@@ -1,4 +1,4 @@
-//! Sessions to report on, and a reader of pages that is stricter than any browser.
+//! Sessions to report on, and a page parser that is stricter than any browser.
 
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use codelet_replay::report::{Live, Report, Told, played};
 use codelet_replay::session::Session;
 use serde_json::{Map, json};
 
-/// A conversation of one prompt in which so many files are read, named by `name`.
+/// Returns a conversation of one prompt in which `steps` files are read, named by `name`.
 pub fn session(title: &str, steps: usize, name: impl Fn(usize) -> String) -> Session {
     let mut messages = vec![json!({"role": "user", "content": format!("look at {}", name(0))})];
     for step in 0..steps {
@@ -32,7 +32,7 @@ pub fn session(title: &str, steps: usize, name: impl Fn(usize) -> String) -> Ses
     messages.push(json!({"role": "assistant", "content": "All were read."}));
     let text = json!({"system": "You are terse.", "messages": messages}).to_string();
     let mut session = Session::new(title, codelet_transcript::record(text.as_bytes(), None).unwrap());
-    // A request each minute, with a pause in the middle that no cache outlives.
+    // A request each minute, with a pause in the middle after which every cache has expired.
     let pause = session.requests.len() / 2;
     for (at, request) in session.requests.iter_mut().enumerate() {
         let pause = if at >= pause { 1_800_000 } else { 0 };
@@ -41,7 +41,7 @@ pub fn session(title: &str, steps: usize, name: impl Fn(usize) -> String) -> Ses
     session
 }
 
-/// It, played under these policies.
+/// Returns the report of a session replayed under these policies.
 pub fn report_of(session: &Session, window: u64, policies: &[Policy]) -> Report {
     let settings = Settings::new(window, price::usual());
     let runs = policies
@@ -51,7 +51,7 @@ pub fn report_of(session: &Session, window: u64, policies: &[Policy]) -> Report 
     played(session, "test", runs, &settings)
 }
 
-/// A live session of so many steps, edited once in the middle.
+/// Returns a live session of this many steps, edited once in the middle.
 pub fn live(steps: usize) -> (Live, Conversation) {
     let economics = Economics::new(price::usual());
     let mut conversation = Conversation::new(CompactionConfig::new(60_000).reserving(4_000), 500).under(economics);
@@ -104,7 +104,7 @@ pub fn live(steps: usize) -> (Live, Conversation) {
     (live, conversation)
 }
 
-/// It, and what it would have cost under these policies.
+/// Returns the report of a live session, with its cost under these policies.
 pub fn live_report(live: &Live, conversation: &Conversation, policies: &[Policy]) -> Report {
     let card = price::usual();
     let told = Told {
@@ -117,7 +117,7 @@ pub fn live_report(live: &Live, conversation: &Conversation, policies: &[Policy]
     live.report(conversation, &told, runs.collect())
 }
 
-/// A figure as pages write it.
+/// Formats a figure as pages do.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut told = String::new();
@@ -130,7 +130,7 @@ pub fn grouped(value: u64) -> String {
     told
 }
 
-/// An element of a page as it begins.
+/// The start tag of an element.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tag {
     pub name: String,
@@ -146,7 +146,7 @@ impl Tag {
     }
 }
 
-/// The figures that a page keeps exactly behind the ones that it shows.
+/// Returns the exact figures that a page stores with the displayed ones.
 pub fn figures(tags: &[Tag]) -> Vec<f64> {
     tags.iter()
         .filter_map(|tag| tag.attribute("data-value"))
@@ -154,8 +154,8 @@ pub fn figures(tags: &[Tag]) -> Vec<f64> {
         .collect()
 }
 
-/// The elements and the text of a page. Panics where an element is left open, closes another one, or where a character
-/// that means markup stands for itself.
+/// Returns the elements and the text of a page. Panics if an element is not closed, an end tag does not match, or a
+/// markup character is not escaped.
 pub fn read(page: &str) -> (Vec<Tag>, String) {
     const VOID: [&str; 2] = ["meta", "input"];
     const RAW: [&str; 2] = ["script", "style"];
@@ -226,5 +226,5 @@ fn words(escaped: &str, text: &mut String) {
     text.push_str(rest);
 }
 
-/// A name that would like to be a script.
+/// A name that tries to inject a script.
 pub const HOSTILE: &str = "</script><script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\">'\"]]>--><!--\u{202e}gpj.\u{2066}\0\x1b[31m&lt;";

@@ -1,4 +1,4 @@
-//! The blocks of a text, found line by line: what each line opens, goes on with, or ends.
+//! Markdown block structure, parsed line by line.
 
 use super::super::clean::clean;
 use super::super::look::{Look, Role};
@@ -12,17 +12,17 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
 
-/// The blocks that are open, from the outermost container to the leaf.
+/// The open blocks, from the outermost container to the leaf.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     pub(super) look: Look,
     containers: Vec<Container>,
     leaf: Leaf,
-    /// A blank line came since the last block.
+    /// There was a blank line since the last block.
     is_blank: bool,
-    /// Something was shown, so that a blank line parts it from what follows.
+    /// Something was shown, so the next block is separated by a blank line.
     has_shown: bool,
-    /// The last block was a heading, and what it is about has not come.
+    /// The last block was a heading, and its content has not arrived.
     is_headed: bool,
     references: References,
 }
@@ -50,7 +50,7 @@ impl Blocks {
         }
     }
 
-    /// Another look, also for what is open.
+    /// Sets the look, also for open blocks.
     pub(super) fn set_look(&mut self, look: Look, out: &mut Vec<Line<'static>>) {
         self.look = look;
         match &mut self.leaf {
@@ -70,11 +70,12 @@ impl Blocks {
         matches!(self.leaf, Leaf::None) && !self.is_headed
     }
 
-    /// Whether a line with this beginning may be taken in pieces: what it is does not depend on its end.
+    /// Returns whether a line with this beginning may be processed in pieces, that is, whether its kind does not depend
+    /// on its end.
     pub(super) fn may_split(&self, line: &str) -> bool {
         match self.leaf {
             Leaf::Table(_) | Leaf::Code(_) => false,
-            // A rule is one only to its end, and so is what a reference leads to.
+            // A thematic break or a reference definition is known only at its end.
             _ => {
                 let is_ruled = |byte| matches!(byte, b'-' | b'=' | b'*' | b'_' | b' ' | b'>');
                 !line.contains('|') && !line.contains("]:") && !line.bytes().all(is_ruled)
@@ -82,7 +83,7 @@ impl Blocks {
         }
     }
 
-    /// Takes a line or a piece of one; `is_start` and `is_end` say whether its beginning and its end are in it.
+    /// Takes a line or a piece of one; `is_start` and `is_end` say whether it contains the line's beginning and end.
     pub(super) fn take(&mut self, line: &str, is_start: bool, is_end: bool, out: &mut Vec<Line<'static>>) {
         let line = if is_end {
             line.strip_suffix('\r').unwrap_or(line)
@@ -96,7 +97,7 @@ impl Blocks {
         }
     }
 
-    /// More of a line whose beginning was taken.
+    /// Takes more of a line whose beginning was taken.
     fn go_on(&mut self, piece: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         match &mut self.leaf {
             Leaf::Words(words) => {
@@ -127,7 +128,7 @@ impl Blocks {
             return;
         }
         if rest.trim().is_empty() {
-            // A quote ends at a line without its mark; an item goes on.
+            // A quote ends at a line without its mark; a list item continues.
             if !all {
                 self.close_to(matched, out);
             }
@@ -138,7 +139,7 @@ impl Blocks {
         self.open(matched, &rest, is_end, out);
     }
 
-    /// How many of the open containers the line goes on with, and what is left of it.
+    /// The number of open containers that the line continues, and the rest of the line.
     fn matching<'a>(&self, line: Cow<'a, str>) -> (usize, Cow<'a, str>) {
         let mut rest = line;
         for (at, container) in self.containers.iter().enumerate() {
@@ -153,11 +154,11 @@ impl Blocks {
         (self.containers.len(), rest)
     }
 
-    /// A line that is not blank, in the first `matched` of the containers.
+    /// Takes a line that is not blank and continues the first `matched` containers.
     fn open(&mut self, matched: usize, line: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         let mut rest = Cow::Borrowed(line);
         let mut has_opened = false;
-        // Within a paragraph some beginnings mean nothing.
+        // Some markers cannot interrupt a paragraph.
         let mut in_words = matches!(&self.leaf, Leaf::Words(words) if !words.is_heading);
         let all = matched == self.containers.len();
         loop {
@@ -221,7 +222,7 @@ impl Blocks {
         self.take_words(matched, has_opened, &rest, is_end, out);
     }
 
-    /// Opens an item whose marker ends in this column, and returns what stands in the item.
+    /// Opens a list item whose marker ends in this column; returns its content.
     fn open_item(&mut self, marker: String, end: usize, after: Cow<'_, str>) -> String {
         let spaces = indent(&after);
         let gap = if after.trim().is_empty() || spaces > 4 {
@@ -240,8 +241,8 @@ impl Blocks {
         inner
     }
 
-    /// A line, or what of it stands in the containers that it has opened, that begins nothing else: it goes on with what is
-    /// open, or begins words.
+    /// Takes a line, or its content in newly opened containers, that starts no other block: it continues the open block
+    /// or starts a paragraph.
     fn take_words(&mut self, matched: usize, has_opened: bool, rest: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         let all = matched == self.containers.len();
         let text = rest.trim_start();
@@ -251,7 +252,7 @@ impl Blocks {
             return;
         }
         match &mut self.leaf {
-            // A paragraph goes on even where the marks of its containers are missing.
+            // A paragraph continues even without the markers of its containers.
             Leaf::Words(words) if !has_opened && !words.is_heading => {
                 words.next_line(is_definition(text));
                 words.add(text, is_end, &self.look, out);
@@ -281,7 +282,7 @@ impl Blocks {
         }
     }
 
-    /// Ends what the line does not go on with, and parts the next block from it.
+    /// Closes the blocks that the line does not continue, and separates the next one.
     fn part(&mut self, matched: usize, has_opened: bool, out: &mut Vec<Line<'static>>) {
         if has_opened {
             return;
@@ -304,7 +305,7 @@ impl Blocks {
         self.has_shown = true;
     }
 
-    /// How the rows of the next block begin.
+    /// The beginnings of the next block's rows.
     fn begin(&mut self, out: &mut Vec<Line<'static>>) -> Beginnings {
         let mut begin = container::beginnings(&mut self.containers, &self.look);
         if !begin.alone.is_empty() {
@@ -322,7 +323,7 @@ impl Blocks {
         self.leaf = Leaf::Words(words);
     }
 
-    /// A definition has rows of its own, wherever it comes: what refers to it may have been shown long ago.
+    /// A definition always has its own rows, since references to it may have been shown long ago.
     fn define(&mut self, found: Definition<'_>, line: &str, out: &mut Vec<Line<'static>>) {
         let mut begin = self.begin(out);
         match found {
@@ -335,7 +336,7 @@ impl Blocks {
             }
             Definition::Footnote(label, text) => {
                 let mark = format!("[{}]", clean(label, 1));
-                // A label that would leave no room for words is one of them.
+                // A label that would leave no room is put among the words.
                 let indent = columns(&mark) + 1;
                 let is_wide = indent > self.look.width / 4;
                 if !is_wide {
@@ -403,7 +404,8 @@ impl Blocks {
         out.push(Line::from(spans));
     }
 
-    /// A line under a paragraph that makes a heading or a table of it. Only what was not shown yet can become one.
+    /// Takes a line under a paragraph that turns it into a heading or a table. Only text that was not shown yet can be
+    /// turned.
     fn take_as_underline(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) -> bool {
         let Leaf::Words(words) = &mut self.leaf else {
             return false;
@@ -434,13 +436,13 @@ impl Blocks {
         false
     }
 
-    /// Takes words for a table's header if they begin like one and `line`, all that has come of the next line, may become
-    /// the line under it. Says whether it did.
+    /// Treats words as a table header if they begin like one and `line`, the next line so far, may become its
+    /// delimiter. Returns whether it did.
     pub(super) fn guess_table(&mut self, line: &str) -> bool {
         let Leaf::Words(words) = &self.leaf else {
             return false;
         };
-        // The marks of the containers that the line is in stand before it.
+        // The markers of the line's containers precede it.
         let line = line.trim_start_matches([' ', '>']);
         let is_dashed = line.starts_with('-') || line.starts_with(':');
         let may_be_header = words.text.starts_with('|') || (is_dashed && words.text.contains('|'));
@@ -491,7 +493,7 @@ impl Blocks {
         }
     }
 
-    /// Closes all containers but the first `kept`. An item without content still has its marker.
+    /// Closes all containers except the first `kept`. An empty item still shows its marker.
     fn close_to(&mut self, kept: usize, out: &mut Vec<Line<'static>>) {
         if self.containers.len() <= kept {
             return;
@@ -514,7 +516,7 @@ impl Blocks {
     }
 }
 
-/// What stands behind the mark of a quote, which is the first character.
+/// The content after a quote's mark, which is the first character.
 fn quoted(text: Cow<'_, str>) -> Cow<'_, str> {
     let inner = match behind(text, 1) {
         Cow::Borrowed(inner) => untabbed(inner),
@@ -524,7 +526,7 @@ fn quoted(text: Cow<'_, str>) -> Cow<'_, str> {
     behind(inner, space)
 }
 
-/// The text without its first bytes, which are characters of one byte.
+/// The text without its first bytes, which are ASCII.
 fn behind(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[bytes..]),
@@ -535,19 +537,19 @@ fn behind(text: Cow<'_, str>, bytes: usize) -> Cow<'_, str> {
     }
 }
 
-/// Whether a line says where a reference leads, or what a footnote is.
+/// Returns whether a line defines a reference or a footnote.
 fn is_definition(text: &str) -> bool {
     text.starts_with('[') && text.find("]:").is_some_and(|end| !text[..end].contains(' '))
 }
 
-/// The level of a heading that the line is, 1 to 6.
+/// The level of a heading, 1 to 6.
 fn heading(text: &str) -> Option<usize> {
     let level = text.bytes().take_while(|&byte| byte == b'#').count();
     let is_one = (1..=6).contains(&level) && matches!(text.as_bytes().get(level), None | Some(b' ' | b'\t'));
     is_one.then_some(level)
 }
 
-/// How a heading looks, which without looks is told by its marks.
+/// The style of a heading; in plain output its marks show it instead.
 fn heading_style(look: &Look, level: usize) -> Style {
     match level {
         1 if !look.is_plain() => look.style(Role::Accent).underlined(),
@@ -565,7 +567,7 @@ fn without_closing_marks(text: &str) -> &str {
     }
 }
 
-/// Whether a line begins a block of HTML, which is shown as it is written.
+/// Returns whether a line begins an HTML block, which is shown verbatim.
 fn is_html(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('<') else {
         return false;
@@ -582,7 +584,7 @@ fn is_html(text: &str) -> bool {
     name > 0 && rest.as_bytes()[0].is_ascii_alphabetic() && is_end
 }
 
-/// Takes the box of a task from the beginning of an item's content, and puts it behind the marker.
+/// Moves a task's checkbox from the beginning of an item's content to its marker.
 fn task(inner: &mut String, marker: String, look: &Look) -> String {
     let (length, mark) = match inner.get(..4) {
         Some("[ ] ") => (4, look.pick("☐", "[ ]")),

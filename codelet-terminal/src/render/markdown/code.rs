@@ -1,4 +1,4 @@
-//! A block of code: shown as it is written, line by line as it comes, in the colours of its language.
+//! A code block: shown verbatim, line by line as it streams, with syntax highlighting.
 
 use super::super::clean::clean;
 use super::super::highlight::Highlight;
@@ -7,29 +7,29 @@ use super::super::wrap::{Breaking, Wrap};
 use super::container::{Beginnings, indent};
 use ratatui::text::{Line, Span};
 
-/// What a block of code stands between.
+/// The fence of a code block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Fence {
     mark: u8,
     length: usize,
 }
 
-/// Tags that say no more than that there are no colours.
+/// Tags that only say that there is no highlighting.
 const UNCOLOURED: [&str; 5] = ["text", "txt", "plaintext", "plain", "console"];
 
-/// A block of code that is open.
+/// An open code block.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
-    /// None where the code is told by its indentation.
+    /// None for an indented code block.
     fence: Option<Fence>,
-    /// Columns that its lines are indented by in the source.
+    /// Columns of indentation in the source.
     indent: usize,
     look: Look,
     highlight: Option<Highlight>,
     wrap: Wrap,
     /// A line has begun and not ended.
     in_line: bool,
-    /// A marker stands before the first line.
+    /// A list marker precedes the first line.
     has_marker: bool,
     /// Blank lines of indented code, which count only if more code follows.
     blanks: usize,
@@ -37,7 +37,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// The fence that a line begins with.
+    /// Parses the fence at the beginning of a line.
     pub(super) fn fence(text: &str) -> Option<Fence> {
         let mark = *text.as_bytes().first()?;
         let length = text.bytes().take_while(|&byte| byte == mark).count();
@@ -45,7 +45,7 @@ impl Code {
         is_one.then_some(Fence { mark, length })
     }
 
-    /// A block that begins, with its fence and the columns before it.
+    /// A new block, with its fence and the columns before it.
     pub(super) fn new(fence: Option<(Fence, usize)>, begin: Beginnings, look: Look) -> Self {
         let margin = if look.is_plain() { "" } else { "  " };
         let row = |mut spans: Vec<Span<'static>>| {
@@ -74,7 +74,7 @@ impl Code {
         self.fence.is_none()
     }
 
-    /// Whether this line is the fence at the end.
+    /// Returns whether this line is the closing fence.
     pub(super) fn closes(&self, line: &str) -> bool {
         let Some(fence) = self.fence else { return false };
         let lead = indent(line);
@@ -82,11 +82,11 @@ impl Code {
         lead <= 3 && text.len() >= fence.length && text.bytes().all(|byte| byte == fence.mark)
     }
 
-    /// The line with the fence at the beginning, which names the language.
+    /// Takes the rest of the opening fence's line, with the language.
     pub(super) fn label(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         let length = self.fence.map_or(0, |fence| fence.length);
         let label = text[length..].trim();
-        // Tags come as `rust`, `rust,ignore`, `{.rust}` and `src/a.rs`.
+        // Tags look like `rust`, `rust,ignore`, `{.rust}` and `src/a.rs`.
         let tag = label
             .trim_start_matches(['{', '.'])
             .split([' ', ',', '}', ':', '{'])
@@ -99,7 +99,7 @@ impl Code {
             Highlight::of(ending)
         };
         let style = self.look.style(Role::Dim);
-        // A language is told by its colours; a file, or whatever else is said, is worth a row.
+        // A language is visible by its colours; a file name or any other label gets a row.
         let is_language =
             (self.highlight.is_some() || UNCOLOURED.contains(&tag)) && !label.contains(['/', '.', ' ', '=', ':']);
         let label = match self.look.is_plain() {
@@ -116,7 +116,7 @@ impl Code {
         }
     }
 
-    /// More of its lines; `is_end` says that the line ends.
+    /// Takes more of its lines; `is_end` says whether the line ends.
     pub(super) fn take(&mut self, text: &str, is_end: bool, out: &mut Vec<Line<'static>>) {
         if self.is_indented() && !self.in_line {
             if text.trim().is_empty() {
@@ -135,7 +135,7 @@ impl Code {
         let text = clean(text, 4);
         let (look, wrap) = (self.look, &mut self.wrap);
         match &mut self.highlight {
-            // The rest of a line that is too long to be one piece is left plain.
+            // The rest of a line that is too long for one piece is not highlighted.
             Some(highlight) if is_whole => highlight.line(&text, |role, piece| wrap.push(look.style(role), piece, out)),
             _ => wrap.push(look.style(Role::Text), &text, out),
         }
@@ -145,10 +145,10 @@ impl Code {
         }
     }
 
-    /// The block ends. Says whether blank lines stood at its end.
+    /// Ends the block. Returns whether there were blank lines at its end.
     pub(super) fn finish(mut self, out: &mut Vec<Line<'static>>) -> bool {
         self.end_line(out);
-        // A marker before an empty block is still a marker.
+        // A marker before an empty block is still shown.
         if self.has_marker && !self.is_begun {
             self.wrap.break_row(out);
         }

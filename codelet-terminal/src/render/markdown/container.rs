@@ -1,34 +1,34 @@
-//! What blocks stand in: quotes and list items, how their lines begin in the source, and how their rows begin.
+//! Container blocks: quotes and list items, their markers in the source and on screen.
 
 use super::super::look::{Look, Role};
 use ratatui::text::Span;
 use std::borrow::Cow;
 
-/// Deeper than this nothing is read as a container any more.
+/// Maximum nesting; anything deeper is not parsed as a container.
 pub(super) const DEPTH: usize = 24;
 
-/// Something that blocks stand in.
+/// A container block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Container {
     /// A quote.
     Quote,
-    /// An item of a list.
+    /// A list item.
     Item {
-        /// Columns that its content is indented by, in the source.
+        /// Indentation of its content in the source, in columns.
         offset: usize,
-        /// What stands before its content.
+        /// The marker shown before its content.
         marker: String,
-        /// Whether that was shown already.
+        /// Whether the marker was shown already.
         is_shown: bool,
     },
 }
 
-/// Columns and bytes of the spaces at the beginning.
+/// The number of leading spaces, in columns and bytes.
 pub(super) fn indent(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// The text with its leading tabs as spaces, up to the next multiple of four.
+/// The text with leading tabs expanded to multiples of four columns.
 pub(super) fn untabbed(text: &str) -> Cow<'_, str> {
     let lead = text.len() - text.trim_start_matches([' ', '\t']).len();
     if !text[..lead].contains('\t') {
@@ -41,7 +41,7 @@ pub(super) fn untabbed(text: &str) -> Cow<'_, str> {
     Cow::Owned(" ".repeat(columns) + &text[lead..])
 }
 
-/// The marker of a list item at the beginning of `text`: its bytes, and the number of an ordered one.
+/// Parses a list marker at the beginning of `text`: its length in bytes, and the number of an ordered one.
 pub(super) fn marker(text: &str) -> Option<(usize, Option<u64>)> {
     let bytes = text.as_bytes();
     let (length, number) = match bytes.first()? {
@@ -58,7 +58,7 @@ pub(super) fn marker(text: &str) -> Option<(usize, Option<u64>)> {
     matches!(bytes.get(length), None | Some(b' ' | b'\t')).then_some((length, number))
 }
 
-/// Whether a line is a rule: three or more of one of these marks and nothing else.
+/// Returns whether a line is a thematic break: three or more of one of these marks and nothing else.
 pub(super) fn is_rule(text: &str) -> bool {
     let mut marks = text.bytes().filter(|byte| !matches!(byte, b' ' | b'\t'));
     let Some(first @ (b'-' | b'_' | b'*')) = marks.next() else {
@@ -71,19 +71,19 @@ pub(super) fn is_rule(text: &str) -> bool {
     }) && count >= 3
 }
 
-/// How the rows of a block begin.
+/// The beginnings of a block's rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beginnings {
-    /// Markers that there is no room for; they stand on a row of their own.
+    /// Markers that do not fit; they get a row of their own.
     pub(super) alone: String,
-    /// The first row.
+    /// Of the first row.
     pub(super) first: Vec<Span<'static>>,
-    /// The others.
+    /// Of the others.
     pub(super) rest: Vec<Span<'static>>,
 }
 
-/// How the rows of a block in these containers begin. Markers are shown once. Where too little room would be left for
-/// words, the outer containers are left out.
+/// The beginnings of a block's rows in these containers. Markers are shown once. Where too little room would remain for
+/// words, outer containers are left out.
 pub(super) fn beginnings(containers: &mut [Container], look: &Look) -> Beginnings {
     let mut room = look.width / 2;
     let mut has_room = true;
@@ -110,7 +110,7 @@ pub(super) fn beginnings(containers: &mut [Container], look: &Look) -> Beginning
     }
 }
 
-/// How the first row in a container begins, how the others do, and the marker if it is new.
+/// The first row's beginning in a container, that of the others, and the marker if it is new.
 fn piece(container: &mut Container, look: &Look) -> (Span<'static>, Span<'static>, Option<String>) {
     match container {
         Container::Quote => {

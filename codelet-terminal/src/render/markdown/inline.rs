@@ -1,4 +1,4 @@
-//! The words of one block: emphasis, code, links; everything else as it is written.
+//! Inline Markdown: emphasis, code, links; everything else verbatim.
 
 use super::super::clean::clean;
 use super::super::look::{Look, Role};
@@ -6,10 +6,10 @@ use super::reference::References;
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 
-/// Stands in a block's text where its source ends a row, between two spaces. Unicode has no such character.
+/// Marks a hard line break in a block's text, between two spaces. It is a Unicode noncharacter.
 pub(super) const ROW_END: char = '\u{fdd0}';
 
-/// What the words of a block come to.
+/// A piece of a block's inline content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shown<'a> {
     /// Text in a style.
@@ -18,18 +18,18 @@ pub(super) enum Shown<'a> {
     RowEnd,
 }
 
-/// A link or a picture whose words are being shown.
+/// A link or an image whose text is being shown.
 enum Open {
-    /// Where it leads, as far as that is shown, and what its words say.
+    /// Its address, if it is to be shown, and its text so far.
     Link(String, String),
-    /// To something of this label that was not defined yet.
+    /// A reference with this label that was not defined yet.
     Later(String),
-    /// To a footnote, whose mark stands before its label.
+    /// A footnote, whose mark precedes its label.
     Footnote,
 }
 
 impl Open {
-    /// What stands before its words, in the style of what is around it.
+    /// Shows what precedes its text, in the surrounding style.
     fn begin(&self, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
         match self {
             Open::Footnote => put("[", style.patch(look.style(Role::Link)), to),
@@ -38,7 +38,7 @@ impl Open {
         }
     }
 
-    /// What stands behind them. The link that it stands in, if any, says them too.
+    /// Shows what follows its text. An enclosing link records the text too.
     fn end(self, outer: Option<&mut Open>, style: Style, look: &Look, to: &mut impl FnMut(Shown<'_>)) {
         let dim = style.patch(look.style(Role::Dim));
         match self {
@@ -56,9 +56,8 @@ impl Open {
     }
 }
 
-/// Shows the words of a block, which stand on one line. A reference that was defined shows where it leads; of any other,
-/// nothing is left out. Says whether every mark among them found its end: if not, what
-/// follows may change how they look.
+/// Shows a block's inline content, given on one line. A defined reference shows its address; an undefined one is shown
+/// in full. Returns whether every mark was closed: if not, following text may change the styles.
 pub(super) fn show(
     text: &str,
     references: &References,
@@ -74,7 +73,7 @@ pub(super) fn show(
         Marks::Ticks => return ticked(text, look, base, &mut to),
         Marks::Any => {}
     }
-    // Before a comma nothing at the beginning is taken for a block, and every mark keeps its meaning.
+    // After a comma nothing at the beginning is parsed as a block, and every mark keeps its meaning.
     let text = format!(",{text}");
     let mut styles = vec![base];
     let mut links: Vec<Open> = Vec::new();
@@ -164,14 +163,14 @@ pub(super) fn show(
     is_settled
 }
 
-/// Where a reference leads that the block itself does not define; nowhere for a footnote, and for what may be defined
-/// later. `None` where it is no reference but brackets.
+/// Resolves a reference that the block itself does not define; the address is empty for a footnote and for one that may
+/// be defined later. `None` for plain brackets.
 fn lead<'a>(text: &str, references: &References, broken: &BrokenLink<'_>) -> Option<(CowStr<'a>, CowStr<'a>)> {
     if let Some(target) = references.find(&broken.reference) {
         return Some((target.address.clone().into(), target.title.clone().into()));
     }
     let before = text[..broken.span.start].chars().next_back();
-    // Behind a name or another bracket it is an index: `table[row][column]`.
+    // After a name or another bracket it is an index: `table[row][column]`.
     let is_index = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ']' | ')'));
     let is_one = match broken.link_type {
         LinkType::Shortcut | LinkType::ShortcutUnknown => {
@@ -184,7 +183,7 @@ fn lead<'a>(text: &str, references: &References, broken: &BrokenLink<'_>) -> Opt
     is_one.then(|| ("".into(), "".into()))
 }
 
-/// Where a link leads; what its words say already is left out by whoever asks.
+/// The address of a link; the caller omits it if the link's text shows it already.
 fn address(url: &str, title: &str, kind: LinkType) -> String {
     match (kind, title) {
         (LinkType::Email, _) => String::new(),
@@ -212,11 +211,11 @@ fn put(text: &str, style: Style, to: &mut impl FnMut(Shown<'_>)) {
     }
 }
 
-/// What in a text may mean more than itself.
+/// The marks that occur in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Marks {
     None,
-    /// Only backticks, which are most of all marks.
+    /// Only backticks, the most frequent mark.
     Ticks,
     Any,
 }
@@ -237,7 +236,7 @@ fn marks(text: &str) -> Marks {
     found
 }
 
-/// A text in which nothing but backticks means anything. A run of them ends at the next run of as many.
+/// Shows a text whose only marks are backticks. A run of them ends at the next run of the same length.
 fn ticked(text: &str, look: &Look, base: Style, to: &mut impl FnMut(Shown<'_>)) -> bool {
     let code = base.patch(look.style(Role::Code));
     let (mut at, mut plain) = (0, 0);
@@ -253,7 +252,7 @@ fn ticked(text: &str, look: &Look, base: Style, to: &mut impl FnMut(Shown<'_>)) 
         };
         put(&text[plain..start], base, to);
         let words = &text[inner..end];
-        // One space on each side keeps backticks within apart from those around.
+        // One space on each side separates backticks inside from the delimiters.
         let padded = words.strip_prefix(' ').and_then(|words| words.strip_suffix(' '));
         let words = padded.filter(|_| !words.trim_matches(' ').is_empty()).unwrap_or(words);
         match look.is_plain() {
@@ -267,7 +266,7 @@ fn ticked(text: &str, look: &Look, base: Style, to: &mut impl FnMut(Shown<'_>)) 
     is_settled
 }
 
-/// Where the next run of exactly so many backticks begins.
+/// The start of the next run of exactly this many backticks.
 fn closing(text: &str, from: usize, length: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -401,7 +400,7 @@ mod tests {
             "` a`",
             "``` a ```",
         ] {
-            // With another mark the whole grammar is asked.
+            // Another mark forces the full grammar.
             let with_more = format!("{text} **x**");
             assert_eq!(format!("{} x", words(text)), words(&with_more), "{text}");
             assert_eq!(shown(text).1, shown(&with_more).1, "{text}");

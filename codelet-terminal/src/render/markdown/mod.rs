@@ -1,4 +1,4 @@
-//! Markdown as it streams: finished lines come out once and never change, and what is still open can be shown meanwhile.
+//! Streaming Markdown: finished lines are emitted once and never change; open ones can be previewed.
 
 mod block;
 mod code;
@@ -13,32 +13,32 @@ use block::Blocks;
 use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// A line of prose is looked at in pieces of a row's bytes, and of so many at least, so that a long paragraph is finished
-/// row by row: what is finished is never drawn again, and a window that changes its size cannot copy it.
+/// A line of prose is processed in pieces of a row's bytes, and of at least this many, so that a long paragraph is
+/// finished row by row: finished rows are never redrawn, and resizing the window cannot duplicate them.
 const SOON: usize = 96;
-/// No piece of a line is longer than this, in bytes: what is held back stays small whatever comes.
+/// Maximum bytes of a piece of a line, which bounds the text held back.
 pub(super) const MOST: usize = 4096;
 
-/// Turns Markdown into lines while it comes. A line of code, and a word that is longer than a row, are never torn: such lines
-/// are wider than the look says, for the terminal to wrap.
+/// Turns streaming Markdown into lines. A line of code and a word longer than a row are never broken: such lines exceed
+/// the look's width and the terminal wraps them.
 ///
-/// Whatever pieces a text is pushed in, the lines are the same; and what is held
-/// back of it is bounded, so that a text without an end takes time in proportion to its bytes.
+/// The lines do not depend on how the text is split; the text held back is bounded, so that endless input takes time
+/// proportional to its bytes.
 #[derive(Clone, Debug)]
 pub struct Markdown {
     /// The line that has not ended.
     line: String,
-    /// Its beginning was taken already.
+    /// Its beginning was processed already.
     is_continued: bool,
-    /// How long it may become before a piece of it is taken.
+    /// The length at which a piece of it is processed.
     room: usize,
-    /// How long it may be before it is looked at.
+    /// The length from which it is checked.
     soon: usize,
     blocks: Blocks,
 }
 
 impl Markdown {
-    /// Nothing yet.
+    /// An empty text.
     pub fn new(look: Look) -> Self {
         Markdown {
             line: String::new(),
@@ -73,8 +73,8 @@ impl Markdown {
         out
     }
 
-    /// How what is still open looks so far; the next text may change it. It takes no more time than its bound allows. What
-    /// begins as a table does is shown as one before its second line says so: nobody is to read bars that become columns.
+    /// A preview of the open text, which following text may change, in bounded time. A text that begins like a table is
+    /// shown as one before its delimiter row arrives, so that nobody sees bars turn into columns.
     pub fn pending(&self) -> Vec<Line<'static>> {
         let mut open = self.clone();
         if !open.is_continued && open.blocks.guess_table(&open.line) {
@@ -89,7 +89,7 @@ impl Markdown {
         out
     }
 
-    /// The text ends here: returns what is left of it. What is pushed afterwards begins anew.
+    /// Ends the text and returns its remaining lines. Later input starts a new text.
     pub fn finish(&mut self) -> Vec<Line<'static>> {
         let mut out = Vec::new();
         if !self.line.is_empty() || self.is_continued {
@@ -99,8 +99,8 @@ impl Markdown {
         out
     }
 
-    /// Another look from here on. A block that is open is laid out anew, as far as it was not returned yet; the lines that
-    /// are full at the new width are returned.
+    /// Sets the look. An open block is laid out anew as far as it was not returned yet; returns the lines that are full
+    /// at the new width.
     pub fn set_look(&mut self, look: Look) -> Vec<Line<'static>> {
         let mut out = Vec::new();
         self.soon = soon(&look);
@@ -108,12 +108,13 @@ impl Markdown {
         out
     }
 
-    /// Whether nothing is held back.
+    /// Returns whether nothing is held back.
     pub fn is_empty(&self) -> bool {
         self.line.is_empty() && !self.is_continued && self.blocks.is_empty()
     }
 
-    /// Whether something else may stand here without tearing a block: a paragraph, a block of code, a heading from what it is about.
+    /// Returns whether other output may be printed here without splitting a block: a paragraph, a code block, or a
+    /// heading from its content.
     pub fn is_between_blocks(&self) -> bool {
         self.line.is_empty() && !self.is_continued && self.blocks.is_between()
     }
@@ -130,7 +131,7 @@ impl Markdown {
         self.room = self.soon;
     }
 
-    /// The line is full: takes its words but the last, which may go on.
+    /// Processes the words of a full line except the last, which may continue.
     fn take_piece(&mut self, out: &mut Vec<Line<'static>>) {
         if self.room < MOST && !(self.is_continued || self.blocks.may_split(&self.line)) {
             self.room = MOST;
@@ -138,7 +139,7 @@ impl Markdown {
         }
         let cut = match self.line.trim_end_matches(' ').rfind(' ') {
             Some(space) if !self.line[..space].trim().is_empty() => space,
-            // Between two characters as they are seen: the last one may go on, as joined emoji do.
+            // Between grapheme clusters: the last one may continue, as joined emoji do.
             _ => match self.line.grapheme_indices(true).next_back() {
                 Some((last, _)) if last > 0 => last,
                 _ => self.line.len(),
@@ -151,7 +152,7 @@ impl Markdown {
     }
 }
 
-/// How long a line or a paragraph may be before it is looked at, in bytes.
+/// The length in bytes up to which a line or a paragraph is not checked.
 pub(super) fn soon(look: &Look) -> usize {
     look.prose().max(SOON)
 }

@@ -1,36 +1,36 @@
-//! References and footnotes: which line defines one, and where those lead that were defined so far.
+//! Link references and footnotes: their definitions, and the targets defined so far.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Definitions of one text that are remembered.
+/// Maximum definitions remembered per text.
 const MOST: usize = 500;
-/// Labels and addresses that are longer than this are none, in bytes.
+/// Maximum bytes of a label and of an address; longer ones are not parsed.
 const LABEL: usize = 100;
 const ADDRESS: usize = 2_000;
 
-/// Where the references of a text lead, as far as that was said. What comes later changes nothing that was shown.
+/// The targets of a text's references, as defined so far. Later definitions change nothing that was shown.
 #[derive(Clone, Debug, Default)]
 pub(super) struct References(Arc<HashMap<String, Target>>);
 
-/// Where a reference leads.
+/// The target of a reference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Target {
     pub(super) address: String,
     pub(super) title: String,
 }
 
-/// What a line defines.
+/// A definition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Definition<'a> {
-    /// Where a reference of this label leads.
+    /// The target of references with this label.
     Link(&'a str, Target),
-    /// What a footnote of this label says.
+    /// The text of the footnote with this label.
     Footnote(&'a str, &'a str),
 }
 
 impl References {
-    /// Where this label leads. Capitals and the number of spaces in it do not matter.
+    /// Looks up a label. Case and the number of spaces do not matter.
     pub(super) fn find(&self, label: &str) -> Option<&Target> {
         // Most texts define nothing.
         match self.0.is_empty() {
@@ -39,7 +39,7 @@ impl References {
         }
     }
 
-    /// Takes a definition; the first of a label holds.
+    /// Adds a definition; the first one of a label counts.
     pub(super) fn define(&mut self, label: &str, target: Target) {
         if self.0.len() < MOST {
             Arc::make_mut(&mut self.0).entry(key(label)).or_insert(target);
@@ -52,7 +52,7 @@ fn key(label: &str) -> String {
     words.join(" ").to_lowercase()
 }
 
-/// What a line defines, if it does: `[label]: address "title"` or `[^label]: words`.
+/// Parses a definition: `[label]: address "title"` or `[^label]: words`.
 pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
     let (label, rest) = line.strip_prefix('[')?.split_once("]:")?;
     if label.trim().is_empty() || label.len() > LABEL || label.contains(['[', ']', '\\']) {

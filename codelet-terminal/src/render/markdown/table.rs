@@ -1,4 +1,5 @@
-//! A table: columns as wide as their cells need, narrower where the terminal is, and records where even that does not fit.
+//! A table: columns as wide as their cells, narrower if the terminal requires it, and records if even that does not
+//! fit.
 
 use super::super::look::{Look, Role};
 use super::super::wrap::{Breaking, Wrap, spaces, wide};
@@ -8,15 +9,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::borrow::Cow;
 
-/// So many rows, or bytes of them, are looked at before the widths are settled; what follows is shown row by row.
+/// Rows and bytes that are buffered before the widths are settled; later rows are shown as they arrive.
 const ROWS: usize = 64;
 const BYTES: usize = 16 * 1024;
 /// A column narrower than this breaks too many words.
 const NARROW: usize = 6;
-/// Between two columns.
+/// Columns between two table columns.
 const GAP: usize = 3;
 
-/// On which side the cells of a column stand.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
     Left,
@@ -24,28 +25,28 @@ pub(super) enum Side {
     Right,
 }
 
-/// Words in their styles.
+/// Styled text.
 type Runs = Vec<Span<'static>>;
 
-/// A table that is open.
+/// An open table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     sides: Vec<Side>,
     /// The header first.
     rows: Vec<Vec<Runs>>,
     bytes: usize,
-    /// Widths of the columns once they are settled; none where it is shown as records.
+    /// Widths of the columns once they are settled; `Some(None)` if it is shown as records.
     widths: Option<Option<Vec<usize>>>,
-    /// What the columns would need, once that is known.
+    /// The columns' natural widths, once they are known.
     natural: Vec<usize>,
     header: Vec<Runs>,
-    /// Begins each row, with the beginnings of the containers.
+    /// The beginning of each row, from its containers.
     begin: Wrap,
     margin: usize,
     references: References,
 }
 
-/// The line under a table's header: which side each column stands on.
+/// Parses a table's delimiter row into the columns' alignments.
 pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
     if !line.contains('-') || !may_become_delimiter(line) {
         return None;
@@ -66,12 +67,12 @@ pub(super) fn delimiter(line: &str) -> Option<Vec<Side>> {
     sides.filter(|sides| !sides.is_empty())
 }
 
-/// Whether a line that has not ended may become the one under a table's header.
+/// Returns whether an unfinished line may become a delimiter row.
 pub(super) fn may_become_delimiter(line: &str) -> bool {
     line.bytes().all(|byte| matches!(byte, b'-' | b':' | b'|' | b' '))
 }
 
-/// The cells of a line, without the bars around them. An escaped bar is part of its cell.
+/// The cells of a line, without the surrounding bars. An escaped bar is part of its cell.
 pub(super) fn cells(line: &str) -> Vec<Cow<'_, str>> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
@@ -99,7 +100,7 @@ fn cell(text: &str) -> Cow<'_, str> {
 }
 
 impl Table {
-    /// A table with this header, whose first row begins as `begin` would.
+    /// A table with this header, whose first row begins like `begin`.
     pub(super) fn new(header: &str, sides: Vec<Side>, begin: Wrap, references: &References, look: &Look) -> Self {
         let margin = begin.margins();
         let mut table = Table {
@@ -117,7 +118,7 @@ impl Table {
         table
     }
 
-    /// Rows from here on fit into another width.
+    /// Lays out rows from here on for another width.
     pub(super) fn set_look(&mut self, look: &Look) {
         let mut none = Vec::new();
         self.begin.set_width(look.width, &mut none);
@@ -148,7 +149,7 @@ impl Table {
         }
     }
 
-    /// The cells of a line, as many as there are columns; more go into the last one.
+    /// The cells of a line, as many as there are columns; further ones are joined to the last.
     fn runs(&self, line: &str, look: &Look, base: Style) -> Vec<Runs> {
         let mut cells = cells(line);
         if cells.len() > self.sides.len() {
@@ -168,7 +169,7 @@ impl Table {
         runs.collect()
     }
 
-    /// Settles the widths and shows what was held back.
+    /// Settles the widths and shows the buffered rows.
     fn settle(&mut self, look: &Look, out: &mut Vec<Line<'static>>) {
         let rows = std::mem::take(&mut self.rows);
         let natural: Vec<usize> = (0..self.sides.len())
@@ -248,7 +249,7 @@ impl Table {
                 spans.push(spaces(before));
             }
             spans.extend(cell);
-            // The last column needs no filling.
+            // The last column needs no padding.
             if column + 1 < widths.len() && missing > before {
                 spans.push(spaces(missing - before));
             }
@@ -256,7 +257,7 @@ impl Table {
         out.push(Line::from(spans));
     }
 
-    /// One cell on rows of its own, behind the name of its column.
+    /// Shows a cell on its own rows, after its column's name.
     fn record(&mut self, name: &[Span<'static>], cell: &Runs, look: &Look, out: &mut Vec<Line<'static>>) {
         let mut wrap = Wrap::new(
             look.width.saturating_sub(self.margin),
@@ -297,8 +298,8 @@ fn wrapped(cell: &Runs, wide: usize) -> Vec<Runs> {
     rows.into_iter().map(|row| row.spans).collect()
 }
 
-/// Widths that fit into `room`: each column has what it needs, or an equal share of what the narrower ones leave. `None`
-/// where columns would become too narrow to read.
+/// Widths that fit into `room`: each column gets its natural width, or an equal share of what the narrower ones leave.
+/// `None` if columns would become too narrow to read.
 fn fitted(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let count = natural.len();
     let mut left = room.checked_sub(GAP * (count - 1))?;

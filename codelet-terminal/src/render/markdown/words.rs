@@ -1,4 +1,4 @@
-//! Blocks of words: paragraphs and headings, laid out as soon as their looks are settled, and text shown as it is written.
+//! Blocks of text: paragraphs and headings, laid out as soon as their styles are settled, and verbatim text.
 
 use super::super::clean::clean;
 use super::super::look::Look;
@@ -13,22 +13,22 @@ use ratatui::text::Line;
 /// A paragraph or a heading.
 #[derive(Clone, Debug)]
 pub(super) struct Words {
-    /// What was not shown yet, on one line.
+    /// Text that was not shown yet, on one line.
     pub(super) text: String,
-    /// Its source lines so far.
+    /// The number of source lines so far.
     pub(super) lines: usize,
-    /// Some of it is out, so that it cannot become anything else.
+    /// Some of it was shown, so that it cannot turn into another block.
     pub(super) is_begun: bool,
     pub(super) is_heading: bool,
     pub(super) style: Style,
     pub(super) wrap: Wrap,
-    /// How long `text` may become before it is looked at again.
+    /// The length of `text` at which it is checked again.
     pub(super) room: usize,
-    /// What was defined before it.
+    /// The references defined before it.
     references: References,
 }
 
-/// Text that is shown as it is written, line by line.
+/// Text that is shown verbatim, line by line.
 #[derive(Clone, Debug)]
 pub(super) struct Verbatim {
     pub(super) style: Style,
@@ -51,7 +51,7 @@ impl Words {
         }
     }
 
-    /// The source goes on on another line, which begins a row of its own if it stands apart.
+    /// Starts the next source line; it begins a new row if `is_apart` or after a hard line break.
     pub(super) fn next_line(&mut self, is_apart: bool) {
         self.lines += 1;
         let has_backslash = self.text.ends_with('\\') && !self.text.ends_with("\\\\");
@@ -70,12 +70,12 @@ impl Words {
 
     pub(super) fn add(&mut self, text: &str, is_end: bool, look: &Look, out: &mut Vec<Line<'static>>) {
         self.text.push_str(text);
-        // What may still become a table is held back as long as a line may be.
+        // Text that may still become a table is held back as long as a line may be.
         let is_held = self.lines == 1 && is_end && self.text.contains('|') && self.text.len() < MOST;
         if self.text.len() < self.room || is_held {
             return;
         }
-        // The last word may go on.
+        // The last word may continue.
         let cut = self.text.trim_end_matches(' ').rfind(' ').unwrap_or(self.text.len());
         let mut runs = Vec::new();
         let is_settled = self.runs(&self.text[..cut], look, &mut runs);

@@ -1,4 +1,4 @@
-//! What each event changes in a session, and the lines that it finishes.
+//! The effect of each event on a session, and the lines that it finishes.
 
 use super::super::look::Role;
 use super::super::tool::{Answered, Running};
@@ -68,7 +68,7 @@ impl Renderer {
                 turn.handle
             )),
             Event::Notice(text) => self.notice(text),
-            // What came of the call is shown already.
+            // The outcome of the call was shown already.
             Event::Refused { .. } => Vec::new(),
             Event::Over(ending) => self.over(ending, now),
         }
@@ -148,7 +148,7 @@ impl Renderer {
             first_token,
         };
         self.set_doing(doing, now);
-        // Nothing stands below the lines of a plain terminal: it is told once for each try and cause.
+        // A plain terminal has no rows below its lines: it prints each try and cause once.
         if self.look.is_plain() && self.told_cause != cause {
             cause.clone_into(&mut self.told_cause);
             return self.labelled(Role::Warning, "waiting:", &countdown(cause, left, next_try));
@@ -172,7 +172,7 @@ impl Renderer {
             return Vec::new();
         };
         running.print(text);
-        // Of several at once nobody could tell whose lines these are.
+        // With several calls at once, nobody could tell which one printed these lines.
         if !(self.look.is_plain() && is_alone) {
             return Vec::new();
         }
@@ -185,7 +185,7 @@ impl Renderer {
         out
     }
 
-    /// What the task has cost since it was told last is the session's.
+    /// The task's cost since its last report is added to the session's.
     fn task_went_on(&mut self, id: &Arc<str>, progress: &Progress) {
         let Some(running) = self.running.iter_mut().find(|running| running.id == *id) else {
             return;

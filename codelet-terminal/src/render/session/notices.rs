@@ -1,4 +1,4 @@
-//! What a session says beside the conversation: what was cut off, compacted, interrupted or went wrong.
+//! Messages of a session beside the conversation: truncation, compaction, interrupts and errors.
 
 use super::super::clean::clean;
 use super::super::figures::{clock, count, took};
@@ -11,7 +11,7 @@ use codelet_context::notice::Notice;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
-/// How long was waited, as the countdown has said it.
+/// The duration of a wait, formatted like the countdown.
 fn waited(time: Duration) -> String {
     match time < Duration::from_secs(1) {
         true => took(time),
@@ -19,9 +19,9 @@ fn waited(time: Duration) -> String {
     }
 }
 
-/// A wait that was shorter is not told when it is over: nobody has missed anything by it.
+/// Waits shorter than this leave no line: nobody has missed anything.
 const TOLD: Duration = Duration::from_secs(1);
-/// Rows in which the reason of a wait is told while it lasts.
+/// Rows for the reason of a wait while it lasts.
 const WAIT_ROWS: usize = 3;
 
 impl Renderer {
@@ -36,7 +36,7 @@ impl Renderer {
         out
     }
 
-    /// What is waited for, and how much longer: at most so many rows, of which the last one says when.
+    /// The reason of a wait and the remaining time: at most [`WAIT_ROWS`] rows, with the time in the last one.
     pub(super) fn waiting(&self, cause: &str, left: Duration, next_try: Option<u32>) -> Vec<Line<'static>> {
         let mut room = WAIT_ROWS * self.look.width;
         loop {
@@ -52,7 +52,8 @@ impl Renderer {
         }
     }
 
-    /// A wait that the provider has ended by answering leaves a line; who waited without an end has seen why.
+    /// Leaves a line about a wait that ended with the provider's answer; the reason for an unsuccessful wait is shown
+    /// by the ending.
     pub(super) fn after_a_wait(&mut self, event: &Event, now: Duration) -> Vec<Line<'static>> {
         match event {
             Event::Asking { .. } => {
@@ -62,7 +63,7 @@ impl Renderer {
                 }
             }
             Event::Thinking(_) | Event::Text(_) | Event::Calling { .. } => {
-                // Where nothing stands below the lines, the wait itself was one.
+                // Without rows below the lines, the wait itself was printed.
                 let waited_long = |(time, _): &(Duration, String)| *time >= TOLD && !self.look.is_plain();
                 if let Some((time, cause)) = self.waited.take().filter(waited_long) {
                     return self.labelled(Role::Dim, &format!("waited {}:", waited(time)), &clean(&cause, 1));
@@ -90,7 +91,7 @@ impl Renderer {
         out
     }
 
-    /// One line, with the undo in it, and its warnings.
+    /// One line with the undo command, and the warnings.
     pub(super) fn compacted(&mut self, notice: &Notice) -> Vec<Line<'static>> {
         let mut out = self.flush();
         out.extend(self.topic(Topic::Notices));
@@ -149,7 +150,7 @@ impl Renderer {
         out
     }
 
-    /// What an interruption leaves, and what can be done now.
+    /// The state after an interrupt, and what the user can do now.
     fn interrupted(&self, open: u64, now: Duration) -> String {
         let mut kept = vec!["your prompt".to_owned()];
         if self.done.calls > 0 {
@@ -180,7 +181,7 @@ impl Renderer {
             took(now.saturating_sub(self.done.began)),
             kept.join(", ")
         );
-        // Whoever has left can say nothing more.
+        // A user who has left can no longer act.
         if self.is_leaving {
             return words;
         }

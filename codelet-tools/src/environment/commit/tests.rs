@@ -1,4 +1,4 @@
-//! Commits in real repositories, hostile ones among them.
+//! Commits in real repositories, including hostile ones.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ fn repository() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What git says there.
+/// The output of git there.
 fn says(path: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     let said = git.arg("-C").arg(path).args(arguments).output().unwrap();
@@ -171,7 +171,7 @@ fn a_hostile_repository_starts_nothing_before_the_user_has_agreed_and_then_in_th
         shown.programs
     );
     let made = world(&path).commit(&shown, &[], "Two", None).unwrap();
-    // The hook ran, as it was told, and could do what a command can.
+    // The hook ran, as announced, and could do what a command can.
     assert!(path.join("hooked").exists() && !outside.exists());
     assert!(made.output.contains("checked"), "{made:?}");
     assert_eq!(says(&path, &["log", "-1", "--format=%s"]), "Two\n");
@@ -209,7 +209,7 @@ fn a_hook_that_refuses_leaves_everything_as_it_was() {
     assert_eq!(why, "Nothing was committed: git refused:\nline too long");
     assert_eq!(says(&path, &["status", "--porcelain"]), before);
     assert_eq!(says(&path, &["log", "--format=%s"]), "first\n");
-    // What a hook changes of git's own is told.
+    // Changes that a hook makes to git's own files are reported.
     executable(&path.join(".git/hooks/pre-commit"), "echo true > .git/hooks/post-merge");
     let made = commit(&path, &[path.join("new")], "Two").unwrap();
     assert!(made.changed.unwrap().contains(".git/hooks/post-merge"));
@@ -377,7 +377,7 @@ fn a_file_that_becomes_a_link_or_executable_is_told_as_git_tells_it() {
     let shown = look(&path, &made).unwrap();
     assert_eq!(modes(&shown), expected);
     assert!(shown.diff.contains("new file mode 100755\n+echo"), "{}", shown.diff);
-    // What it leads to is told as it is staged, and another target makes another commit of it.
+    // The target of a link is shown when staged, and another target means another commit.
     git(&path, &["add", "."]);
     link("/etc/shadow", "a.txt");
     let staged = look(&path, &[]).unwrap();

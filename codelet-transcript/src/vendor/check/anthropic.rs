@@ -5,7 +5,7 @@ use crate::vendor::blocks::{is_server_call, is_server_result};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Breakpoints of the cache that a request may have ("Prompt caching", platform.claude.com, November 2026).
+/// The maximum number of cache breakpoints in a request ("Prompt caching", platform.claude.com, November 2026).
 const MOST_MARKS: usize = 4;
 
 pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
@@ -37,7 +37,7 @@ pub(super) fn check(request: &Value, messages: &[Value], faults: &mut Faults) {
     check.end(messages, faults);
 }
 
-/// A system message without words, which only sets something.
+/// Returns whether a message is a system message without text, which only changes a setting.
 fn is_setting(message: &Value) -> bool {
     text(message, "role") == "system" && message.get("output_config").is_some_and(Value::is_object)
 }
@@ -59,18 +59,18 @@ fn marks(value: &Value) -> usize {
 
 #[derive(Default)]
 struct Check<'a> {
-    /// Who spoke last, but for system messages.
+    /// The role of the last message, ignoring system messages.
     last: &'a str,
-    /// System messages that wait for a reply or the end: where the first stands.
+    /// System messages that must be followed by a reply or the end: the index of the first.
     system: Option<usize>,
     ids: HashSet<&'a str>,
     /// Calls of the newest reply without a result.
     open: Vec<&'a str>,
-    /// The user has said something else since the newest reply.
+    /// Other text of the user follows the newest reply.
     has_spoken: bool,
-    /// Some of them were made by a program, which waits.
+    /// A program made some of them, and is waiting.
     is_program: bool,
-    /// Calls that the vendor's tools have made in the reply that goes on, and those of them without a result.
+    /// Server tool calls in the current reply, and those of them without a result.
     server: HashSet<&'a str>,
     running: Vec<(usize, &'a str)>,
 }
@@ -124,7 +124,7 @@ impl<'a> Check<'a> {
         if self.last.is_empty() {
             faults.add(at.to_string(), "The conversation begins with the assistant.");
         }
-        // Two replies in a row are one.
+        // Two consecutive replies are one.
         if self.last == "user" {
             faults.unanswered(at, std::mem::take(&mut self.open));
             self.is_program = false;

@@ -4,7 +4,7 @@ use super::{Faults, text};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Items that call something which the client answers.
+/// Items that are calls for the client.
 const CALLS: &[&str] = &[
     "function_call",
     "custom_tool_call",
@@ -18,7 +18,7 @@ const CALLS: &[&str] = &[
 pub(super) fn check(request: &Value, items: &[Value], faults: &mut Faults) {
     let named = |name: &str| request.get(name).is_some_and(|value| !value.is_null());
     let is_reference = |item: &Value| kind(item) == "item_reference";
-    // What is missing may be with the vendor.
+    // Missing items may be stored by the provider.
     let is_apart = named("previous_response_id") || named("conversation") || items.iter().any(is_reference);
     let mut check = Check {
         is_apart,
@@ -51,7 +51,7 @@ fn kind(item: &Value) -> &str {
 #[derive(Default)]
 struct Check<'a> {
     is_apart: bool,
-    /// The kinds and places of calls without an output.
+    /// The kinds and indices of calls without an output.
     open: HashMap<&'a str, (&'a str, usize)>,
     ids: HashSet<&'a str>,
     programs: HashSet<&'a str>,

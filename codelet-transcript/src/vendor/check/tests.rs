@@ -3,7 +3,7 @@
 use super::*;
 use serde_json::json;
 
-/// The places of all faults, and the sentences.
+/// Returns the places and sentences of all faults.
 fn faults(form: Format, list: &str, items: Value) -> Vec<String> {
     let found = check(&json!({ list: items }), form);
     found
