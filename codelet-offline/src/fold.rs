@@ -97,6 +97,12 @@ impl<T> Fold<T> {
         (is_done && self.conversation.edits().len() > before).then(|| due.reason())
     }
 
+    /// Lets go of [most of what was said](Conversation::drop_texts). What is to be sent is to be [drawn](Self::draw) before.
+    pub fn drop_texts(&mut self) {
+        self.conversation.drop_texts();
+        self.drawn.clone_from(&self.conversation.view().messages);
+    }
+
     /// Brings what is shown up to what the engine shows. Where that goes on from what it was, so does what is shown, and where not, all is
     /// [written](Self::write), and how many messages it begins with as before is returned.
     pub fn draw<W>(

@@ -1,6 +1,7 @@
 //! A session's conversation: everything said, what would be sent of it, and when and how that becomes smaller.
 
 mod asked;
+mod bare;
 mod due;
 mod earlier;
 mod edits;
@@ -132,6 +133,9 @@ pub struct Conversation {
     refused: Vec<withdraw::Refused>,
     /// How the model reads back what is removed; none where it has the tool.
     reading_back: Option<&'static str>,
+    /// Its texts were dropped, and of the history those before this message.
+    is_bare: bool,
+    bare_until: usize,
 }
 
 impl Conversation {
@@ -173,6 +177,8 @@ impl Conversation {
             told: None,
             refused: Vec::new(),
             reading_back: None,
+            is_bare: false,
+            bare_until: 0,
         }
     }
 
@@ -265,8 +271,8 @@ impl Conversation {
         }
         let closed = Arc::new(pending::close(&self.view.messages[at], &mut self.view.archive));
         self.economy.changed(at, &closed);
-        self.view.messages[at] = closed;
-        self.shown = Size::of(&self.view.messages);
+        let old = std::mem::replace(&mut self.view.messages[at], closed);
+        self.shown = self.shown.with(&old, &self.view.messages[at]);
     }
 
     fn grow(&mut self, message: Arc<Message>) -> Tokens {

@@ -104,8 +104,9 @@ impl Fold {
     }
 
     /// Tells the rest of these items, whose first ones were told before; the last is none of a reply. What belongs together, a reply and what
-    /// came of it, is read by itself, however many requests bring it: so the same is read of it each time.
-    pub fn advance(&mut self, items: &[&[u8]]) -> Result<(), ReadError> {
+    /// came of it, is read by itself, however many requests bring it: so the same is read of it each time. Says no where an edit is due that needs
+    /// texts which were dropped: then all is to be told again from the beginning.
+    pub fn advance(&mut self, items: &[&[u8]]) -> Result<bool, ReadError> {
         self.last_edit = None;
         let is_anew = self.items == 0;
         while self.items < items.len() {
@@ -116,6 +117,10 @@ impl Fold {
             let rest = &items[self.items..];
             let (_, all) = fold::step(rest, self.terms.api.format());
             self.tell(&rest[..all])?;
+            let conversation = self.told.conversation();
+            if conversation.is_bare() && conversation.decide(Signals::default()).is_some() {
+                return Ok(false);
+            }
             let edited = self.told.edit(Signals::default());
             if let Some(reason) = edited {
                 self.last_edit = Some(reason.name());
@@ -123,7 +128,16 @@ impl Fold {
             }
             self.mark(edited.is_some());
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Lets go of all that only edits ask for, and reading back.
+    pub fn drop_texts(&mut self) {
+        self.told.drop_texts();
+    }
+
+    pub fn is_bare(&self) -> bool {
+        self.told.conversation().is_bare()
     }
 
     /// Tells a reply that the request ends with, which the model is to go on with: nothing is edited in between.
@@ -262,7 +276,7 @@ impl Fold {
         marked
     }
 
-    /// The text that was removed under this handle.
+    /// The text that was removed under this handle; an empty one where texts were dropped.
     pub fn recall(&self, handle: &str) -> Option<&str> {
         self.told.conversation().recall(handle, None)
     }
@@ -304,6 +318,9 @@ impl Fold {
     /// About how much memory this takes, in bytes: a text and what is known of it for its summary take 3.0 times the text's, measured on
     /// sources, and the rest some more.
     pub fn bytes(&self) -> usize {
+        if self.is_bare() {
+            return self.bytes;
+        }
         self.bytes * 4
     }
 }
