@@ -101,6 +101,8 @@ impl<T> Fold<T> {
     pub fn drop_texts(&mut self) {
         self.conversation.drop_texts();
         self.drawn.clone_from(&self.conversation.view().messages);
+        self.drawn.shrink_to_fit();
+        self.shown.shrink_to_fit();
     }
 
     /// Brings what is shown up to what the engine shows. Where that goes on from what it was, so does what is shown, and where not, all is

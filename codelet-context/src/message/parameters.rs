@@ -76,12 +76,6 @@ fn canonical_value(value: &Value) -> u64 {
     }
 }
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Parameters::new(Map::new())
-    }
-}
-
 impl PartialEq for Parameters {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.map == other.0.map

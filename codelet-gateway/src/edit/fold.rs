@@ -22,6 +22,12 @@ use std::ops::Range;
 /// How many blocks before a mark the provider looks for what it has kept, the marked one among them (as Anthropic documents).
 const LOOK_BACK: usize = 20;
 
+/// What is known of a conversation takes about so many times its bytes, as measured on sources. Without its texts, it takes so many bytes for each
+/// message and each different word.
+const WHOLE: usize = 4;
+const BARE_MESSAGE: usize = 900;
+const WORD: usize = 45;
+
 /// What decides how a conversation is edited, beside what is said in it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Terms {
@@ -315,12 +321,15 @@ impl Fold {
         self.told.conversation().requests() as usize
     }
 
-    /// About how much memory this takes, in bytes: a text and what is known of it for its summary take 3.0 times the text's, measured on
-    /// sources, and the rest some more.
+    /// About how much memory this takes, in bytes.
     pub fn bytes(&self) -> usize {
-        if self.is_bare() {
-            return self.bytes;
+        if !self.is_bare() {
+            return self.bytes * WHOLE;
         }
-        self.bytes * 4
+        let made = self.told.shown().iter().map(|shown| match shown {
+            Shown::Made(json) => json.len(),
+            Shown::AsSaid(_) => 0,
+        });
+        made.sum::<usize>() + self.spans.len() * BARE_MESSAGE + self.told.conversation().words() * WORD
     }
 }
