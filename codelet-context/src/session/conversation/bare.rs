@@ -147,3 +147,136 @@ impl Nothing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::economics::Economics;
+    use crate::budget::policy::CompactionConfig;
+    use crate::budget::price;
+    use crate::budget::usage::Usage;
+    use crate::message::{ActionKind, Image, Nature, Origin, ReminderKind, ToolResult};
+    use crate::session::conversation::{Report, Signals};
+    use proptest::prelude::*;
+
+    fn lines(seed: usize, bytes: usize) -> String {
+        let mut text = String::new();
+        while text.len() < bytes {
+            let number = (seed + text.len()).wrapping_mul(0x9E37_79B9) % 1_000_000;
+            text.push_str(&format!("let name_{number} = other_{};\n", number * 7 % 1_000_000));
+        }
+        text
+    }
+
+    /// The messages of a step: a reply that reads one of some files, with words of an earlier output now and then, and what it gives; or
+    /// what the user or a harness says.
+    fn step((kind, which, bytes): (u8, u8, u16), number: usize) -> Vec<Message> {
+        let user = |part| vec![Message::new(Role::User, vec![part])];
+        let image = Image {
+            media_type: "image/png".into(),
+            data: format!("data{}", which % 2).into(),
+            is_url: false,
+            extra: Extra::default(),
+        };
+        match kind % 24 {
+            0 | 1 => user(Part::text(format!("Do the {}. part of it.", which % 3))),
+            2 => user(Part::Image(image)),
+            3 => user(Part::text_from(Origin::Reminder(ReminderKind::GitStatus), lines(number, 200))),
+            4 => user(Part::Opaque(Opaque::new("document", Value::from(lines(usize::from(which % 2), 300))))),
+            5 => vec![Message::assistant("Done.")],
+            6 => {
+                let begun = Opaque::new("server_tool_use", Value::from(number)).that_is(Nature::Pending);
+                vec![Message::new(Role::Assistant, vec![Part::text("I look."), Part::Opaque(begun)])]
+            }
+            7 => user(Part::text(" ")),
+            _ => {
+                let action = Action {
+                    kind: [ActionKind::Read, ActionKind::Change, ActionKind::Other][usize::from(which % 3)],
+                    paths: vec![format!("src/{}.rs", which % 8).into()],
+                    ..Action::default()
+                };
+                let call = ToolCall::new(format!("call_{number}"), "Look", Map::new()).doing(action);
+                let words = match which % 5 {
+                    0 => lines(number.saturating_sub(usize::from(which)) * 10_000, 400),
+                    _ => format!("I look at part {which}."),
+                };
+                let result = ToolResult::new(
+                    format!("call_{number}"),
+                    Some(which % 11 != 0),
+                    lines(number * 10_000, usize::from(bytes % 6_000)),
+                );
+                vec![
+                    Message::new(Role::Assistant, vec![Part::text(words), Part::ToolCall(call)]),
+                    Message::results(vec![result]),
+                ]
+            }
+        }
+    }
+
+    fn tell(conversation: &mut Conversation, message: &Message) {
+        if message.role == Role::Assistant {
+            let prompt = conversation.pressure(Signals::default()).occupancy;
+            let usage = Usage::from_exclusive(prompt / 10, prompt - prompt / 10, 0, 50);
+            let report = Report {
+                usage,
+                reasoning: 0,
+                is_whole: true,
+            };
+            conversation.replied(message.clone(), report);
+        } else {
+            conversation.append(message.clone());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn without_texts_it_is_decided_alike(steps in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u16>()), 20..90)) {
+            let card = price::find("claude-opus-4-5").cloned().unwrap_or_else(price::usual);
+            let config = CompactionConfig::new(40_000).reserving(2_000);
+            let mut whole = Conversation::new(config, 500).under(Economics::new(card));
+            let mut bare = whole.clone();
+            whole.append(Message::system("You are careful."));
+            bare.append(Message::system("You are careful."));
+            for (number, step) in steps.into_iter().enumerate() {
+                for message in self::step(step, number) {
+                    tell(&mut whole, &message);
+                    tell(&mut bare, &message);
+                }
+                if step.1 % 3 > 0 {
+                    bare.drop_texts();
+                }
+                prop_assert_eq!(bare.pressure(Signals::default()), whole.pressure(Signals::default()));
+                prop_assert_eq!(bare.shown(), whole.shown());
+                let due = whole.decide(Signals::default());
+                prop_assert_eq!(bare.decide(Signals::default()), due);
+                if let Some(due) = due {
+                    let _ = whole.compact(due);
+                    bare = whole.clone();
+                }
+                prop_assert_eq!(bare.sending(false), whole.sending(false));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_was_said_before_the_last_reply_is_left() {
+        let mut conversation = Conversation::new(CompactionConfig::new(20_000), 0);
+        for number in 0..40 {
+            for message in step((8, number as u8, 3_000), number) {
+                tell(&mut conversation, &message);
+            }
+            if let Some(due) = conversation.decide(Signals::default()) {
+                conversation.compact(due).unwrap();
+            }
+        }
+        let handle = conversation.archive().newest().next().unwrap().0.clone();
+        assert_ne!(conversation.recall(handle.as_str(), None), Some(""));
+        conversation.drop_texts();
+        assert_eq!(conversation.recall(handle.as_str(), None), Some(""));
+        let said = format!("{conversation:?}");
+        assert!(said.contains(&lines(390_000, 30)[..25]), "the last step is there");
+        let lost = (0..39).filter(|number| said.contains(&lines(number * 10_000, 30)[..25]));
+        assert_eq!(lost.count(), 0, "{said}");
+    }
+}
